@@ -1,0 +1,8 @@
+"""kmonitor: the desktop app, the hub and the command line.
+
+The part that runs inside a training process is the package `kmonitor_agent`.
+"""
+
+from kmonitor_agent.release import VERSION as __version__
+
+__all__ = ["__version__"]

@@ -1,0 +1,1 @@
+"""Judgement on series: pure functions, no IO, no clock."""

@@ -1,0 +1,1 @@
+"""How a desktop or a terminal reaches hubs."""

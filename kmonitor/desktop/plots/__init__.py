@@ -1,0 +1,1 @@
+"""Charts: the only importer of pyqtgraph."""

@@ -1,0 +1,1 @@
+"""What each panel shows, as plain data; no Qt."""

@@ -1,0 +1,1 @@
+"""The only place that touches Keras and TensorFlow internals."""

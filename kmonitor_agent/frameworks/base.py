@@ -1,0 +1,150 @@
+"""What the agent needs from a framework; each backend implements it in a module of its own."""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from kmonitor_agent.protocol.facts import FunctionTraces, LayerFacts, SlotFacts
+from kmonitor_agent.reading import Reading
+
+KerasModel = Any
+"""A Keras model; typed loosely since no framework is imported at module level."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitFacts:
+    """How a model is about to be fitted.
+
+    Attributes:
+        model: Model name.
+        batch_size: None when the data decide it.
+        steps_per_execution: Steps of one call of the step function.
+        optimizer: Class name, or empty.
+        learning_rate: Now; None if it cannot be read.
+        jit_compile: None if unknown.
+        run_eagerly: Whether steps run without a graph.
+        dtype_policy: Name of the model's policy.
+        loss: As text.
+    """
+
+    model: str
+    batch_size: int | None = None
+    steps_per_execution: int = 1
+    optimizer: str = ""
+    learning_rate: float | None = None
+    jit_compile: bool | None = None
+    run_eagerly: bool = False
+    dtype_policy: str = ""
+    loss: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """What a model is made of; shared weights counted once.
+
+    Attributes:
+        name: Model name.
+        kind: Class name.
+        layers: All layers, nested models flattened.
+        parameters: Number of weights.
+        parameter_bytes: Their size, bytes.
+        slots: Optimizer variables by kind.
+        slot_bytes: Their size, bytes.
+    """
+
+    name: str
+    kind: str
+    layers: tuple[LayerFacts, ...] = ()
+    parameters: int = 0
+    parameter_bytes: int = 0
+    slots: tuple[SlotFacts, ...] = ()
+    slot_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCount:
+    """Graph size of the whole process at one moment (architecture.md 6).
+
+    Attributes:
+        operations: In all live traces and registered functions; None when absent.
+        traces: Live traces.
+        functions: Functions registered with the runtime.
+        retained: Registry entries that keep traces of dead models; None if it cannot be told.
+        by_function: Largest first, at most 64.
+        source: Where the numbers come from; empty when absent.
+        absent: Why there are none; empty when there are.
+    """
+
+    operations: int | None
+    traces: int = 0
+    functions: int = 0
+    retained: int | None = None
+    by_function: tuple[FunctionTraces, ...] = ()
+    source: str = ""
+    absent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatorReadings:
+    """The framework's own allocator on one device.
+
+    Attributes:
+        device: "GPU:0" or "CPU:0"; empty if there is none.
+        in_use: Bytes in use now.
+        peak: Highest so far, bytes.
+        limit: What it may take, bytes.
+    """
+
+    device: str
+    in_use: Reading
+    peak: Reading
+    limit: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What was found of a framework when it was first met.
+
+    Attributes:
+        backend: "tensorflow", "jax", "torch".
+        versions: Package name to version.
+        unavailable: Capability ("reload", "collect", "graph", "allocator") to why it is missing.
+    """
+
+    backend: str
+    versions: dict[str, str] = field(default_factory=dict[str, str])
+    unavailable: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class Framework(Protocol):
+    """One Keras on one backend. Methods run on the training thread unless they say otherwise.
+
+    None of them raises for a missing private name: the answer then says why it is absent.
+    """
+
+    def probed(self) -> Probed:
+        """What is here and what is not; computed once."""
+        ...
+
+    def fit_facts(self, model: KerasModel) -> FitFacts:
+        """How this model is compiled."""
+        ...
+
+    def learning_rate(self, model: KerasModel) -> float | None:
+        """The optimizer's learning rate now."""
+        ...
+
+    def describe(self, model: KerasModel) -> ModelDescription:
+        """Layers, weights and optimizer slots."""
+        ...
+
+    def graph(self, model: KerasModel | None) -> GraphCount:
+        """Graph size; cheap when nothing was traced since the last call."""
+        ...
+
+    def function_count(self) -> Reading:
+        """Functions registered with the runtime; any thread, microseconds."""
+        ...
+
+    def allocator(self) -> AllocatorReadings:
+        """Allocator of the first GPU, else of the CPU device; any thread, microseconds."""
+        ...

@@ -1,0 +1,1 @@
+"""What agent and hub share on one machine: folders, sockets, the spool's format."""

@@ -1,0 +1,120 @@
+"""Bytes to messages and events and back; every failure is a `ProtocolError`."""
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from kmonitor_agent.protocol.errors import Malformed, NotOurs, TooLarge, UnsupportedType
+from kmonitor_agent.protocol.facts import AnyEvent, Event
+from kmonitor_agent.protocol.identity import Text
+from kmonitor_agent.protocol.messages import FromAgent, FromDesktop, ToAgent, ToDesktop
+from kmonitor_agent.protocol.version import MAGIC, MAX_EVENT_BYTES
+
+T = TypeVar("T")
+
+_encoder: Final = msgspec.msgpack.Encoder()
+_events: Final = msgspec.msgpack.Decoder(AnyEvent)
+_from_agent: Final = msgspec.msgpack.Decoder(FromAgent)
+_to_agent: Final = msgspec.msgpack.Decoder(ToAgent)
+_from_desktop: Final = msgspec.msgpack.Decoder(FromDesktop)
+_to_desktop: Final = msgspec.msgpack.Decoder(ToDesktop)
+
+
+class _Tagged(msgspec.Struct):
+    """Only the tag, to tell an unknown type from a malformed body."""
+
+    type: Text
+
+
+_tagged: Final = msgspec.msgpack.Decoder(_Tagged)
+
+
+def encode_event(event: Event) -> bytes:
+    """An event as msgpack.
+
+    Raises:
+        TooLarge: Over `MAX_EVENT_BYTES`.
+    """
+    body = _encoder.encode(event)
+    if len(body) > MAX_EVENT_BYTES:
+        raise TooLarge(len(body), MAX_EVENT_BYTES)
+    return body
+
+
+def decode_event(body: bytes) -> AnyEvent:
+    """An event from msgpack.
+
+    Raises:
+        UnsupportedType: A type of a newer version.
+        Malformed: Anything else that is no event.
+        TooLarge: Over `MAX_EVENT_BYTES`.
+    """
+    if len(body) > MAX_EVENT_BYTES:
+        raise TooLarge(len(body), MAX_EVENT_BYTES)
+    return _decode(_events, body)
+
+
+def event_type(body: bytes) -> str:
+    """The `type` tag of an encoded event, known or not.
+
+    Raises:
+        Malformed: The bytes are no tagged map.
+    """
+    return _decode(_tagged, body).type
+
+
+def pack(message: msgspec.Struct) -> tuple[bytes, bytes]:
+    """A message as the two frames that go on a socket: magic and body."""
+    return MAGIC, _encoder.encode(message)
+
+
+def unpack_from_agent(frames: Sequence[bytes]) -> FromAgent:
+    """What an agent sent (frames without the routing identity). Raises: `ProtocolError`."""
+    return _decode(_from_agent, _body(frames))
+
+
+def unpack_to_agent(frames: Sequence[bytes]) -> ToAgent:
+    """What a hub sent to an agent. Raises: `ProtocolError`."""
+    return _decode(_to_agent, _body(frames))
+
+
+def unpack_from_desktop(frames: Sequence[bytes]) -> FromDesktop:
+    """What a desktop sent (frames without the routing identity). Raises: `ProtocolError`."""
+    return _decode(_from_desktop, _body(frames))
+
+
+def unpack_to_desktop(frames: Sequence[bytes]) -> ToDesktop:
+    """What a hub sent to a desktop. Raises: `ProtocolError`."""
+    return _decode(_to_desktop, _body(frames))
+
+
+def _body(frames: Sequence[bytes]) -> bytes:
+    if len(frames) != 2 or frames[0] != MAGIC:  # noqa: PLR2004 - magic and body
+        raise NotOurs
+    return frames[1]
+
+
+def _decode(decoder: "msgspec.msgpack.Decoder[T]", body: bytes) -> T:
+    try:
+        return decoder.decode(body)
+    except RecursionError as exc:
+        # Deep nesting raises this instead of a DecodeError.
+        raise Malformed("nested too deeply") from exc
+    except msgspec.MsgspecError as exc:
+        _raise_if_unsupported(decoder, body)
+        raise Malformed(str(exc)) from exc
+    except UnicodeDecodeError as exc:
+        raise Malformed("text is not UTF-8") from exc
+
+
+def _raise_if_unsupported(decoder: "msgspec.msgpack.Decoder[Any]", body: bytes) -> None:
+    if decoder is _tagged:
+        return
+    try:
+        tag = _tagged.decode(body).type
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return
+    known = {t.__struct_config__.tag for t in decoder.type.__args__}
+    if tag not in known:
+        raise UnsupportedType(tag)

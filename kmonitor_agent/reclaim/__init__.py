@@ -1,0 +1,1 @@
+"""Save, collect and reload, with the record of what they did."""
