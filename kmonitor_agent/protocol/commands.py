@@ -18,7 +18,7 @@ CommandName = Literal[
     "diagnose",
     "set_limits",
 ]
-"""The closed set of commands (wire.md 4); an agent names in `BootStarted.actions` what it can."""
+"""The closed set of commands; an agent names in `BootStarted.actions` what it can."""
 
 CommandState = Literal[
     "queued", "received", "started", "done", "failed", "expired", "refused", "unknown"

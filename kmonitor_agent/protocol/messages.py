@@ -1,491 +1,44 @@
-"""The messages between agent, hub and desktops (wire.md 3)."""
+"""Every message under one roof, and which side accepts which."""
 
-from typing import Annotated, Literal
-
-import msgspec
-
-from kmonitor_agent.protocol.commands import (
-    Arguments,
-    Command,
-    CommandName,
-    CommandStatus,
-    LimitSpec,
-    NoArguments,
+from kmonitor_agent.protocol.agent_messages import (
+    Ack,
+    Again,
+    Batch,
+    Bye,
+    ErrorMessage,
+    EventBytes,
+    Hello,
+    Message,
+    Minor,
+    Nack,
+    Ping,
+    Pong,
+    Wall,
+    Welcome,
 )
-from kmonitor_agent.protocol.facts import SourceOf
-from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
-from kmonitor_agent.protocol.version import MAX_BATCH_EVENTS, MAX_EVENT_BYTES, MAX_PAGE_ROWS
-
-Wall = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
-"""UTC epoch seconds."""
-
-Minor = Annotated[int, msgspec.Meta(ge=0, le=65535)]
-EventBytes = Annotated[bytes, msgspec.Meta(max_length=MAX_EVENT_BYTES)]
-
-
-class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"):
-    """Common part of all messages."""
-
-
-class Hello(Message, frozen=True, tag="hello"):
-    """Agent to hub, on each new socket and each 0.5 s until welcomed.
-
-    Attributes:
-        run: Run id. boot: Process start id.
-        proto: Oldest and newest minor version spoken.
-        first: Oldest sequence number that the spool still holds (1 when empty).
-        last: Newest sequence number spooled, 0 when none.
-        pid: Process id.
-        pid_namespace: Inode of its PID namespace, 0 if unknown.
-        host: Host name.
-        start_wall: UTC epoch seconds at the boot's `t_s == 0`.
-        mono: The boot's `t_s` now.
-    """
-
-    run: Id
-    boot: Id
-    proto: tuple[Minor, Minor]
-    first: Count
-    last: Count
-    pid: Count
-    host: Name
-    start_wall: Wall
-    mono: Seconds
-    pid_namespace: Count = 0
-
-
-class Welcome(Message, frozen=True, tag="welcome"):
-    """Hub to agent: session accepted; rewind to `acked` and send what follows."""
-
-    hub: Id
-    boot: Id
-    proto: Minor
-    acked: Count
-    ping_ms: Annotated[int, msgspec.Meta(ge=10, le=60_000)]
-    max_batch: Annotated[int, msgspec.Meta(ge=1, le=MAX_BATCH_EVENTS)]
-
-
-class Batch(Message, frozen=True, tag="batch"):
-    """Agent to hub: events with sequence numbers `first`, `first + 1`, ..."""
-
-    run: Id
-    boot: Id
-    first: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
-    events: Annotated[list[EventBytes], msgspec.Meta(min_length=1, max_length=MAX_BATCH_EVENTS)]
-
-
-class Ack(Message, frozen=True, tag="ack"):
-    """Hub to agent, after COMMIT: all up to `acked` is stored."""
-
-    run: Id
-    acked: Count
-
-
-class Again(Message, frozen=True, tag="again"):
-    """Hub to agent: unknown session or a gap; say hello again."""
-
-    acked: Count
-
-
-class Nack(Message, frozen=True, tag="nack"):
-    """Hub to agent: these `n` events from `first` were refused."""
-
-    run: Id
-    first: Count
-    n: Count
-    why: Text
-
-
-class Ping(Message, frozen=True, tag="ping"):
-    """Either way: are you there."""
-
-    n: Count
-    last: Count = 0
-    mono: Seconds = 0.0
-    wall: Wall = 0.0
-
-
-class Pong(Message, frozen=True, tag="pong"):
-    """Answer to a ping, with its number."""
-
-    n: Count
-    last: Count = 0
-    mono: Seconds = 0.0
-    wall: Wall = 0.0
-
-
-class Bye(Message, frozen=True, tag="bye"):
-    """Agent to hub: the process leaves; `last` is its last sequence number."""
-
-    run: Id
-    last: Count
-    why: Literal["finished", "error", "restart", "stop"]
-
-
-class ErrorMessage(Message, frozen=True, tag="error"):
-    """Any way: something could not be served."""
-
-    code: Literal[
-        "unauthorised", "unsupported", "busy", "quota", "superseded", "not_found", "invalid"
-    ]
-    text: Text
-    fatal: bool = False
-    retry_ms: Count = 0
-    ask: Count = 0
-
-
-# --- desktop and hub. `ask` pairs an answer with its question; 0 means none. ---
-
-RunState = Literal[
-    "starting",
-    "training",
-    "idle",
-    "paused",
-    "reclaiming",
-    "finished",
-    "stopped",
-    "failed",
-    "interrupted",
-    "silent",
-    "lost",
-]
-"""State of a run, said by the hub.
-
-`starting`: boot known, no fit yet. `idle`: between fits. `reclaiming`: an action is running.
-`silent`: its process lives but sends nothing ("no data for N s"). `lost`: its process is gone
-without a word.
-"""
-
-ENDED_STATES: frozenset[RunState] = frozenset(
-    {"finished", "stopped", "failed", "interrupted", "lost"}
+from kmonitor_agent.protocol.commands import Command
+from kmonitor_agent.protocol.view_messages import (
+    ENDED_STATES,
+    Column,
+    CommandAsked,
+    CommandTold,
+    EditAsked,
+    EditTold,
+    Head,
+    HubAsked,
+    HubTold,
+    MetricNow,
+    Row,
+    RowsAsked,
+    RowsTold,
+    RunsAsked,
+    RunState,
+    RunsTold,
+    RunSummary,
+    SeriesAsked,
+    SeriesColumn,
+    SeriesTold,
 )
-
-
-class MetricNow(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The last reading of one metric.
-
-    Attributes:
-        value: In the metric's unit; None if absent.
-        of: What it is a part of, same unit; None where nothing bounds it.
-        source: Where it comes from.
-        absent: Why there is none.
-    """
-
-    value: Amount | None = None
-    of: Amount | None = None
-    source: Text = ""
-    absent: Text = ""
-
-
-class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a list of runs shows of one.
-
-    Attributes:
-        run: Run id.
-        name: Run name.
-        host: Host name.
-        state: See `RunState`.
-        state_why: In words, when there is more to say.
-        boot: Id of the newest process.
-        pid: Its process id.
-        started_wall_s: When the first boot started, UTC.
-        last_wall_s: When the hub stored the newest event, UTC.
-        duration_s: Run time of the newest event, seconds (`t_s` of rows).
-        backend: Keras backend.
-        versions: Package to version.
-        fit: Ordinal of the last fit.
-        fits_done: Fits that ended.
-        epoch: Epoch index from 0 in the last fit; None before the first.
-        epochs: Planned epochs of that fit; 0 unknown.
-        epochs_done: Epochs ended in all fits together.
-        step: Steps done in the running epoch.
-        steps: Steps per epoch; None unknown.
-        model: Model name of the last fit.
-        batch_size: Of the last fit; None unknown.
-        optimizer: Of the last fit.
-        learning_rate: Last known.
-        ram, vram, graph, step_time: The four metrics.
-        limits: In force, as the agent said.
-        actions: Commands that the process can carry out now; empty when it has ended.
-        checkpoint_epoch: Epoch of the last checkpoint; None if there is none.
-        checkpoint_bytes: Its size.
-        checkpoint_wall_s: When.
-        faults: kmonitor's own faults counted in that process.
-        gaps: Events known to be lost.
-        change: Grows with every change of this summary, for `RunsAsked.since_change`.
-    """
-
-    run: Id
-    name: Name
-    host: Name
-    state: RunState
-    boot: Id
-    pid: Count
-    started_wall_s: Wall
-    last_wall_s: Wall
-    change: Count
-    duration_s: Seconds = 0.0
-    state_why: Text = ""
-    backend: Name = ""
-    versions: dict[Name, Name] = {}
-    fit: Count = 0
-    fits_done: Count = 0
-    epoch: Count | None = None
-    epochs: Count = 0
-    epochs_done: Count = 0
-    step: Count = 0
-    steps: Count | None = None
-    model: Name = ""
-    batch_size: Count | None = None
-    optimizer: Name = ""
-    learning_rate: float | None = None
-    ram: MetricNow = MetricNow()
-    vram: MetricNow = MetricNow()
-    graph: MetricNow = MetricNow()
-    step_time: MetricNow = MetricNow()
-    limits: list[LimitSpec] = []
-    actions: list[CommandName] = []
-    checkpoint_epoch: Count | None = None
-    checkpoint_bytes: Count | None = None
-    checkpoint_wall_s: Wall | None = None
-    faults: Count = 0
-    gaps: Count = 0
-
-
-class RunsAsked(Message, frozen=True, tag="runs"):
-    """Desktop to hub: the summaries that changed after `since_change` (0: all)."""
-
-    ask: Count
-    since_change: Count = 0
-
-
-class RunsTold(Message, frozen=True, tag="runs_told"):
-    """Answer: summaries, newest start last; more follow when `more` (ask from `change`).
-
-    Attributes:
-        hub: The hub's id; when it changes, all cursors start anew.
-        change: Newest change included.
-        head: Newest row id.
-        version: Version of the hub's program.
-        host: Host name of the hub.
-        runs: At most 200 of them.
-        deleted: Ids of runs that are gone since.
-        more: Whether there are more.
-    """
-
-    ask: Count
-    hub: Id
-    change: Count
-    head: Count
-    version: Name
-    host: Name
-    runs: Annotated[list[RunSummary], msgspec.Meta(max_length=200)]
-    deleted: list[Id] = []
-    more: bool = False
-
-
-class RowsAsked(Message, frozen=True, tag="sub"):
-    """Desktop to hub: one page of rows behind a cursor (credit: one page at a time).
-
-    Attributes:
-        cursor: Row id after which to begin; 0: from the start.
-        limit: Most rows wanted.
-        runs: Only of these runs; empty: all.
-        kinds: Only these event types; empty: all.
-    """
-
-    ask: Count
-    cursor: Count
-    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE_ROWS)] = MAX_PAGE_ROWS
-    runs: Annotated[list[Id], msgspec.Meta(max_length=1000)] = []
-    kinds: Annotated[list[Name], msgspec.Meta(max_length=32)] = []
-
-
-class Row(msgspec.Struct, frozen=True, gc=False):
-    """One stored event.
-
-    Attributes:
-        row: Hub row id, rising.
-        run: Run id.
-        seq: Sequence number in the run.
-        t_s: Run time: seconds since the run's first boot started.
-        body: The event as it was sent (`codec.decode_event`).
-    """
-
-    row: Count
-    run: Id
-    seq: Count
-    t_s: Seconds
-    body: EventBytes
-
-
-class RowsTold(Message, frozen=True, tag="page"):
-    """Answer: rows in order; `cursor` is what to ask from next.
-
-    Attributes:
-        more: Whether rows behind `cursor` exist already.
-        head: Newest row id of the hub.
-    """
-
-    ask: Count
-    hub: Id
-    cursor: Count
-    rows: Annotated[list[Row], msgspec.Meta(max_length=MAX_PAGE_ROWS)]
-    more: bool
-    head: Count
-
-
-SeriesColumn = Annotated[str, msgspec.Meta(max_length=64)]
-"""A measured field of `Sample`, or "epoch:step_time_s" (per-epoch medians), or "log:NAME"."""
-
-
-class SeriesAsked(Message, frozen=True, tag="series"):
-    """Desktop to hub: columns of one run, thinned to at most two points a bucket.
-
-    Attributes:
-        run: Which run.
-        columns: Which fields.
-        from_s: Run time to begin at.
-        to_s: Run time to end at; None: the newest.
-        buckets: How many, 1..4000; a column with fewer points comes raw.
-    """
-
-    ask: Count
-    run: Id
-    columns: Annotated[list[SeriesColumn], msgspec.Meta(min_length=1, max_length=16)]
-    from_s: Seconds = 0.0
-    to_s: Seconds | None = None
-    buckets: Annotated[int, msgspec.Meta(ge=1, le=4000)] = 600
-
-
-class Column(msgspec.Struct, frozen=True, gc=False):
-    """One thinned column: times and values of the minimum and maximum of each bucket, in time order.
-
-    Attributes:
-        name: As asked.
-        t_s: Little-endian float64 times, run time, `[n_points]`.
-        values: Little-endian float64 values, `[n_points]`; NaN marks a gap.
-        n_raw: Samples it was thinned from.
-    """
-
-    name: SeriesColumn
-    t_s: bytes
-    values: bytes
-    n_raw: Count
-
-
-class SeriesTold(Message, frozen=True, tag="series_told"):
-    """Answer.
-
-    Attributes:
-        row: Newest row id that the columns include: follow live from here.
-        sources: Sources of the columns asked.
-        epoch_t_s: Float64 run times of epoch starts, `[n_epochs]`, all of the run.
-        epoch_end_t_s: Float64 run times of epoch ends, NaN while running, `[n_epochs]`.
-        fit_of_epoch: Little-endian int32 fit ordinals, `[n_epochs]`.
-    """
-
-    ask: Count
-    run: Id
-    row: Count
-    columns: Annotated[list[Column], msgspec.Meta(max_length=16)]
-    sources: Annotated[list[SourceOf], msgspec.Meta(max_length=64)] = []
-    epoch_t_s: bytes = b""
-    epoch_end_t_s: bytes = b""
-    fit_of_epoch: bytes = b""
-
-
-class CommandAsked(Message, frozen=True, tag="cmdreq"):
-    """Desktop to hub: have this done; asked again with the same id until the state is final."""
-
-    ask: Count
-    id: Id
-    run: Id
-    name: CommandName
-    boot: Id
-    args: Arguments = NoArguments()
-    ttl_s: Seconds = 3600.0
-    asked_by: Name = ""
-
-
-class CommandTold(Message, frozen=True, tag="cmdst"):
-    """Hub to desktop: where the command stands."""
-
-    ask: Count
-    status: CommandStatus
-
-
-class EditAsked(Message, frozen=True, tag="edit"):
-    """Desktop to hub: rename, annotate or delete a run.
-
-    Attributes:
-        name: New name; None leaves it.
-        note: New note; None leaves it.
-        delete: Remove the run and all its rows (refused while its process lives).
-    """
-
-    ask: Count
-    run: Id
-    name: Name | None = None
-    note: Text | None = None
-    delete: bool = False
-
-
-class EditTold(Message, frozen=True, tag="edited"):
-    """Answer: done."""
-
-    ask: Count
-    run: Id
-
-
-class HubAsked(Message, frozen=True, tag="hub"):
-    """Desktop to hub: how are you.
-
-    Attributes:
-        stop: Also end, once every commit is done (only the same user's local socket may).
-    """
-
-    ask: Count
-    stop: bool = False
-
-
-class HubTold(Message, frozen=True, tag="hub_told"):
-    """Answer: the hub's own condition.
-
-    Attributes:
-        hub: Its id.
-        version: Program version.
-        pid: Process id.
-        host: Host name.
-        started_wall_s: Since when it runs.
-        agents: Sessions alive now.
-        viewers: Desktops heard from in the last 10 s.
-        rows: Rows stored.
-        database_bytes: Size of database and WAL.
-        faults: Faults counted since start, by part.
-        wall_s: The hub's clock, to see a skew.
-    """
-
-    ask: Count
-    hub: Id
-    version: Name
-    pid: Count
-    host: Name
-    started_wall_s: Wall
-    agents: Count
-    viewers: Count
-    rows: Count
-    database_bytes: Count
-    wall_s: Wall
-    faults: dict[Name, Count] = {}
-
-
-class Head(Message, frozen=True, tag="note"):
-    """Hub to desktop: a hint that may be lost: rows up to `head`, changes up to `change`."""
-
-    head: Count
-    change: Count
-
 
 FromAgent = Hello | Batch | Ping | Pong | Bye | ErrorMessage
 """What a hub accepts on its ingest socket."""
@@ -511,3 +64,44 @@ ToDesktop = (
     | ErrorMessage
 )
 """What a desktop accepts."""
+
+__all__ = [
+    "ENDED_STATES",
+    "Ack",
+    "Again",
+    "Batch",
+    "Bye",
+    "Column",
+    "CommandAsked",
+    "CommandTold",
+    "EditAsked",
+    "EditTold",
+    "ErrorMessage",
+    "EventBytes",
+    "FromAgent",
+    "FromDesktop",
+    "Head",
+    "Hello",
+    "HubAsked",
+    "HubTold",
+    "Message",
+    "MetricNow",
+    "Minor",
+    "Nack",
+    "Ping",
+    "Pong",
+    "Row",
+    "RowsAsked",
+    "RowsTold",
+    "RunState",
+    "RunSummary",
+    "RunsAsked",
+    "RunsTold",
+    "SeriesAsked",
+    "SeriesColumn",
+    "SeriesTold",
+    "ToAgent",
+    "ToDesktop",
+    "Wall",
+    "Welcome",
+]

@@ -1,0 +1,125 @@
+"""The messages between an agent and its hub."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, Text
+from kmonitor_agent.protocol.version import MAX_BATCH_EVENTS, MAX_EVENT_BYTES
+
+Wall = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+"""UTC epoch seconds."""
+
+Minor = Annotated[int, msgspec.Meta(ge=0, le=65535)]
+EventBytes = Annotated[bytes, msgspec.Meta(max_length=MAX_EVENT_BYTES)]
+
+
+class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"):
+    """Common part of all messages."""
+
+
+class Hello(Message, frozen=True, tag="hello"):
+    """Agent to hub, on each new socket and each 0.5 s until welcomed.
+
+    Attributes:
+        run: Run id. boot: Process start id.
+        proto: Oldest and newest minor version spoken.
+        first: Oldest sequence number that the spool still holds (1 when empty).
+        last: Newest sequence number spooled, 0 when none.
+        pid: Process id.
+        pid_namespace: Inode of its PID namespace, 0 if unknown.
+        host: Host name.
+        start_wall: UTC epoch seconds at the boot's `t_s == 0`.
+        mono: The boot's `t_s` now.
+    """
+
+    run: Id
+    boot: Id
+    proto: tuple[Minor, Minor]
+    first: Count
+    last: Count
+    pid: Count
+    host: Name
+    start_wall: Wall
+    mono: Seconds
+    pid_namespace: Count = 0
+
+
+class Welcome(Message, frozen=True, tag="welcome"):
+    """Hub to agent: session accepted; rewind to `acked` and send what follows."""
+
+    hub: Id
+    boot: Id
+    proto: Minor
+    acked: Count
+    ping_ms: Annotated[int, msgspec.Meta(ge=10, le=60_000)]
+    max_batch: Annotated[int, msgspec.Meta(ge=1, le=MAX_BATCH_EVENTS)]
+
+
+class Batch(Message, frozen=True, tag="batch"):
+    """Agent to hub: events with sequence numbers `first`, `first + 1`, ..."""
+
+    run: Id
+    boot: Id
+    first: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+    events: Annotated[list[EventBytes], msgspec.Meta(min_length=1, max_length=MAX_BATCH_EVENTS)]
+
+
+class Ack(Message, frozen=True, tag="ack"):
+    """Hub to agent, after COMMIT: all up to `acked` is stored."""
+
+    run: Id
+    acked: Count
+
+
+class Again(Message, frozen=True, tag="again"):
+    """Hub to agent: unknown session or a gap; say hello again."""
+
+    acked: Count
+
+
+class Nack(Message, frozen=True, tag="nack"):
+    """Hub to agent: these `n` events from `first` were refused."""
+
+    run: Id
+    first: Count
+    n: Count
+    why: Text
+
+
+class Ping(Message, frozen=True, tag="ping"):
+    """Either way: are you there."""
+
+    n: Count
+    last: Count = 0
+    mono: Seconds = 0.0
+    wall: Wall = 0.0
+
+
+class Pong(Message, frozen=True, tag="pong"):
+    """Answer to a ping, with its number."""
+
+    n: Count
+    last: Count = 0
+    mono: Seconds = 0.0
+    wall: Wall = 0.0
+
+
+class Bye(Message, frozen=True, tag="bye"):
+    """Agent to hub: the process leaves; `last` is its last sequence number."""
+
+    run: Id
+    last: Count
+    why: Literal["finished", "error", "restart", "stop"]
+
+
+class ErrorMessage(Message, frozen=True, tag="error"):
+    """Any way: something could not be served."""
+
+    code: Literal[
+        "unauthorised", "unsupported", "busy", "quota", "superseded", "not_found", "invalid"
+    ]
+    text: Text
+    fatal: bool = False
+    retry_ms: Count = 0
+    ask: Count = 0

@@ -1,0 +1,180 @@
+"""The events of a run's life: boots, fits and epochs.
+
+Every event carries `t_s`: seconds on the process's monotonic clock since its boot started. The
+boot's own `started_wall_s` turns that into wall time.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from kmonitor_agent.protocol.commands import CommandName
+from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, Text
+
+
+class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"):
+    """Common part of all events.
+
+    Attributes:
+        t_s: Seconds since the boot started, on its monotonic clock.
+    """
+
+    t_s: Seconds
+
+
+class BootStarted(Event, frozen=True, tag="boot"):
+    """First event of a process: who and where it is.
+
+    Attributes:
+        boot: Random id of this process start.
+        name: The run's name.
+        host: Host name.
+        pid: Process id, as its own PID namespace counts.
+        pid_namespace: Inode of the PID namespace (Linux), to compare with the hub's; 0 if unknown.
+        user: Login name.
+        started_wall_s: UTC epoch seconds at `t_s == 0`.
+        script: Path or name of the script or notebook; empty when private.
+        argv: Command line; empty when private.
+        versions: Package name to version: python, kmonitor, keras, tensorflow, ...
+        backend: "tensorflow", "jax", "torch", or "" until Keras is met.
+        actions: The commands this process can carry out; empty with `commands=False`.
+        unavailable: Capability to the reason why it is not available here.
+        sample_interval_s: Time between samples, seconds.
+        private: Names are hashed and texts left out.
+        job: Cluster job id ("slurm 123"), or empty.
+    """
+
+    boot: Id
+    name: Name
+    host: Name
+    pid: Count
+    started_wall_s: Seconds
+    pid_namespace: Count = 0
+    user: Name = ""
+    script: Text = ""
+    argv: Annotated[list[Text], msgspec.Meta(max_length=256)] = []
+    versions: dict[Name, Name] = {}
+    backend: Name = ""
+    actions: Annotated[list[CommandName], msgspec.Meta(max_length=16)] = []
+    unavailable: dict[Name, Text] = {}
+    sample_interval_s: Seconds = 1.0
+    private: bool = False
+    job: Name = ""
+
+
+class BootEnded(Event, frozen=True, tag="boot_end"):
+    """Last event of a process that could say so.
+
+    Attributes:
+        why: How it ended as far as the process itself knows.
+        error_type: Class name of the exception, with why = "failed".
+        message: Its message, at most 4096 characters; empty when private.
+    """
+
+    why: Literal["finished", "failed", "interrupted", "stopped", "restart"]
+    error_type: Name = ""
+    message: Text = ""
+
+
+class FitStarted(Event, frozen=True, tag="fit_start"):
+    """A call of `fit` began.
+
+    Attributes:
+        fit: Ordinal in the run, from 1.
+        model: Model name.
+        epochs: Planned number; 0 if unknown.
+        initial_epoch: First epoch's index, from 0.
+        steps: Steps per epoch; None until known.
+        batch_size: None when the data decide it.
+        steps_per_execution: Steps that one call of the step function runs.
+        optimizer: Class name.
+        learning_rate: At the start; None if it cannot be read.
+        jit_compile: Whether the step is compiled by XLA; None if unknown.
+        run_eagerly: Whether the step runs without a graph.
+    """
+
+    fit: Count
+    model: Name
+    epochs: Count = 0
+    initial_epoch: Count = 0
+    steps: Count | None = None
+    batch_size: Count | None = None
+    steps_per_execution: Count = 1
+    optimizer: Name = ""
+    learning_rate: float | None = None
+    jit_compile: bool | None = None
+    run_eagerly: bool = False
+
+
+class FitEnded(Event, frozen=True, tag="fit_end"):
+    """A call of `fit` ended.
+
+    Attributes:
+        fit: Its ordinal.
+        how: "finished", "stopped" (by an action or a callback), "failed" or "interrupted".
+        epochs_done: Epochs that ended in it.
+        error_type: Class name of the exception when failed.
+        message: Its message; empty when private.
+    """
+
+    fit: Count
+    how: Literal["finished", "stopped", "failed", "interrupted"]
+    epochs_done: Count = 0
+    error_type: Name = ""
+    message: Text = ""
+
+
+class EpochStarted(Event, frozen=True, tag="epoch_start"):
+    """An epoch began.
+
+    Attributes:
+        fit: Ordinal of the fit.
+        epoch: Index as Keras counts, from 0.
+    """
+
+    fit: Count
+    epoch: Count
+
+
+class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Step time of one epoch, begin to begin over steps per execution, seconds.
+
+    Attributes:
+        count: Steps measured; the first after a trace and the epoch's end are left out.
+        mean_s: Mean.
+        p50_s: Median, from a histogram with buckets about 2 % wide.
+        p95_s: 95th percentile, likewise.
+        p99_s: 99th percentile, likewise.
+        max_s: Largest, exact.
+        first_s: The first step of the epoch, kept apart since a trace may fall in it.
+    """
+
+    count: Count
+    mean_s: Seconds
+    p50_s: Seconds
+    p95_s: Seconds
+    p99_s: Seconds
+    max_s: Seconds
+    first_s: Seconds | None = None
+
+
+class EpochEnded(Event, frozen=True, tag="epoch_end"):
+    """An epoch ended.
+
+    Attributes:
+        fit: Ordinal of the fit.
+        epoch: Index from 0.
+        seconds: From its begin to its end, validation included.
+        steps: Steps that ran.
+        logs: Keras' logs; NaN stays NaN.
+        learning_rate: At the end; None if it cannot be read.
+        step_times: None when fewer than two steps were measured.
+    """
+
+    fit: Count
+    epoch: Count
+    seconds: Seconds
+    steps: Count = 0
+    logs: dict[Name, float] = {}
+    learning_rate: float | None = None
+    step_times: StepTimes | None = None
