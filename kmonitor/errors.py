@@ -1,7 +1,7 @@
 """The two kinds of failure: the world is at fault (`Expected`) or we are (`Defect`)."""
 
 
-class Expected(Exception):  # noqa: N818 - a root that reads as what it is
+class Expected(Exception):
     """The world is at fault: shown to the user as a message with what to do.
 
     Attributes:
@@ -15,5 +15,5 @@ class Expected(Exception):  # noqa: N818 - a root that reads as what it is
         self.remedy = remedy
 
 
-class Defect(Exception):  # noqa: N818 - a root that reads as what it is
+class Defect(Exception):
     """We are at fault: logged with its traceback and offered as a report."""

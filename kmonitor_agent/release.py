@@ -1,4 +1,4 @@
-"""The version of this release, read by agent, hub and app; kept equal to pyproject.toml by a test."""
+"""The version of this release for agent, hub and app; a test keeps it equal to pyproject.toml."""
 
 from typing import Final
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from kmonitor_agent.local.folders import Folders
 
 
-class NotPrivate(Exception):  # noqa: N818 - reads as what it is
+class NotPrivate(Exception):
     """A folder that must be this user's alone is not.
 
     Attributes:

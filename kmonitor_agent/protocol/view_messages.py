@@ -242,7 +242,7 @@ class SeriesAsked(Message, frozen=True, tag="series"):
 
 
 class Column(msgspec.Struct, frozen=True, gc=False):
-    """One thinned column: times and values of the minimum and maximum of each bucket, in time order.
+    """One thinned column: minimum and maximum of each bucket, in time order.
 
     Attributes:
         name: As asked.
