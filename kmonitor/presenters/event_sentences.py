@@ -1,0 +1,236 @@
+"""One sentence for each event that a reader wants to know of."""
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Literal
+
+from kmonitor.presenters.formats import bytes_text, count_text
+from kmonitor.presenters.language import tr
+from kmonitor.presenters.limit_words import action_words, limit_text, metric_amount, metric_name
+from kmonitor.presenters.record_words import record_sentence
+from kmonitor_agent.protocol import facts
+from kmonitor_agent.protocol.commands import CommandName
+
+Level = Literal["info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """A line of the event log.
+
+    Attributes:
+        icon: Name of an icon in `resources/icons`, without ".svg".
+        level: How loud it is.
+        text: One sentence.
+        is_action: Whether it tells of something that was asked or done.
+    """
+
+    icon: str
+    level: Level
+    text: str
+    is_action: bool = False
+
+
+COMMAND_TITLES: dict[CommandName, str] = {
+    "save": "Save checkpoint",
+    "collect": "Collect",
+    "reload": "Save + Clear + Reload",
+    "restart": "Restart process",
+    "auto": "Reclaim",
+    "pause": "Pause",
+    "resume": "Resume",
+    "stop": "Stop training",
+    "diagnose": "Diagnose",
+    "set_limits": "Set limits",
+}
+"""What the user sees for each command, English source."""
+
+
+@singledispatch
+def sentence(event: facts.Event, name: str) -> EventLine | None:
+    """The line of one event, or None if it has nothing to say on its own.
+
+    Args:
+        event: Any event; samples, epochs and counts say nothing here.
+        name: Name of its run.
+    """
+    del event, name
+
+
+@sentence.register
+def _boot(event: facts.BootStarted, name: str) -> EventLine:
+    stack = " · ".join(
+        f"{package} {event.versions[package]}"
+        for package in ("keras", "tensorflow", "jax", "torch")
+        if package in event.versions
+    )
+    text = tr("{name} started on {host}, process {pid}").format(
+        name=name, host=event.host, pid=event.pid
+    )
+    return EventLine("play", "info", f"{text} · {stack}" if stack else text)
+
+
+@sentence.register
+def _boot_ended(event: facts.BootEnded, name: str) -> EventLine:
+    match event.why:
+        case "finished":
+            return EventLine("check", "info", tr("Process finished"))
+        case "stopped":
+            return EventLine("stop", "info", tr("Process ended after a stop"))
+        case "restart":
+            return EventLine("reload", "info", tr("Process ends to start again"))
+        case "interrupted":
+            return EventLine("stop", "warning", tr("Process was interrupted"))
+        case "failed":
+            text = tr("{name} failed: {error}").format(name=name, error=_error(event))
+            return EventLine("error", "error", text)
+
+
+@sentence.register
+def _model(event: facts.ModelFacts, name: str) -> EventLine | None:
+    del name
+    if event.part != 1:
+        return None
+    text = tr("Model {model}: {layers} layers, {parameters} parameters ({size})").format(
+        model=event.name,
+        layers=count_text(event.n_layers),
+        parameters=count_text(event.parameters),
+        size=bytes_text(event.parameter_bytes),
+    )
+    if event.slot_bytes:
+        text += tr(", {optimizer} state {size}").format(
+            optimizer=event.optimizer, size=bytes_text(event.slot_bytes)
+        )
+    return EventLine("layers", "info", text)
+
+
+@sentence.register
+def _fit(event: facts.FitStarted, name: str) -> EventLine:
+    del name
+    text = tr("Fit {fit} began: {model}").format(fit=event.fit, model=event.model)
+    if event.epochs:
+        text += tr(", {epochs} epochs").format(epochs=event.epochs - event.initial_epoch)
+    if event.steps:
+        text += tr(" of {steps} steps").format(steps=count_text(event.steps))
+    if event.batch_size:
+        text += tr(", batch {size}").format(size=event.batch_size)
+    return EventLine("play", "info", text)
+
+
+@sentence.register
+def _fit_ended(event: facts.FitEnded, name: str) -> EventLine:
+    del name
+    done = tr("after {n} epochs").format(n=event.epochs_done)
+    match event.how:
+        case "finished":
+            text = tr("Fit {fit} finished {done}").format(fit=event.fit, done=done)
+            return EventLine("check", "info", text)
+        case "stopped":
+            text = tr("Fit {fit} stopped {done}").format(fit=event.fit, done=done)
+            return EventLine("stop", "info", text)
+        case "interrupted":
+            text = tr("Fit {fit} was interrupted {done}").format(fit=event.fit, done=done)
+            return EventLine("stop", "warning", text)
+        case "failed":
+            text = tr("Fit {fit} failed {done}: {error}").format(
+                fit=event.fit, done=done, error=_error(event)
+            )
+            return EventLine("error", "error", text)
+
+
+@sentence.register
+def _action(event: facts.ActionRecord, name: str) -> EventLine:
+    del name
+    icons = {"save": "save", "collect": "broom", "reload": "reload", "notify": "bell"}
+    icon = icons.get(event.action, event.action)
+    if not event.ok:
+        return EventLine("warning", "warning", record_sentence(event), is_action=True)
+    return EventLine(icon, "info", record_sentence(event), is_action=True)
+
+
+@sentence.register
+def _command(event: facts.CommandProgress, name: str) -> EventLine | None:
+    del name
+    title = tr(COMMAND_TITLES[event.name])
+    match event.state:
+        case "started":
+            text = tr("{title} started").format(title=title)
+            return EventLine("clock", "info", text, is_action=True)
+        case "failed" | "refused" | "expired":
+            words = {
+                "failed": tr("{title} failed"),
+                "refused": tr("{title} was refused"),
+                "expired": tr("{title} came too late and was dropped"),
+            }
+            text = words[event.state].format(title=title)
+            text = f"{text}: {event.why}" if event.why else text
+            return EventLine("warning", "warning", text, is_action=True)
+        case _:
+            # Received says nothing new; done is told by the action's own record.
+            return None
+
+
+@sentence.register
+def _limits(event: facts.LimitsInForce, name: str) -> EventLine:
+    del name
+    if not event.limits:
+        return EventLine("limit", "info", tr("No limit in force"), is_action=True)
+    words = ", ".join(limit_text(limit) for limit in event.limits)
+    text = tr("Limits in force: {limits}").format(limits=words)
+    return EventLine("limit", "info", text, is_action=True)
+
+
+@sentence.register
+def _crossing(event: facts.LimitCrossed, name: str) -> EventLine:
+    del name
+    words = {
+        "metric": metric_name(event.metric),
+        "value": metric_amount(event.metric, event.value),
+        "limit": metric_amount(event.metric, event.threshold),
+    }
+    if not event.crossed:
+        text = tr("{metric} is back below its limit of {limit}").format(**words)
+        return EventLine("check", "info", text)
+    text = tr("{metric} passed its limit of {limit}: {value}").format(**words)
+    if not event.answered:
+        text += tr("; nothing done, the last answer was a moment ago")
+    elif event.action != "notify":
+        text += "; " + tr("{action} follows").format(action=action_words(event.action))
+    return EventLine("warning", "warning", text)
+
+
+@sentence.register
+def _paused(event: facts.Paused, name: str) -> EventLine:
+    del name
+    if event.paused:
+        return EventLine("pause", "info", tr("Training is paused"), is_action=True)
+    return EventLine("play", "info", tr("Training goes on"), is_action=True)
+
+
+@sentence.register
+def _fault(event: facts.Fault, name: str) -> EventLine:
+    del name
+    text = tr("A fault of kmonitor's own in {where}, {count} so far: {text}. Training goes on")
+    filled = text.format(where=event.where, count=event.count, text=event.text)
+    return EventLine("warning", "warning", filled)
+
+
+@sentence.register
+def _notice(event: facts.Notice, name: str) -> EventLine:
+    del name
+    icons = {"info": "info", "warning": "warning", "error": "error"}
+    return EventLine(icons[event.level], event.level, event.text)
+
+
+@sentence.register
+def _lost(event: facts.Lost, name: str) -> EventLine:
+    del name
+    text = tr("Events {first} to {last} are missing: {why}").format(
+        first=event.first, last=event.last, why=event.why
+    )
+    return EventLine("warning", "warning", text)
+
+
+def _error(event: facts.BootEnded | facts.FitEnded) -> str:
+    kind = event.error_type or tr("unknown error")
+    return f"{kind}: {event.message}" if event.message else kind

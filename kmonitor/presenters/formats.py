@@ -1,0 +1,182 @@
+"""The only place where bytes, seconds and counts become text.
+
+Numbers are grouped, and parted from their unit, by a narrow no-break space (U+202F);
+`plain_text` turns it into an ordinary one for terminals and files.
+"""
+
+import math
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+NARROW_SPACE: Final = "\u202f"
+NOT_KNOWN: Final = "\u2013"
+
+Unit = Literal["bytes", "seconds", "operations", "functions"]
+"""Units of the metrics, as the protocol names them."""
+
+_BYTE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_STEP: Final = 1024.0
+_TENTHS_UP_TO: Final = 99.95
+_MINUTE_S: Final = 60.0
+_HOUR_S: Final = 3600.0
+_DAY_S: Final = 86400.0
+
+
+def plain_text(text: str) -> str:
+    """The same text with ordinary spaces, for terminals that lack the narrow one."""
+    return text.replace(NARROW_SPACE, " ")
+
+
+def bytes_text(n: float) -> str:
+    """A size: "812 B", "10.6 MiB", "598 MiB", "1.4 GiB"; one decimal from GiB on."""
+    unit = byte_unit(n)
+    return f"{bytes_in_unit(n, unit)}{NARROW_SPACE}{unit}"
+
+
+def byte_unit(n: float) -> str:
+    """The unit that suits a size: the largest that leaves at least one before the point."""
+    size, index = abs(n), 0
+    while size >= _STEP - 0.5 and index < len(_BYTE_UNITS) - 1:
+        size, index = size / _STEP, index + 1
+    return _BYTE_UNITS[index]
+
+
+def bytes_in_unit(n: float, unit: str, *, decimals: int | None = None) -> str:
+    """The number alone of a size in a given unit.
+
+    Args:
+        n: Bytes.
+        unit: "B", "KiB", "MiB", "GiB", ...
+        decimals: How many; None: what suits the size.
+    """
+    index = _BYTE_UNITS.index(unit)
+    size = n / _STEP**index
+    if decimals is None:
+        decimals = _byte_decimals(size, index)
+    return _grouped(size, decimals)
+
+
+def bytes_change_text(before: float, after: float) -> str:
+    """Two sizes in one unit: "731 → 598 MiB"; a decimal more where they would look the same."""
+    unit = byte_unit(max(before, after))
+    index = _BYTE_UNITS.index(unit)
+    decimals = max(_byte_decimals(n / _STEP**index, index) for n in (before, after))
+    texts = [bytes_in_unit(n, unit, decimals=decimals) for n in (before, after)]
+    if texts[0] == texts[1] and before != after and index:
+        texts = [bytes_in_unit(n, unit, decimals=decimals + 1) for n in (before, after)]
+    return f"{texts[0]} \u2192 {texts[1]}{NARROW_SPACE}{unit}"
+
+
+def count_text(n: float) -> str:
+    """A whole number in groups of three: "24 374"."""
+    return _grouped(n, 0)
+
+
+def count_change_text(before: float, after: float) -> str:
+    """Two counts: "700 → 28"."""
+    return f"{count_text(before)} \u2192 {count_text(after)}"
+
+
+def percent_text(fraction: float) -> str:
+    """A part, 0..1, as "64 %"."""
+    return f"{fraction * 100:.0f}{NARROW_SPACE}%"
+
+
+def number_text(value: float) -> str:
+    """A plain number, four significant digits: "0.001", "0.6931"."""
+    return f"{value:.4g}".replace("-", "\u2212")
+
+
+def seconds_text(seconds: float) -> str:
+    """A step time: "850 µs", "272 ms", "1.42 s", "14.2 s"."""
+    if seconds >= 1.0 - 5e-4:
+        return f"{_three_digits(seconds)}{NARROW_SPACE}s"
+    if seconds >= 1e-3 - 5e-7:
+        return f"{_three_digits(seconds * 1e3)}{NARROW_SPACE}ms"
+    return f"{_three_digits(seconds * 1e6)}{NARROW_SPACE}\u00b5s"
+
+
+def duration_text(seconds: float) -> str:
+    """A stretch of time in at most two units: "14 s", "4 min", "1 h 52 min", "3 d 4 h"."""
+    if seconds < _MINUTE_S - 0.5:
+        return f"{max(0.0, seconds):.0f}{NARROW_SPACE}s"
+    if seconds < _HOUR_S - _MINUTE_S / 2:
+        return f"{seconds / _MINUTE_S:.0f}{NARROW_SPACE}min"
+    large, small, names = (
+        (_HOUR_S, _MINUTE_S, ("h", "min")) if seconds < _DAY_S else (_DAY_S, _HOUR_S, ("d", "h"))
+    )
+    whole, rest = divmod(round(seconds / small), round(large / small))
+    text = f"{whole}{NARROW_SPACE}{names[0]}"
+    return f"{text} {rest}{NARROW_SPACE}{names[1]}" if rest else text
+
+
+def clock_text(wall_s: float, *, seconds: bool = True) -> str:
+    """A moment in the viewer's zone: "11:02:41", or "11:02"."""
+    moment = datetime.fromtimestamp(wall_s, tz=UTC).astimezone()
+    return moment.strftime("%H:%M:%S" if seconds else "%H:%M")
+
+
+def moment_text(wall_s: float, *, now_wall_s: float) -> str:
+    """A moment: the time if it is within half a day of now, else day and time."""
+    if abs(now_wall_s - wall_s) < _DAY_S / 2:
+        return clock_text(wall_s, seconds=False)
+    moment = datetime.fromtimestamp(wall_s, tz=UTC).astimezone()
+    return moment.strftime("%Y-%m-%d %H:%M")
+
+
+def amount_text(value: float, unit: Unit) -> str:
+    """A metric's value with its unit."""
+    match unit:
+        case "bytes":
+            return bytes_text(value)
+        case "seconds":
+            return seconds_text(value)
+        case "operations":
+            return f"{count_text(value)} operations"
+        case "functions":
+            return f"{count_text(value)} functions"
+
+
+def rate_text(per: float, unit: Unit, per_what: str) -> str:
+    """A slope: "+10.6 MiB / epoch", "+420 operations / model", minus signs are real ones.
+
+    Args:
+        per: Change in one `per_what`.
+        unit: Of the change.
+        per_what: "epoch", "model", "min".
+    """
+    sign = "+" if per >= 0 else "\u2212"
+    return f"{sign}{_change_text(abs(per), unit)} / {per_what}"
+
+
+def _change_text(size: float, unit: Unit) -> str:
+    match unit:
+        case "bytes":
+            name = byte_unit(size)
+            index = _BYTE_UNITS.index(name)
+            number = _three_digits(size / _STEP**index) if index else _grouped(size, 0)
+            return f"{number}{NARROW_SPACE}{name}"
+        case "seconds":
+            return seconds_text(size)
+        case "operations" | "functions":
+            number = count_text(size) if size >= 10 else _three_digits(size)  # noqa: PLR2004
+            return f"{number} {unit}"
+
+
+def _byte_decimals(size: float, index: int) -> int:
+    if index == 0:
+        return 0
+    if index >= _BYTE_UNITS.index("GiB"):
+        return 1
+    return 1 if abs(size) < _TENTHS_UP_TO else 0
+
+
+def _three_digits(value: float) -> str:
+    if value == 0:
+        return "0"
+    decimals = max(0, min(2, 2 - math.floor(math.log10(abs(value)))))
+    return _grouped(value, decimals)
+
+
+def _grouped(value: float, decimals: int) -> str:
+    return f"{value:,.{decimals}f}".replace(",", NARROW_SPACE).replace("-", "\u2212")

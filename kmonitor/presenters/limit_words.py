@@ -1,0 +1,72 @@
+"""Metrics, limits and what is done at a limit, in words."""
+
+from typing import Final
+
+from kmonitor.presenters.formats import NARROW_SPACE, Unit, amount_text, percent_text
+from kmonitor.presenters.language import tr
+from kmonitor_agent.protocol.commands import LimitAction, LimitMetric, LimitSpec
+
+METRIC_UNITS: Final[dict[LimitMetric, Unit]] = {
+    "ram": "bytes",
+    "vram": "bytes",
+    "graph": "operations",
+    "step_time": "seconds",
+    "functions": "functions",
+}
+
+_NAMES: Final[dict[LimitMetric, str]] = {
+    "ram": "RAM",
+    "vram": "VRAM",
+    "graph": "Graph size",
+    "step_time": "Step time",
+    "functions": "Functions",
+}
+
+_ACTIONS: Final[dict[LimitAction, str]] = {
+    "notify": "notify",
+    "save": "save",
+    "collect": "collect",
+    "reload": "reload",
+    "stop": "stop",
+}
+
+
+def metric_name(metric: LimitMetric) -> str:
+    """What the user calls a metric."""
+    return tr(_NAMES[metric])
+
+
+def metric_amount(metric: LimitMetric, value: float) -> str:
+    """A metric's value with its unit."""
+    return amount_text(value, METRIC_UNITS[metric])
+
+
+def action_words(action: LimitAction) -> str:
+    """What is done at a limit, in one word."""
+    return tr(_ACTIONS[action])
+
+
+def threshold_text(limit: LimitSpec) -> str:
+    """A limit's threshold: "12 GiB" or "80 %"."""
+    if limit.fraction is not None:
+        return percent_text(limit.fraction)
+    # A round limit reads as it was set: "72 GiB", where a measured value says "72.0 GiB".
+    exact = metric_amount(limit.metric, limit.value or 0.0)
+    return exact.replace(f".0{NARROW_SPACE}", NARROW_SPACE)
+
+
+def limit_text(limit: LimitSpec) -> str:
+    """A limit: "RAM 80 %, reload"."""
+    return f"{metric_name(limit.metric)} {threshold_text(limit)}, {action_words(limit.action)}"
+
+
+def threshold_value(limit: LimitSpec, of: float | None) -> float | None:
+    """A limit's threshold in the metric's unit; None for a part of something unknown.
+
+    Args:
+        limit: The limit.
+        of: What the metric is a part of, same unit; None if nothing bounds it.
+    """
+    if limit.fraction is None:
+        return limit.value
+    return None if of is None else limit.fraction * of
