@@ -1,0 +1,36 @@
+"""The guest in a training process: `MonitorCallback` for Keras, and `Limit`.
+
+Importing this package loads no framework and takes milliseconds; names resolve on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from kmonitor_agent.release import VERSION
+
+if TYPE_CHECKING:
+    from kmonitor_agent.callback import MonitorCallback
+    from kmonitor_agent.limits import Limit
+
+__version__: Final = VERSION
+
+__all__ = ["Limit", "MonitorCallback", "__version__"]
+
+_HOMES: Final = {
+    "Limit": "kmonitor_agent.limits",
+    "MonitorCallback": "kmonitor_agent.callback",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for; called by Python for names not yet in the module."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """The public names, resolved or not."""
+    return sorted(__all__)

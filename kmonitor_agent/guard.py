@@ -1,0 +1,144 @@
+"""Faults of our own: counted, logged, told as events, and never raised into the training."""
+
+import os
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable
+from contextlib import ContextDecorator, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+LOG_BYTES: Final = 2_000_000
+"""A log file is turned over at this size, bytes."""
+
+LOG_FILES: Final = 5
+"""How many old log files are kept."""
+
+_KEPT_IN_FULL: Final = 3
+_LINES_HELD: Final = 200
+_TEXT_LIMIT: Final = 4096
+
+OnFault = Callable[[str, int, str], None]
+"""Told of a fault: where, how often so far, and its type and message."""
+
+
+class FaultLog:
+    """Counts faults by part and writes some of them to `<state>/logs/agent.log`.
+
+    `record` may be called from any thread and does no input or output: the lines wait in memory
+    until the agent's thread calls `write_out`. Of each part the first three faults are logged with
+    their traceback, then the 4th, 8th, 16th, ... so that a fault in a hot loop fills no disk.
+
+    Attributes:
+        on_fault: Called for each fault that is logged, on the thread that met it; None at first.
+    """
+
+    def __init__(self, log_file: Path | None = None, *, private: bool = False) -> None:
+        """Begin with no faults.
+
+        Args:
+            log_file: Where to write; None keeps counts only.
+            private: Leave messages and tracebacks out, keep the exception's type.
+        """
+        self.on_fault: OnFault | None = None
+        self._log_file = log_file
+        self._private = private
+        self._lock = threading.Lock()
+        self._counts: dict[str, int] = {}
+        self._lines: deque[str] = deque(maxlen=_LINES_HELD)
+
+    def record(self, where: str, exc: BaseException) -> None:
+        """Count a fault; never raises.
+
+        Args:
+            where: The part that failed: "session.epoch_end".
+            exc: What it raised.
+        """
+        with self._lock:
+            count = self._counts.get(where, 0) + 1
+            self._counts[where] = count
+        if count > _KEPT_IN_FULL and count & (count - 1):
+            return
+        # A fault's own text may fail to print; there is nowhere left to report that.
+        with suppress(Exception):
+            text = self._text(exc)
+            self._lines.append(self._entry(where, count, text, exc))
+            if self.on_fault is not None:
+                self.on_fault(where, count, text)
+
+    def counts(self) -> dict[str, int]:
+        """How often each part failed."""
+        with self._lock:
+            return dict(self._counts)
+
+    def guarded(self, where: str) -> "Guard":
+        """A context manager, or decorator, that turns any exception into a recorded fault."""
+        return Guard(self, where)
+
+    def write_out(self) -> None:
+        """Append what waits to the log file, on the agent's thread; a full disk loses it."""
+        if self._log_file is None or not self._lines:
+            return
+        lines: list[str] = []
+        while self._lines:
+            lines.append(self._lines.popleft())
+        with suppress(OSError):
+            _append(self._log_file, "".join(lines))
+
+    def _text(self, exc: BaseException) -> str:
+        name = type(exc).__name__
+        return name if self._private else f"{name}: {exc}"[:_TEXT_LIMIT]
+
+    def _entry(self, where: str, count: int, text: str, exc: BaseException) -> str:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        head = f"{now} pid {os.getpid()} {where} (fault {count}): {text}\n"
+        if self._private or count > _KEPT_IN_FULL:
+            return head
+        return head + "".join(traceback.format_exception(exc))
+
+
+class Guard(ContextDecorator):
+    """Swallows and records every `Exception` of a block or function.
+
+    KeyboardInterrupt and SystemExit pass: they are the user's.
+    """
+
+    def __init__(self, faults: FaultLog, where: str) -> None:
+        self._faults = faults
+        self._where = where
+
+    def __enter__(self) -> None:
+        """Nothing to do."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        """Record an `Exception` and go on behind the block."""
+        if not isinstance(exc, Exception):
+            return False
+        self._faults.record(self._where, exc)
+        return True
+
+
+def _append(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if path.exists() and path.stat().st_size + len(text) > LOG_BYTES:
+        _turn_over(path)
+    # Created 0600: a log names the user's files and functions.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "a", encoding="utf-8", errors="replace") as log:
+        log.write(text)
+
+
+def _turn_over(path: Path) -> None:
+    for number in range(LOG_FILES - 1, 0, -1):
+        older = path.with_suffix(f".log.{number}")
+        if older.exists():
+            older.replace(path.with_suffix(f".log.{number + 1}"))
+    path.replace(path.with_suffix(".log.1"))

@@ -1,0 +1,332 @@
+"""Limits: how they are written, and when a metric has crossed one. Pure: no clock, no IO."""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, cast, get_args
+
+from kmonitor_agent.protocol.commands import (
+    LIMIT_ACTIONS,
+    LIMIT_METRICS,
+    LimitAction,
+    LimitMetric,
+    LimitSpec,
+)
+from kmonitor_agent.protocol.facts import LimitCrossed
+
+RELEASE_PART: Final = 0.95
+"""A crossed limit is released when its metric falls to this part of the threshold."""
+
+GROWTH_PART: Final = 0.05
+"""A limit that stays crossed is answered again only after the metric grew by this part of the
+threshold above where the last answer left it, and after the cool-down.
+
+Source: reclaim.md 1.3: TensorFlow keeps freed pages, so a resident set stays high after a reload
+and an RSS limit would fire again at once."""
+
+_BYTES: Final = {
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
+_SECONDS: Final = {"US": 1e-6, "MS": 1e-3, "S": 1.0, "MIN": 60.0}
+_COUNTS: Final = {"": 1, "K": 10**3, "M": 10**6}
+_UNITS: Final[dict[str, dict[str, float]]] = {
+    "ram": {**_BYTES},
+    "vram": {**_BYTES},
+    "graph": {**_COUNTS},
+    "functions": {**_COUNTS},
+    "step_time": {**_SECONDS},
+}
+_EXAMPLES: Final = {
+    "ram": '"80%", "12 GiB" or a number of bytes',
+    "vram": '"80%", "12 GiB" or a number of bytes',
+    "graph": '"50 k" or a number of operations',
+    "functions": "a number of functions",
+    "step_time": '"250 ms", "1.5 s" or a number of seconds',
+}
+_WRITTEN: Final = re.compile(r"\s*([0-9][0-9_ ]*(?:\.[0-9]+)?)\s*([A-Za-z]*|%)\s*")
+_SMALLEST_BYTES: Final = 2**20
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Limit:
+    """A limit for `MonitorCallback(limits=[...])`: `Limit("ram", "80%", action="reload")`.
+
+    It is crossed when its metric stays above the threshold for `hold_s`, and released when the
+    metric falls to 95 % of the threshold. While it stays crossed it is answered again only after
+    `cooldown_s` and after the metric has grown by 5 % of the threshold above where the last answer
+    left it: freed memory often stays with the process, and a limit that only sees that would fire
+    for ever.
+
+    Attributes:
+        spec: The limit as it goes over the wire.
+    """
+
+    spec: LimitSpec
+
+    def __init__(
+        self,
+        metric: str,
+        threshold: str | float,
+        *,
+        action: str = "notify",
+        hold_s: float = 0.0,
+        cooldown_s: float = 60.0,
+    ) -> None:
+        """Check and keep a limit.
+
+        Args:
+            metric: "ram", "vram", "graph", "step_time" or "functions".
+            threshold: "80%" (ram, vram), "12 GiB", "250 ms", "50 k", or a number of bytes,
+                operations, functions or seconds.
+            action: "notify", "save", "collect", "reload" or "stop".
+            hold_s: How long the metric must stay above, seconds.
+            cooldown_s: For how long an answered crossing is not answered again, seconds.
+
+        Raises:
+            ValueError: An argument makes no sense; the message says what to write instead.
+            TypeError: `threshold` is neither text nor a number.
+        """
+        _one_of("metric", metric, LIMIT_METRICS)
+        _one_of("action", action, LIMIT_ACTIONS)
+        value, fraction = _threshold(metric, threshold)
+        spec = LimitSpec(
+            metric=cast("LimitMetric", metric),
+            value=value,
+            fraction=fraction,
+            action=cast("LimitAction", action),
+            hold_s=_duration("hold_s", hold_s),
+            cooldown_s=_duration("cooldown_s", cooldown_s),
+        )
+        object.__setattr__(self, "spec", spec)
+
+
+class LimitWatch:
+    """Judges the readings of one metric against one limit. Owned by who calls it; no locks.
+
+    Attributes:
+        spec: The limit.
+    """
+
+    def __init__(self, spec: LimitSpec) -> None:
+        self.spec = spec
+        self._above_since_s: float | None = None
+        self._crossed = False
+        self._answered_s: float | None = None
+        self._owed = False
+        self._base: float | None = None
+        self._base_wanted = False
+
+    @property
+    def is_crossed(self) -> bool:
+        """Whether the metric crossed and has not fallen to the release level since."""
+        return self._crossed
+
+    def threshold(self, of: float | None) -> float | None:
+        """The threshold in the metric's unit, or None while a percentage has no bound.
+
+        Args:
+            of: What the metric is a part of, in its unit; None where nothing bounds it.
+        """
+        if self.spec.value is not None:
+            return self.spec.value
+        if self.spec.fraction is None or of is None:
+            return None
+        return self.spec.fraction * of
+
+    def observe(self, value: float | None, of: float | None, t_s: float) -> LimitCrossed | None:
+        """Judge one reading.
+
+        Args:
+            value: The metric now, in its unit; None or NaN is not judged.
+            of: What it is a part of.
+            t_s: When it was read, seconds; never falls from call to call.
+
+        Returns:
+            A crossing (`answered` says whether its action is due), a release, or None.
+        """
+        threshold = self.threshold(of)
+        if value is None or threshold is None or math.isnan(value):
+            return None
+        if self._base_wanted:
+            self._base, self._base_wanted = value, False
+        if value > threshold:
+            return self._above(value, threshold, t_s)
+        self._above_since_s = None
+        if self._crossed and value <= RELEASE_PART * threshold:
+            return self._release(value, threshold, t_s)
+        return None
+
+    def take_new_base(self) -> None:
+        """After an answer has run: growth counts from the next reading on."""
+        self._base_wanted = True
+
+    def _above(self, value: float, threshold: float, t_s: float) -> LimitCrossed | None:
+        if not self._crossed:
+            return self._hold(value, threshold, t_s)
+        if self._is_due_again(value, threshold, t_s):
+            return self._answer(value, threshold, t_s)
+        return None
+
+    def _hold(self, value: float, threshold: float, t_s: float) -> LimitCrossed | None:
+        if self._above_since_s is None:
+            self._above_since_s = t_s
+        if t_s - self._above_since_s < self.spec.hold_s:
+            return None
+        self._crossed = True
+        if self._has_cooled_down(t_s):
+            return self._answer(value, threshold, t_s)
+        self._owed = True
+        return self._event(value, threshold, t_s, answered=False)
+
+    def _is_due_again(self, value: float, threshold: float, t_s: float) -> bool:
+        if not self._has_cooled_down(t_s):
+            return False
+        if self._owed:
+            return True
+        repeats = self.spec.action in {"collect", "reload"}
+        return repeats and value > (self._base or 0.0) + GROWTH_PART * threshold
+
+    def _has_cooled_down(self, t_s: float) -> bool:
+        return self._answered_s is None or t_s - self._answered_s >= self.spec.cooldown_s
+
+    def _answer(self, value: float, threshold: float, t_s: float) -> LimitCrossed:
+        self._answered_s, self._owed = t_s, False
+        self._base = value
+        return self._event(value, threshold, t_s, answered=True)
+
+    def _release(self, value: float, threshold: float, t_s: float) -> LimitCrossed:
+        self._crossed = self._owed = False
+        self._base = None
+        return self._event(value, threshold, t_s, crossed=False)
+
+    def _event(
+        self,
+        value: float,
+        threshold: float,
+        t_s: float,
+        *,
+        crossed: bool = True,
+        answered: bool = True,
+    ) -> LimitCrossed:
+        return LimitCrossed(
+            t_s=t_s,
+            metric=self.spec.metric,
+            action=self.spec.action,
+            value=value,
+            threshold=threshold,
+            crossed=crossed,
+            answered=answered,
+        )
+
+
+class LimitBook:
+    """All limits of a run, each with its watch. Owned by who calls it; no locks."""
+
+    def __init__(self) -> None:
+        self._watches: list[LimitWatch] = []
+
+    def specs(self) -> list[LimitSpec]:
+        """Every limit in force."""
+        return [watch.spec for watch in self._watches]
+
+    def watches(self, metric: LimitMetric) -> list[LimitWatch]:
+        """The watches of one metric."""
+        return [watch for watch in self._watches if watch.spec.metric == metric]
+
+    def replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
+        """Put new limits in place of those on the named metrics.
+
+        A limit that is equal to one in force keeps its state, and with it its cool-down.
+
+        Args:
+            metrics: Metrics that lose their old limits.
+            specs: The new limits; those on other metrics are added to what is there.
+        """
+        named = set(metrics)
+        old = [watch for watch in self._watches if watch.spec.metric in named]
+        kept = [watch for watch in self._watches if watch.spec.metric not in named]
+        for spec in specs:
+            same = next((watch for watch in old if watch.spec == spec), None)
+            kept.append(same or LimitWatch(spec))
+        self._watches = kept
+
+
+def limit_text(spec: LimitSpec) -> str:
+    """A limit in a few words for records: "limit ram 80%"."""
+    if spec.fraction is not None:
+        return f"limit {spec.metric} {100 * spec.fraction:g}%"
+    return f"limit {spec.metric} {spec.value:g}" if spec.value is not None else "limit"
+
+
+def _one_of(argument: str, given: object, known: tuple[str, ...]) -> None:
+    if given not in known:
+        listed = ", ".join(f'"{name}"' for name in known)
+        raise ValueError(f"Limit: {argument}={given!r} is not known; write one of {listed}.")
+
+
+def _threshold(metric: str, threshold: object) -> tuple[float | None, float | None]:
+    """Value in the metric's unit, or fraction; exactly one of them."""
+    if isinstance(threshold, str):
+        return _from_text(metric, threshold)
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+        raise TypeError(f"Limit: threshold={threshold!r} is no number; write {_EXAMPLES[metric]}.")
+    return _checked(metric, float(threshold)), None
+
+
+def _from_text(metric: str, text: str) -> tuple[float | None, float | None]:
+    match = _WRITTEN.fullmatch(text)
+    if match is None:
+        raise _not_understood(metric, text)
+    number = float(match[1].replace("_", "").replace(" ", ""))
+    if match[2] == "%":
+        return None, _fraction(metric, number)
+    scale = _UNITS[metric].get(match[2].upper())
+    if scale is None:
+        raise _not_understood(metric, text)
+    return _checked(metric, number * scale), None
+
+
+def _not_understood(metric: str, text: str) -> ValueError:
+    return ValueError(f'Limit: "{text}" is no threshold for {metric}; write {_EXAMPLES[metric]}.')
+
+
+def _fraction(metric: str, percent: float) -> float:
+    if metric not in {"ram", "vram"}:
+        raise ValueError(
+            f"Limit: nothing bounds {metric}, so it has no percentage; write {_EXAMPLES[metric]}."
+        )
+    if not 0 < percent <= 100:  # noqa: PLR2004 - percent
+        raise ValueError(f"Limit: {percent:g}% is outside of 0 to 100 %; write for example 80%.")
+    return percent / 100
+
+
+def _checked(metric: str, value: float) -> float:
+    if not (math.isfinite(value) and 0 < value <= 1e18):  # noqa: PLR2004 - `Amount`'s bound
+        raise ValueError(f"Limit: {value!r} is no threshold; write {_EXAMPLES[metric]}.")
+    if metric in {"ram", "vram"} and value < _SMALLEST_BYTES:
+        raise ValueError(
+            f"Limit: {value:g} bytes is below 1 MiB; write {_EXAMPLES[metric]}"
+            f" (a part is written as a percentage)."
+        )
+    return value
+
+
+def _duration(argument: str, seconds: object) -> float:
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not is_number or not 0 <= cast("float", seconds) <= 1e9:  # noqa: PLR2004 - 30 years
+        raise ValueError(
+            f"Limit: {argument}={seconds!r} makes no sense; write seconds, 0 or more."
+        )
+    return float(cast("float", seconds))
+
+
+assert set(_UNITS) == set(get_args(LimitMetric))  # noqa: S101 - a metric without units is a slip
