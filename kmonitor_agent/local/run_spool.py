@@ -1,0 +1,286 @@
+"""One run's spool folder, held by its lock: for the agent itself, and for who ships what it left.
+
+A hub ships the spool of a dead process like this:
+```python
+for folder in spooled_runs(folders.spool):
+    with RunSpool.take(folder) as spool:        # None (and no `with`) while its process lives
+        for event in spool.events(after=acked_of_hub(spool.run)):
+            store(event.seq, event.body, event.facts)
+        spool.mark_acked(committed_seq)          # after COMMIT
+        spool.expire(wall_s)                     # a day after that
+```
+"""
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from kmonitor_agent.local.run_lock import LOCK_NAME, RunLock
+from kmonitor_agent.local.spool_format import (
+    BootFacts,
+    Record,
+    Segment,
+    first_seq_of,
+    parse_segment,
+    segments_in,
+)
+from kmonitor_agent.protocol.codec import decode_event, encode_event
+from kmonitor_agent.protocol.errors import ProtocolError
+from kmonitor_agent.protocol.facts import Lost
+
+KEEP_ACKED_S: Final = 24 * 3600.0
+"""How long acknowledged events stay for a hub that lost its commits, seconds."""
+
+ROOT_LIMIT_BYTES: Final = 1024**3
+"""Most that all spools of a host hold together; the oldest acknowledged segments go first."""
+
+ACKED_NAME: Final = "acked"
+WHY_MISSING: Final = "unreadable in the spool, or dropped there for want of space"
+
+_ACKED: Final = struct.Struct("<QI")
+
+
+class SpooledEvent(NamedTuple):
+    """An event as it lies in the spool.
+
+    Attributes:
+        seq: Its number in the run.
+        body: The encoded event; a `Lost` where the spool has a gap.
+        facts: The boot that wrote it; None when its segment's head is damaged.
+    """
+
+    seq: int
+    body: bytes
+    facts: BootFacts | None
+
+
+class RunSpool:
+    """A run's folder, owned: no other process writes there until `close`.
+
+    One thread. The agent that writes appends through `kmonitor_agent.link.spool`.
+    """
+
+    def __init__(self, folder: Path, lock: RunLock) -> None:
+        self.folder = folder
+        self._lock = lock
+        self._parsed: tuple[Path, int, Segment] | None = None
+        self._last_seq: int | None = None
+        self._acked = _read_acked(folder / ACKED_NAME)
+
+    @classmethod
+    def take(cls, folder: Path) -> "RunSpool | None":
+        """The spool with its lock, torn tails cut, or None while a living process has it.
+
+        Raises:
+            OSError: The folder cannot be read or locked.
+        """
+        lock = RunLock.take(folder)
+        if lock is None:
+            return None
+        spool = cls(folder, lock)
+        try:
+            spool._cut_torn_tail()
+        except OSError:
+            lock.release()
+            raise
+        return spool
+
+    @property
+    def run(self) -> str:
+        """The run's id, from the folder's name."""
+        return self.folder.name
+
+    @property
+    def acked(self) -> int:
+        """Up to where a hub confirmed, as far as was noted; may be stale, is never ahead."""
+        return self._acked
+
+    @property
+    def first_seq(self) -> int:
+        """Oldest number still held; `last_seq + 1` when nothing is. Raises: OSError."""
+        segments = segments_in(self.folder)
+        return _named(segments[0]) if segments else self.last_seq + 1
+
+    @property
+    def last_seq(self) -> int:
+        """Newest number spooled; 0 when none. Raises: OSError."""
+        if self._last_seq is None:
+            segments = segments_in(self.folder)
+            end = self._end(segments[-1]) if segments else 0
+            self._last_seq = max(end, self._acked)
+        return self._last_seq
+
+    def boots(self) -> list[BootFacts]:
+        """Who wrote the segments that are still there, oldest first, each boot once."""
+        found = {s.facts.boot: s.facts for s in self._segments() if s.facts is not None}
+        return list(found.values())
+
+    def events(self, after: int = 0) -> Iterator[SpooledEvent]:
+        """All events with a number above `after`, in order and without holes.
+
+        It begins at `max(after + 1, first_seq)`: what lies between is gone, and for the reader to
+        note. A number that cannot be read comes as a `Lost` event of the last known time.
+
+        Raises:
+            OSError: A segment cannot be read.
+        """
+        expected = 0
+        before: tuple[Record, BootFacts | None] | None = None
+        for path in self._paths_after(after):
+            expected = expected or max(_named(path), after + 1)
+            segment = self._read(path)
+            for record in segment.records:
+                if record.seq < expected:
+                    before = (record, segment.facts)
+                    continue
+                t_s = _time_of(before, segment.facts) if record.seq > expected else 0.0
+                for seq in range(expected, record.seq):
+                    yield SpooledEvent(seq, lost_body(seq, t_s, WHY_MISSING), segment.facts)
+                yield SpooledEvent(record.seq, record.body, segment.facts)
+                expected = record.seq + 1
+                before = (record, segment.facts)
+
+    def mark_acked(self, seq: int) -> None:
+        """Note that a hub has committed everything up to `seq` (lower than before: it lost some).
+
+        Segments that are thereby confirmed as a whole begin their day of retention now.
+
+        Raises:
+            OSError: It cannot be written; the mark on disk is then older, which is safe.
+        """
+        old, self._acked = self._acked, seq
+        for path, end in self._ends():
+            if old < end <= seq:
+                os.utime(path)
+        write_private(self.folder / ACKED_NAME, _ACKED.pack(seq, zlib.crc32(seq.to_bytes(8))))
+
+    def acked_segments(self) -> list[Path]:
+        """Segments that are confirmed as a whole, oldest first. Raises: OSError."""
+        return [path for path, end in self._ends() if end <= self._acked]
+
+    def expire(self, wall_s: float, *, keep_s: float = KEEP_ACKED_S) -> int:
+        """Delete segments confirmed more than `keep_s` ago; bytes freed. Raises: OSError."""
+        old = [p for p in self.acked_segments() if p.stat().st_mtime < wall_s - keep_s]
+        return sum(self.delete(path) for path in old)
+
+    def delete(self, segment: Path) -> int:
+        """Delete one segment; bytes freed. Raises: OSError."""
+        self.last_seq  # noqa: B018 - known from now on, also when the last segment goes
+        n_bytes = segment.stat().st_size
+        segment.unlink()
+        return n_bytes
+
+    def remove_if_empty(self) -> bool:
+        """Delete the folder of a dead run when no event is left; then the spool is closed.
+
+        Raises:
+            OSError: It cannot be deleted.
+        """
+        if segments_in(self.folder):
+            return False
+        for path in sorted(self.folder.iterdir(), key=lambda p: p.name == LOCK_NAME):
+            path.unlink()
+        self.close()
+        self.folder.rmdir()
+        return True
+
+    def close(self) -> None:
+        """Release the lock; again is harmless."""
+        self._lock.release()
+
+    def forget_in_child(self) -> None:
+        """In a forked child: leave the parent's lock alone."""
+        self._lock.forget_in_child()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _segments(self) -> Iterator[Segment]:
+        return (self._read(path) for path in segments_in(self.folder))
+
+    def _paths_after(self, after: int) -> list[Path]:
+        paths = segments_in(self.folder)
+        begins = [_named(p) for p in paths]
+        held = [i for i, begin in enumerate(begins) if begin <= after + 1]
+        return paths[held[-1] :] if held else paths
+
+    def _ends(self) -> list[tuple[Path, int]]:
+        paths = segments_in(self.folder)
+        begins = [_named(p) for p in paths]
+        ends = [begin - 1 for begin in begins[1:]] + [self.last_seq]
+        return list(zip(paths, ends, strict=False))
+
+    def _end(self, path: Path) -> int:
+        records = self._read(path).records
+        return records[-1].seq if records else _named(path) - 1
+
+    def _read(self, path: Path) -> Segment:
+        size = path.stat().st_size
+        if self._parsed is None or self._parsed[:2] != (path, size):
+            self._parsed = (path, size, parse_segment(path.read_bytes()))
+        return self._parsed[2]
+
+    def _cut_torn_tail(self) -> None:
+        paths = segments_in(self.folder)
+        if not paths:
+            return
+        good_bytes = self._read(paths[-1]).good_bytes
+        if good_bytes < paths[-1].stat().st_size:
+            os.truncate(paths[-1], good_bytes)
+
+
+def spooled_runs(root: Path) -> list[Path]:
+    """Folders of all runs below a spool root, by name; empty when there is no root yet."""
+    try:
+        return sorted(p for p in root.iterdir() if p.is_dir() and not p.is_symlink())
+    except FileNotFoundError:
+        return []
+
+
+def lost_body(seq: int, t_s: float, why: str) -> bytes:
+    """The event that stands for one that is gone."""
+    return encode_event(Lost(t_s=t_s, first=seq, last=seq, why=why[:4096]))
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a small file of mode 0600 in one step. Raises: OSError."""
+    fresh = path.with_name(path.name + ".new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+    fresh.replace(path)
+
+
+def _named(path: Path) -> int:
+    return first_seq_of(path) or 1
+
+
+def _time_of(before: tuple[Record, BootFacts | None] | None, facts: BootFacts | None) -> float:
+    if before is None or before[1] != facts:
+        return 0.0
+    try:
+        return decode_event(before[0].body).t_s
+    except ProtocolError:
+        return 0.0
+
+
+def _read_acked(path: Path) -> int:
+    try:
+        seq, crc = _ACKED.unpack(path.read_bytes())
+    except (OSError, struct.error):
+        return 0
+    return seq if zlib.crc32(seq.to_bytes(8)) == crc else 0
