@@ -1,0 +1,47 @@
+"""Stroke icons from `resources/icons`, painted in any colour at any scale."""
+
+from functools import lru_cache
+
+from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtGui import QIcon, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from kmonitor.resource_files import resource_path
+
+
+@lru_cache(maxsize=512)
+def icon_pixmap(name: str, colour: str, size_px: int, scale: float = 1.0) -> QPixmap:
+    """An icon as a pixmap.
+
+    Args:
+        name: File name in `resources/icons` without ".svg".
+        colour: "#rrggbb".
+        size_px: Width and height in device-independent pixels.
+        scale: Device pixels in one of those.
+    Raises:
+        FileNotFoundError: There is no such icon.
+    """
+    renderer = QSvgRenderer(QByteArray(_source(name).replace("currentColor", colour).encode()))
+    pixmap = QPixmap(round(size_px * scale), round(size_px * scale))
+    pixmap.setDevicePixelRatio(scale)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    renderer.render(painter, QRectF(0, 0, size_px, size_px))
+    painter.end()
+    return pixmap
+
+
+def tinted_icon(name: str, colour: str, disabled_colour: str = "") -> QIcon:
+    """An icon for a button, with a paler one for when it cannot be pressed."""
+    icon = QIcon()
+    for size_px in (16, 18, 20):
+        icon.addPixmap(icon_pixmap(name, colour, size_px, 2.0))
+        if disabled_colour:
+            pale = icon_pixmap(name, disabled_colour, size_px, 2.0)
+            icon.addPixmap(pale, QIcon.Mode.Disabled)
+    return icon
+
+
+@lru_cache(maxsize=64)
+def _source(name: str) -> str:
+    return resource_path("icons", f"{name}.svg").read_text(encoding="utf-8")
