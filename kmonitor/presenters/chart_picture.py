@@ -1,0 +1,167 @@
+"""What one chart draws, as plain data: the border between presenters and plots.
+
+A presenter builds a new `ChartPicture` when something changed and keeps the array objects of the
+curves that did not: a chart compares arrays by identity and redraws only what is new.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.presenters.formats import Unit
+
+FloatArray = NDArray[np.float64]
+
+XKind = Literal["epochs", "seconds"]
+"""What the horizontal axis counts: epochs of all fits in a row, or seconds of run time."""
+
+LimitLook = Literal["in_force", "pending", "offered"]
+"""`in_force`: the agent enforces it. `pending`: set here, not yet acknowledged by the agent.
+`offered`: there is no limit; a faint line shows where one can be dragged from."""
+
+NO_POINTS: Final[FloatArray] = np.empty(0, np.float64)
+NO_POINTS.setflags(write=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurvePicture:
+    """One run's line.
+
+    Attributes:
+        run: Run id.
+        label: Name at the line's end; elided by the chart where there is no room.
+        hue: Index of the series colour, 0..5.
+        dashed: Drawn dashed: a second run with this hue.
+        selected: Drawn heavier, with a gradient below it.
+        stale: Greyed: the host is lost, the last data are shown.
+        x: Epochs or seconds, rising, `[n_points]`, thinned to the chart's width.
+        y: In the chart's unit, `[n_points]`; NaN marks a gap, which breaks the line.
+    """
+
+    run: str
+    label: str
+    hue: int
+    x: FloatArray
+    y: FloatArray
+    dashed: bool = False
+    selected: bool = False
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LimitPicture:
+    """The limit line.
+
+    Attributes:
+        value: In the chart's unit.
+        text: Label, for example "limit 72 GiB" or "limit 72 GiB, asked".
+        look: See `LimitLook`.
+        is_draggable: Whether the line has a grip.
+    """
+
+    value: float
+    text: str
+    look: LimitLook = "in_force"
+    is_draggable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FlagPicture:
+    """A vertical line with a flag on top: an action that was carried out.
+
+    Attributes:
+        x: Where.
+        text: On the flag, for example "reload".
+        tooltip: What it did, shown under the pointer.
+        ok: False: it failed, drawn in the warning colour.
+    """
+
+    x: float
+    text: str
+    tooltip: str = ""
+    ok: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GapPicture:
+    """A stretch without data, drawn as a faint band.
+
+    Attributes:
+        x_from: Last point before it.
+        x_to: First point after it.
+        text: Why, shown under the pointer.
+    """
+
+    x_from: float
+    x_to: float
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChartPicture:
+    """Everything that one chart shows.
+
+    Attributes:
+        unit: Of all values; decides how ticks are written.
+        x_kind: What the horizontal axis counts.
+        x_range: From and to, in that kind.
+        curves: In the order of the run tree; the selected one is drawn on top.
+        y_range: From and to; None: the chart takes what curves and limit need.
+        limit: Limit line, or None.
+        flags: Actions of the selected run, rising in x.
+        epoch_marks: Where epochs begin, rising, `[n_epochs]`: small ticks above the axis.
+        gaps: Of the selected run.
+        empty_text: Shown in the middle when no curve has a point.
+        title: Name of the metric, for the accessible description: "RAM".
+    """
+
+    unit: Unit
+    x_kind: XKind
+    x_range: tuple[float, float]
+    curves: tuple[CurvePicture, ...] = ()
+    y_range: tuple[float, float] | None = None
+    limit: LimitPicture | None = None
+    flags: tuple[FlagPicture, ...] = ()
+    epoch_marks: FloatArray = NO_POINTS
+    gaps: tuple[GapPicture, ...] = ()
+    empty_text: str = ""
+    title: str = ""
+
+    @property
+    def has_points(self) -> bool:
+        """Whether any curve has something to draw."""
+        return any(len(curve.x) for curve in self.curves)
+
+
+@dataclass(frozen=True, slots=True)
+class CrosshairLine:
+    """One run's row in the crosshair's card.
+
+    Attributes:
+        hue: Index of the series colour.
+        label: Run name.
+        value: Where its dot is, in the chart's unit; None: no data there.
+        text: The value in words: "58.9 GiB".
+    """
+
+    hue: int
+    label: str
+    value: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CrosshairCard:
+    """What stands beside the crosshair.
+
+    Attributes:
+        title: For example "epoch 28 · step 469".
+        lines: One a run, the selected one first.
+        is_shown: False: only line and dots (the charts that the pointer is not on).
+    """
+
+    title: str
+    lines: tuple[CrosshairLine, ...] = ()
+    is_shown: bool = True
