@@ -1,1 +1,1 @@
-"""Readings of process and device, each with its source or the reason of its absence."""
+"""What is read of the process: each reading has a value, unit and source, or why it is absent."""

@@ -1,0 +1,139 @@
+"""The arguments of `MonitorCallback`, checked when it is constructed and never later."""
+
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kmonitor_agent.limits import Limit
+from kmonitor_agent.protocol.commands import LimitSpec
+
+LONGEST_NAME: Final = 200
+"""Longest run name, characters; longer ones are elided in the middle."""
+
+_SHORTEST_INTERVAL_S: Final = 0.05
+_LONGEST_INTERVAL_S: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one `MonitorCallback` was told.
+
+    Attributes:
+        run_name: Name of the run; None: the script's or notebook's name.
+        limits: Limits set by the script.
+        checkpoint_dir: Where checkpoints go; None: `<state>/checkpoints/<run>`.
+        commands: Whether commands from outside are carried out.
+        sample_interval_s: Time between samples, seconds.
+        hub: None, "off" or a socket's path; read by `link.hub_choice`.
+        private: Names hashed; argv, paths and exception texts left out.
+    """
+
+    run_name: str | None = None
+    limits: tuple[LimitSpec, ...] = ()
+    checkpoint_dir: Path | None = None
+    commands: bool = True
+    sample_interval_s: float = 1.0
+    hub: str | None = None
+    private: bool = False
+
+
+def checked_name(run_name: object) -> str | None:
+    """A run's name in its final form.
+
+    Raises:
+        TypeError: It is no text.
+        ValueError: It is empty.
+    """
+    if run_name is None:
+        return None
+    if not isinstance(run_name, str):
+        raise TypeError(f"MonitorCallback: run_name={run_name!r} is no text; write run_name='x'.")
+    name = " ".join(run_name.split())
+    if not name:
+        raise ValueError("MonitorCallback: run_name is empty; write a name or leave it out.")
+    return elided(name)
+
+
+def elided(name: str) -> str:
+    """A name of at most 200 characters; what is too much is cut from its middle."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    half = (LONGEST_NAME - 1) // 2
+    return f"{name[:half]}…{name[-half:]}"
+
+
+def checked_limits(limits: object) -> tuple[LimitSpec, ...]:
+    """The limits as they go over the wire.
+
+    Raises:
+        TypeError: Something in it is no `Limit`.
+    """
+    given = (limits,) if isinstance(limits, Limit) else limits
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(_limits_remedy(limits))
+    specs: list[LimitSpec] = []
+    for each in given:
+        if not isinstance(each, Limit):
+            raise TypeError(_limits_remedy(each))
+        specs.append(each.spec)
+    return tuple(specs)
+
+
+def checked_folder(checkpoint_dir: object) -> Path | None:
+    """The checkpoint folder, absolute; whether it can be written is seen at the first save.
+
+    Raises:
+        TypeError: It is no path.
+    """
+    if checkpoint_dir is None:
+        return None
+    if not isinstance(checkpoint_dir, str | os.PathLike):
+        raise TypeError(
+            f"MonitorCallback: checkpoint_dir={checkpoint_dir!r} is no path;"
+            f' write checkpoint_dir="checkpoints" or leave it out.'
+        )
+    return Path(os.fsdecode(checkpoint_dir)).expanduser().absolute()
+
+
+def checked_interval_s(sample_interval_s: object) -> float:
+    """Time between samples, seconds.
+
+    Raises:
+        TypeError: It is no number.
+        ValueError: It is shorter than 0.05 s or longer than an hour.
+    """
+    if isinstance(sample_interval_s, bool) or not isinstance(sample_interval_s, int | float):
+        raise TypeError(
+            f"MonitorCallback: sample_interval_s={sample_interval_s!r} is no number;"
+            " write seconds, for example sample_interval_s=1.0."
+        )
+    seconds = float(sample_interval_s)
+    if math.isnan(seconds) or not _SHORTEST_INTERVAL_S <= seconds <= _LONGEST_INTERVAL_S:
+        raise ValueError(
+            f"MonitorCallback: sample_interval_s={seconds:g} is outside of 0.05 to 3600 seconds;"
+            " write for example sample_interval_s=1.0."
+        )
+    return seconds
+
+
+def checked_switch(argument: str, given: object) -> bool:
+    """A yes or no.
+
+    Raises:
+        TypeError: It is neither True nor False.
+    """
+    if not isinstance(given, bool):
+        raise TypeError(
+            f"MonitorCallback: {argument}={given!r}; write {argument}=True or {argument}=False."
+        )
+    return given
+
+
+def _limits_remedy(given: object) -> str:
+    return (
+        f"MonitorCallback: limits={given!r} is no list of Limit;"
+        ' write limits=[Limit("ram", "80%", action="reload")].'
+    )

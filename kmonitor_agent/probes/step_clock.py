@@ -1,0 +1,126 @@
+"""Step time from begin to begin, kept in a histogram: constant work and no memory a step."""
+
+import math
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Final
+
+from kmonitor_agent.protocol.facts import StepTimes
+
+_SHORTEST_S: Final = 1e-6
+_LONGEST_S: Final = 1e5
+_WIDTH: Final = 1.02
+_PER_LOG: Final = 1.0 / math.log(_WIDTH)
+_OFFSET: Final = -math.log(_SHORTEST_S) * _PER_LOG
+_BUCKETS: Final = int(math.log(_LONGEST_S / _SHORTEST_S) * _PER_LOG) + 2
+_LEAST_MEASURED: Final = 2
+
+Hook = Callable[..., None]
+
+
+class StepClock:
+    """Times the steps of one fit, epoch by epoch.
+
+    Owned by the training thread; `median_s` and `steps` may be read from another thread and are
+    then at most one step old. `tick` is the only thing of ours that runs each step.
+
+    Attributes:
+        steps: Steps begun in the running epoch.
+        due: Set by any thread when something waits for the next step's begin.
+        on_due: Called at the begin of a step when `due`, before that step is timed.
+    """
+
+    __slots__ = ("_counts", "_first", "_last", "_max", "_measured", "_per_tick", "_sum",
+                 "_ticks", "due", "on_due")  # fmt: skip
+
+    def __init__(self, *, steps_per_execution: int = 1, on_due: Hook | None = None) -> None:
+        """Begin outside of any epoch.
+
+        Args:
+            steps_per_execution: Steps between two ticks.
+            on_due: See above; None: nothing ever waits.
+        """
+        self.due = False
+        self.on_due = on_due
+        self._per_tick = max(1, steps_per_execution)
+        self.begin_epoch()
+
+    @property
+    def steps(self) -> int:
+        """Steps begun in the running epoch."""
+        return self._ticks * self._per_tick
+
+    def begin_epoch(self) -> None:
+        """Forget the last epoch's steps."""
+        self._counts = [0] * _BUCKETS
+        self._ticks = self._measured = 0
+        self._sum = self._max = self._last = 0.0
+        self._first = -1.0
+
+    def tick(self, batch: Any = None, logs: Any = None) -> None:
+        """A step begins. Raises only what `on_due` raises."""
+        if self.due and self.on_due is not None:
+            self.on_due()
+        now = perf_counter()
+        last = self._last
+        self._last = now
+        self._ticks += 1
+        if last > 0.0:
+            seconds = now - last
+            if self._first < 0.0:
+                self._first = seconds
+                return
+            self._counts[_bucket(seconds)] += 1
+            self._measured += 1
+            self._sum += seconds
+            if seconds > self._max:  # noqa: PLR1730 - `max()` costs a call each step
+                self._max = seconds
+
+    def leave_out(self, *, retraced: bool) -> None:
+        """Time nothing between the last step's begin and the next one's.
+
+        Args:
+            retraced: The next step traces anew, so it is left out too.
+        """
+        self._last = 0.0
+        if retraced and self._first >= 0.0:
+            self._first = -1.0
+
+    def median_s(self) -> float | None:
+        """Median of the running epoch's measured steps so far, or None; any thread."""
+        measured = self._measured
+        if not measured:
+            return None
+        return self._at(self._counts[:], 0.5 * measured) / self._per_tick
+
+    def step_times(self) -> StepTimes | None:
+        """The running epoch's steps so far; None when fewer than two were measured."""
+        if self._measured < _LEAST_MEASURED:
+            return None
+        part = self._per_tick
+        counts, measured = self._counts, self._measured
+        return StepTimes(
+            count=measured * part,
+            mean_s=self._sum / measured / part,
+            p50_s=self._at(counts, 0.50 * measured) / part,
+            p95_s=self._at(counts, 0.95 * measured) / part,
+            p99_s=self._at(counts, 0.99 * measured) / part,
+            max_s=self._max / part,
+            first_s=self._first / part if self._first >= 0.0 else None,
+        )
+
+    def _at(self, counts: list[int], rank: float) -> float:
+        """Middle of the bucket that holds the rank, never above the exact maximum."""
+        seen = 0
+        for bucket, count in enumerate(counts):
+            seen += count
+            if count and seen >= rank:
+                middle = math.exp((bucket + 0.5 - _OFFSET) / _PER_LOG)
+                return min(middle, self._max)
+        return self._max
+
+
+def _bucket(seconds: float) -> int:
+    if seconds <= _SHORTEST_S:
+        return 0
+    return min(int(math.log(seconds) * _PER_LOG + _OFFSET), _BUCKETS - 1)
