@@ -14,6 +14,21 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
 from kmonitor_agent.local.folders import Folders, find_folders
+from tests.support.not_run import (
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_ignore_collect,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+)
+
+__all__ = [
+    "pytest_addoption",
+    "pytest_collection_modifyitems",
+    "pytest_ignore_collect",
+    "pytest_sessionfinish",
+    "pytest_terminal_summary",
+]
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-
 T = TypeVar("T")
 
 

@@ -1,0 +1,61 @@
+# Two commands matter: `make run` and `make test`. Each sets up what it needs first.
+#
+# Variables, after any target:
+#   ARGS=...              options for kmonitor demo, pytest, or the benchmarks
+#   PYTHON=...            the Python to make .venv with (3.11 to 3.13)
+#   NO_APT=1              never install system packages; print the line that does
+#   ALLOW_NO_WINDOW=1     let `make test` pass although the window's tests could not run
+#   UPGRADE=1             `make lock` takes the newest versions instead of keeping what stands
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+SET_UP := KMONITOR_TARGET=$@ packaging/set_up.sh
+BIN := .venv/bin
+CODE := kmonitor kmonitor_agent tests packaging
+
+.PHONY: help setup run test test-full check bench lock wheel clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
+	    printf '  make %-10s %s\n' "$$target" "$$text"; done
+
+setup:  ## .venv with everything that `make run` needs
+	@$(SET_UP)
+
+run:  ## the app and a demo training beside it (ARGS="--help" lists the options)
+	@$(SET_UP)
+	@$(BIN)/kmonitor demo $(ARGS)
+
+check:  ## the quick part of the tests: format, lint, types, imports
+	@$(SET_UP) --testing
+	@$(BIN)/python packaging/check.py $(CODE)
+
+test:  ## check, then all tests but the slowest (ARGS="-k words" picks some)
+	@$(SET_UP) --testing
+	@$(BIN)/python packaging/check.py $(CODE)
+	@$(BIN)/python packaging/run_tests.py $(ARGS)
+
+test-full:  ## also the slowest tests, the wheel, other versions, and Debian 13
+	@$(SET_UP) --testing
+	@$(BIN)/python packaging/check.py $(CODE)
+	@$(BIN)/python packaging/run_tests.py --full $(ARGS)
+	@$(BIN)/python packaging/run_trials.py
+
+bench:  ## every benchmark, one after the other (ARGS="hub" picks by name)
+	@$(SET_UP) --testing
+	@$(BIN)/python packaging/run_benchmarks.py $(ARGS)
+
+lock:  ## choose the versions in packaging/lock.txt anew
+	@$(SET_UP) --testing
+	@$(BIN)/python packaging/make_lock.py $(if $(UPGRADE),--upgrade)
+
+wheel:  ## dist/*.whl
+	@$(SET_UP) --testing
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+clean:  ## remove .venv and everything else that was made here; .git and your data stay
+	rm -rf .venv .setup build dist artefacts htmlcov .pytest_cache .ruff_cache .hypothesis \
+	    .import_linter_cache .coverage .coverage.* kmonitor-demo.png *.egg-info
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

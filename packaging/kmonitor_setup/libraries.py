@@ -1,0 +1,105 @@
+"""Which system libraries and programs are missing, told by soname, never by package name."""
+
+import ctypes
+import platform
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+TABLE = Path(__file__).parent.parent / "system_libraries.toml"
+
+Purpose = Literal["window", "x11", "wayland", "tests"]
+
+_LDCONFIG_PLACES = ("/sbin/ldconfig", "/usr/sbin/ldconfig")
+"""Not on the PATH of an ordinary Debian user."""
+
+_LDCONFIG_ARCHITECTURE = {"x86_64": "x86-64", "aarch64": "AArch64"}
+"""How `ldconfig -p` marks what this machine can load, by `platform.machine()`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """One library or program of the system.
+
+    Attributes:
+        name: Soname of the library, or name of the program.
+        package: The Debian package that brings it.
+        purpose: When it is needed.
+        is_program: It is a program on the PATH, not a library.
+    """
+
+    name: str
+    package: str
+    purpose: Purpose
+    is_program: bool
+
+
+def needed_libraries(table: Path = TABLE) -> list[Needed]:
+    """The whole table, in its order."""
+    rows = tomllib.loads(table.read_text(encoding="utf-8"))["needed"]
+    return [
+        Needed(
+            name=row["soname"] if "soname" in row else row["program"],
+            package=row["package"],
+            purpose=row["for"],
+            is_program="program" in row,
+        )
+        for row in rows
+    ]
+
+
+def purposes_for(*, testing: bool, environ: Mapping[str, str]) -> set[Purpose]:
+    """What has to work here: a window on this screen, and the tests' own screen if asked for."""
+    purposes: set[Purpose] = {"window"}
+    if testing:
+        purposes |= {"x11", "tests"}
+    if environ.get("DISPLAY"):
+        purposes.add("x11")
+    if environ.get("WAYLAND_DISPLAY"):
+        purposes.add("wayland")
+    return purposes
+
+
+def missing_of(needed: Iterable[Needed], purposes: set[Purpose]) -> list[Needed]:
+    """Those that are needed for `purposes` and are not on this machine."""
+    cache = _loader_cache()
+    return [
+        one
+        for one in needed
+        if one.purpose in purposes
+        and not (shutil.which(one.name) if one.is_program else _can_load(one.name, cache))
+    ]
+
+
+def sonames_in(listing: str, machine: str) -> set[str]:
+    """The sonames in the output of `ldconfig -p` that `machine` can load."""
+    mark = _LDCONFIG_ARCHITECTURE.get(machine, "")
+    found: set[str] = set()
+    for line in listing.splitlines():
+        name, _, rest = line.strip().partition(" ")
+        if "=>" in rest and mark in rest:
+            found.add(name)
+    return found
+
+
+def _loader_cache() -> set[str]:
+    for place in _LDCONFIG_PLACES:
+        if Path(place).exists():
+            told = subprocess.run([place, "-p"], capture_output=True, text=True, check=False)
+            return sonames_in(told.stdout, platform.machine())
+    return set()
+
+
+def _can_load(soname: str, cache: set[str]) -> bool:
+    if soname in cache:
+        return True
+    try:
+        # Beyond the cache: LD_LIBRARY_PATH, conda, Nix, musl.
+        ctypes.CDLL(soname)
+    except OSError:
+        return False
+    return True

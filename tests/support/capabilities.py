@@ -1,0 +1,111 @@
+"""What this machine lacks to run a part of the tests, and how that is told.
+
+A part that cannot run here is reported NOT RUN and fails the session, unless the variable named
+beside it allows that: a green result never hides tests that did not happen.
+"""
+
+import functools
+import importlib
+import importlib.util
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+_IMPORTED = re.compile(r"^(?:from|import)\s+([\w.]+)", re.MULTILINE)
+"""Names that a file imports at module level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """Something that a part of the tests needs.
+
+    Attributes:
+        marker: The pytest marker of the tests that need it.
+        tests: Those tests, in words.
+        missing: Why it is not here; empty if it is.
+        allowed_by: Environment variable that lets the session pass without it.
+        modules: Packages that only exist with it; a test file that imports one is left out whole.
+    """
+
+    marker: str
+    tests: str
+    missing: Callable[[], str]
+    allowed_by: str
+    modules: tuple[str, ...] = ()
+
+    def is_allowed_to_lack(self) -> bool:
+        """Whether the caller asked to pass without these tests."""
+        return os.environ.get(self.allowed_by, "") not in {"", "0"}
+
+    def is_needed_by(self, file: Path) -> bool:
+        """Whether a test file cannot even be imported without it."""
+        return any(
+            name == module or name.startswith(f"{module}.")
+            for name in _imported_by(file)
+            for module in self.modules
+        )
+
+
+@functools.cache
+def qt_missing() -> str:
+    """Why Qt does not work here; empty if it does."""
+    try:
+        importlib.import_module("PySide6.QtWidgets")
+    except ImportError as exc:
+        # Also when a system library is missing: the message names it.
+        return str(exc)
+    return ""
+
+
+@functools.cache
+def screen_missing() -> str:
+    """Why no real window can be opened here; empty if one can."""
+    return qt_missing() or ("" if shutil.which("Xvfb") else "Xvfb is not installed")
+
+
+@functools.cache
+def framework_missing() -> str:
+    """Why no Keras model can be trained here; empty if one can."""
+    gone = [name for name in ("keras", "tensorflow") if importlib.util.find_spec(name) is None]
+    return f"not installed: {', '.join(gone)}" if gone else ""
+
+
+CAPABILITIES = (
+    Capability(
+        marker="gui",
+        tests="the window's tests",
+        missing=qt_missing,
+        allowed_by="ALLOW_NO_WINDOW",
+        modules=("PySide6", "shiboken6", "pyqtgraph", "pytestqt", "kmonitor.desktop"),
+    ),
+    Capability(
+        marker="screen",
+        tests="the tests with a window on a screen",
+        missing=screen_missing,
+        allowed_by="ALLOW_NO_WINDOW",
+    ),
+    Capability(
+        marker="keras",
+        tests="the tests with a real training",
+        missing=framework_missing,
+        allowed_by="ALLOW_NO_FRAMEWORK",
+        modules=("keras", "tensorflow"),
+    ),
+)
+
+
+@functools.cache
+def _imported_by(file: Path) -> frozenset[str]:
+    """What a file imports at module level, through our own support modules as well."""
+    names = set(_IMPORTED.findall(file.read_text(encoding="utf-8")))
+    for name in list(names):
+        if name.startswith("tests.support."):
+            support = _ROOT.joinpath(*name.split(".")).with_suffix(".py")
+            if support.exists():
+                names |= _imported_by(support)
+    return frozenset(names)
