@@ -1,0 +1,67 @@
+"""The epochs of a run as a table."""
+
+from collections.abc import Iterable
+
+from kmonitor.cli.event_stream import read_event
+from kmonitor.cli.terminal import say, say_table
+from kmonitor.presenters.formats import (
+    NOT_KNOWN,
+    count_text,
+    number_text,
+    plain_text,
+    seconds_text,
+)
+from kmonitor_agent.protocol.facts import EpochEnded, GraphSize
+from kmonitor_agent.protocol.view_messages import Row
+
+EPOCHS_SHOWN = 30
+"""Newest epochs in the table; `kmonitor export` has them all."""
+
+LOGS_SHOWN = 4
+"""Logs and metrics of an epoch that have a column."""
+
+
+def say_epochs(rows: Iterable[Row]) -> None:
+    """Print the newest epochs; nothing when none has ended."""
+    ended, graphs = _collected(rows)
+    if not ended:
+        return
+    shown = ended[-EPOCHS_SHOWN:]
+    names = _log_names(shown)
+    right = ("FIT", "EPOCH", "STEPS", "TIME", "STEP", "GRAPH", "FUNCTIONS", *names)
+    say()
+    say_table(right, [_cells(event, graphs, names) for event in shown], right=right)
+    if len(shown) < len(ended):
+        say(f"({len(ended) - len(shown)} earlier epochs: kmonitor export RUN --format csv)")
+
+
+def _collected(
+    rows: Iterable[Row],
+) -> tuple[list[EpochEnded], dict[tuple[int, int], GraphSize]]:
+    events = [event for event in map(read_event, rows) if event is not None]
+    ended = [event for event in events if isinstance(event, EpochEnded)]
+    graphs = {(e.fit, e.epoch): e for e in events if isinstance(e, GraphSize)}
+    return ended, graphs
+
+
+def _log_names(events: list[EpochEnded]) -> list[str]:
+    names = dict.fromkeys(name for event in events for name in event.logs)
+    return list(names)[:LOGS_SHOWN]
+
+
+def _cells(
+    event: EpochEnded, graphs: dict[tuple[int, int], GraphSize], names: list[str]
+) -> list[str]:
+    graph = graphs.get((event.fit, event.epoch))
+    step = event.step_times
+    cells = [
+        str(event.fit),
+        str(event.epoch + 1),
+        count_text(event.steps),
+        seconds_text(event.seconds),
+        seconds_text(step.p50_s) if step else NOT_KNOWN,
+        count_text(graph.operations) if graph else NOT_KNOWN,
+        count_text(graph.functions) if graph else NOT_KNOWN,
+        *(number_text(event.logs[n]) if n in event.logs else NOT_KNOWN for n in names),
+    ]
+    return [plain_text(cell) for cell in cells]

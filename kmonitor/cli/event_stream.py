@@ -1,0 +1,104 @@
+"""Stored events of a run as objects, as sentences, and as they come in."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from kmonitor.cli.terminal import fields_of, plain
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.presenters.event_log import event_line
+from kmonitor.presenters.formats import duration_text, number_text, plain_text, seconds_text
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.errors import ProtocolError
+from kmonitor_agent.protocol.facts import AnyEvent, EpochEnded
+from kmonitor_agent.protocol.view_messages import ENDED_STATES, Row
+
+POLL_S = 0.5
+"""How often `--follow` asks the hub for more, seconds."""
+
+_MARKS = {"info": " ", "warning": "!", "error": "X"}
+
+
+def read_event(row: Row) -> AnyEvent | None:
+    """The event of a row; None for one that this version does not know."""
+    try:
+        return decode_event(row.body)
+    except ProtocolError:
+        return None
+
+
+def event_object(row: Row) -> dict[str, Any]:
+    """A row as data: `seq`, `t_s` (run time), `type` and every field of the type.
+
+    An event of a newer agent's unknown type keeps the fields that it came with.
+    """
+    event = read_event(row)
+    fields: dict[str, Any]
+    if event is None:
+        fields = msgspec.msgpack.decode(row.body, type=dict[str, Any])
+    else:
+        fields = {"type": event.__struct_config__.tag, **fields_of(event)}
+    return {"seq": row.seq, "t_s": row.t_s, "type": "", **_without(fields, "seq", "t_s")}
+
+
+def event_words(row: Row, *, name: str, epochs: bool = False) -> str:
+    """A row as one line: run time, how loud, and the sentence; empty if there is none.
+
+    Args:
+        row: The row.
+        name: The run's name.
+        epochs: Also tell of each epoch's end, which otherwise stands in the table.
+    """
+    event = read_event(row)
+    if event is None:
+        return ""
+    if epochs and isinstance(event, EpochEnded):
+        return _line(row, " ", epoch_sentence(event))
+    line = event_line(event, name=name)
+    return _line(row, _MARKS[line.level], line.text) if line else ""
+
+
+def epoch_sentence(event: EpochEnded) -> str:
+    """An epoch's end: time, step time and logs."""
+    parts = [f"Epoch {event.epoch + 1} of fit {event.fit} took {duration_text(event.seconds)}"]
+    if event.step_times is not None:
+        parts.append(f"step {seconds_text(event.step_times.p50_s)}")
+    parts += [f"{key} {number_text(value)}" for key, value in event.logs.items()]
+    return ", ".join(parts)
+
+
+def follow(client: HubClient, run: str, *, cursor: int, kinds: Sequence[str]) -> Iterator[Row]:
+    """New rows of a run as they are stored, until the run has ended.
+
+    Args:
+        client: The hub.
+        run: Run id.
+        cursor: Row id after which to begin.
+        kinds: Event types wanted.
+    """
+    while True:
+        # The state is asked for before the rows: what was stored before the end is then told.
+        ended = _has_ended(client, run)
+        page = client.rows(cursor=cursor, runs=(run,), kinds=kinds)
+        yield from page.rows
+        cursor = max(cursor, page.cursor)
+        if page.more:
+            continue
+        if ended:
+            return
+        time.sleep(POLL_S)
+
+
+def _has_ended(client: HubClient, run: str) -> bool:
+    states = [found.state for found in client.runs() if found.run == run]
+    return not states or states[0] in ENDED_STATES
+
+
+def _line(row: Row, mark: str, sentence: str) -> str:
+    return f"{row.t_s:9.1f} s {mark} {plain(plain_text(sentence))}"
+
+
+def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key not in names}

@@ -1,0 +1,250 @@
+"""What `kmonitor doctor` looks at, one function a subject; looking changes nothing."""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import psutil
+import pynvml
+
+import kmonitor
+from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
+from kmonitor.cli.window import BROKEN_QT, INSTALL_WINDOW, qt_version
+from kmonitor.connect.local_hub import hub_answers
+from kmonitor.errors import Expected
+from kmonitor.presenters.formats import bytes_text, plain_text
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.sockets import NotPrivate, check_private_folder
+
+State = Literal["ok", "note", "bad"]
+
+DISTRIBUTION = "kmonitor-keras"
+"""Our name on a package index, where "kmonitor" is a Kubernetes tool by someone else."""
+
+NETWORK_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "fuse.s3fs", "lustre", "gpfs"}
+    | {"beegfs", "ceph", "fuse.ceph", "fuse.glusterfs", "afs", "pvfs2", "9p"}
+)
+"""Where SQLite's locks cannot be trusted and sockets do not work. Source: psutil's `fstype`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found about one subject.
+
+    Attributes:
+        subject: What was looked at.
+        state: "ok", "note" (missing, but only some uses need it) or "bad".
+        found: What is there.
+        remedy: What to do about it, a command where there is one; empty when nothing is to do.
+    """
+
+    subject: str
+    state: State
+    found: str
+    remedy: str = ""
+
+
+def examine(folders: Folders) -> Iterator[Finding]:
+    """All findings, the most general first."""
+    yield _program()
+    yield _python()
+    yield _impostor()
+    yield _window_packages()
+    yield _libraries()
+    yield _display()
+    yield _driver()
+    yield from _frameworks()
+    yield _hub(folders)
+    yield _state_folder(folders)
+    yield _runtime_folder(folders)
+    yield from _file_systems(folders)
+    yield _spool(folders)
+
+
+def _program() -> Finding:
+    where = Path(kmonitor.__file__).parent
+    return Finding("kmonitor", "ok", f"{kmonitor.__version__} in {where}")
+
+
+def _python() -> Finding:
+    return Finding("Python", "ok", f"{platform.python_version()}, {sys.executable}")
+
+
+def _impostor() -> Finding:
+    """Whether the `kmonitor` that Python imports is ours alone."""
+    owners = importlib.metadata.packages_distributions().get("kmonitor", [])
+    others = sorted({owner for owner in owners if owner != DISTRIBUTION})
+    if others:
+        return Finding(
+            "package names",
+            "bad",
+            f"{', '.join(others)} also installs a package called kmonitor",
+            f"python -m pip uninstall {' '.join(others)}\nthen install {DISTRIBUTION} again",
+        )
+    if DISTRIBUTION not in owners:
+        found = "kmonitor runs from a folder and is not installed"
+        return Finding("package names", "note", found, "python -m pip install .")
+    return Finding("package names", "ok", f"the imported kmonitor is {DISTRIBUTION}")
+
+
+def _window_packages() -> Finding:
+    version = qt_version()
+    charts = _version("pyqtgraph")
+    if not version or not charts:
+        lacking = " and ".join(
+            name
+            for name, found in (("PySide6-Essentials", version), ("pyqtgraph", charts))
+            if not found
+        )
+        found = f"{lacking} not installed; only the window needs that"
+        return Finding("window packages", "note", found, INSTALL_WINDOW)
+    found = f"PySide6 {version}, pyqtgraph {charts}"
+    if version in BROKEN_QT:
+        return Finding(
+            "window packages",
+            "bad",
+            f"{found}: this PySide6 {BROKEN_QT[version]}",
+            'python -m pip install "PySide6-Essentials==6.11.3"',
+        )
+    return Finding("window packages", "ok", found)
+
+
+def _libraries() -> Finding:
+    missing = missing_libraries(for_screen=find_display().display is Display.SCREEN)
+    if missing:
+        found = f"missing for the window: {', '.join(missing)}"
+        return Finding("system libraries", "note", found, install_line(missing))
+    return Finding("system libraries", "ok", "all that the window needs")
+
+
+def _display() -> Finding:
+    found = find_display()
+    if found.display is Display.NONE:
+        remedy = "run the window on your desktop; here: kmonitor --screenshot window.png"
+        return Finding("screen", "note", found.said, remedy)
+    return Finding("screen", "ok", found.said)
+
+
+def _driver() -> Finding:
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        found = "no NVIDIA driver on this host; VRAM is then the framework's own allocator"
+        return Finding("NVIDIA driver", "note", found)
+    try:
+        version, count = pynvml.nvmlSystemGetDriverVersion(), pynvml.nvmlDeviceGetCount()
+    except pynvml.NVMLError as exc:
+        return Finding("NVIDIA driver", "note", f"it answers with an error: {exc}")
+    finally:
+        pynvml.nvmlShutdown()
+    return Finding("NVIDIA driver", "ok", f"{version}, {count} devices")
+
+
+def _frameworks() -> Iterator[Finding]:
+    """Versions only; importing a framework takes seconds and hundreds of megabytes."""
+    keras = _version("keras")
+    backends = {
+        name: version
+        for name, packages in (
+            ("TensorFlow", ("tensorflow", "tensorflow-cpu", "tf-nightly")),
+            ("JAX", ("jax",)),
+            ("PyTorch", ("torch",)),
+        )
+        if (version := next(filter(None, map(_version, packages)), ""))
+    }
+    here = f"in {sys.prefix}"
+    if keras:
+        yield Finding("Keras", "ok", f"{keras} {here}")
+    else:
+        found = f"not installed {here}; trainings may well use another environment"
+        yield Finding("Keras", "note", found, 'for the demo: python -m pip install ".[demo]"')
+    if backends:
+        words = ", ".join(f"{name} {version}" for name, version in backends.items())
+        yield Finding("Keras backends", "ok", words)
+
+
+def _hub(folders: Folders) -> Finding:
+    try:
+        told = hub_answers(folders)
+    except (Expected, NotPrivate, OSError) as exc:
+        return Finding("hub", "bad", str(exc), "see the folders below")
+    if told is None:
+        found = "none answers; one is started by kmonitor, kmonitor runs or kmonitor hub"
+        return Finding("hub", "note", found)
+    found = f"version {told.version} answers, process {told.pid}, {told.agents} trainings"
+    if told.version != kmonitor.__version__:
+        remedy = "kmonitor hub stop (the next command starts this version's hub)"
+        return Finding("hub", "note", f"{found}; this program is {kmonitor.__version__}", remedy)
+    if told.faults:
+        return Finding("hub", "note", f"{found}; faults: {told.faults}", f"see {folders.logs}")
+    return Finding("hub", "ok", found)
+
+
+def _state_folder(folders: Folders) -> Finding:
+    existing = folders.state
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        remedy = "set KMONITOR_HOME to a folder that you can write to"
+        return Finding("state folder", "bad", f"{folders.state} cannot be written", remedy)
+    made = "" if existing == folders.state else " (not made yet)"
+    return Finding("state folder", "ok", f"{folders.state}{made}")
+
+
+def _runtime_folder(folders: Folders) -> Finding:
+    try:
+        check_private_folder(folders.runtime)
+    except FileNotFoundError:
+        return Finding("socket folder", "ok", f"{folders.runtime} (not made yet)")
+    except NotPrivate as exc:
+        return Finding("socket folder", "bad", f"{exc.path} {exc.why}")
+    except OSError as exc:
+        found = f"{folders.runtime}: {exc.strerror}"
+        remedy = "set KMONITOR_HOME to a folder of your own"
+        return Finding("socket folder", "bad", found, remedy)
+    return Finding("socket folder", "ok", f"{folders.runtime}, yours alone")
+
+
+def _file_systems(folders: Folders) -> Iterator[Finding]:
+    for subject, path in (("database", folders.database), ("sockets", folders.runtime)):
+        kind = file_system_of(path)
+        if kind in NETWORK_FILE_SYSTEMS:
+            remedy = "set KMONITOR_HOME to a folder on a local disk; spools alone may stay there"
+            found = f"{path} lies on a network file system ({kind})"
+            yield Finding(f"disk of {subject}", "bad", found, remedy)
+        elif kind:
+            yield Finding(f"disk of {subject}", "ok", f"{kind}, local")
+
+
+def file_system_of(path: Path) -> str:
+    """The kind of file system that a path lies on or would lie on; empty if it is not known."""
+    best, kind = -1, ""
+    resolved = path.resolve()
+    for mount in psutil.disk_partitions(all=True):
+        root = Path(mount.mountpoint)
+        depth = len(root.parts)
+        if depth >= best and (root == resolved or root in resolved.parents):
+            best, kind = depth, mount.fstype
+    return kind
+
+
+def _spool(folders: Folders) -> Finding:
+    files = [path for path in folders.spool.rglob("*") if path.is_file()]
+    size = sum(path.lstat().st_size for path in files)
+    runs = len({path.relative_to(folders.spool).parts[0] for path in files})
+    found = f"{plain_text(bytes_text(size))} of {runs} runs in {folders.spool}"
+    return Finding("spool", "ok", f"{found} (at most 1 GiB)")
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""

@@ -1,0 +1,57 @@
+"""`kmonitor runs`: the trainings that this user's hub knows."""
+
+import time
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kmonitor.cli.hub_access import open_hub
+from kmonitor.cli.run_choice import SHORT_ID
+from kmonitor.cli.statuses import DONE
+from kmonitor.cli.summary_words import epoch_words, metric_words, state_words
+from kmonitor.cli.terminal import fields_of, say, say_json, say_table
+from kmonitor.presenters.formats import duration_text, moment_text, plain_text
+from kmonitor_agent.protocol.commands import LimitMetric
+from kmonitor_agent.protocol.view_messages import RunSummary
+
+_METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
+
+
+def runs(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+    """List the runs, oldest first.
+
+    Example: `kmonitor runs --json | jq '.[] | select(.state == "training") | .name'`
+
+    Args:
+        json: One JSON list. Each run has at least `run` (its id), `name`, `host`, `state` and
+            `epoch` (from 0; null before the first), and every other field of the summary.
+    """
+    with open_hub() as client:
+        found = sorted(client.runs(), key=lambda run: run.started_wall_s)
+    if json:
+        say_json([fields_of(run) for run in found])
+    elif found:
+        _say_runs(found)
+    else:
+        say("No runs yet. Put MonitorCallback() among a fit's callbacks, or try: kmonitor demo")
+    return DONE
+
+
+def _say_runs(found: list[RunSummary]) -> None:
+    now = time.time()
+    headers = ("RUN", "NAME", "HOST", "STATE", "EPOCH", "GRAPH", "RAM", "VRAM", "STEP")
+    rows = [
+        (
+            run.run[:SHORT_ID],
+            run.name,
+            run.host,
+            state_words(run),
+            epoch_words(run),
+            *(metric_words(run, metric) for metric in _METRICS),
+            plain_text(moment_text(run.started_wall_s, now_wall_s=now)),
+            plain_text(duration_text(run.duration_s)),
+        )
+        for run in found
+    ]
+    right = ("EPOCH", "GRAPH", "RAM", "VRAM", "STEP", "RAN")
+    say_table((*headers, "STARTED", "RAN"), rows, right=right)

@@ -1,0 +1,132 @@
+"""Whether a window can be opened here: system libraries and display, found before Qt is made.
+
+Qt aborts the process (SIGABRT) when a library or the display is missing, and its message names
+`xcb-cursor0` whichever of five libraries it was. So both are looked for first.
+"""
+
+import ctypes
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+OFFSCREEN_LIBRARIES: Mapping[str, str] = {
+    "libglib-2.0.so.0": "libglib2.0-0",
+    "libGL.so.1": "libgl1",
+    "libEGL.so.1": "libegl1",
+    "libxkbcommon.so.0": "libxkbcommon0",
+    "libfreetype.so.6": "libfreetype6",
+    "libfontconfig.so.1": "libfontconfig1",
+    "libdbus-1.so.3": "libdbus-1-3",
+}
+"""Soname to Debian package: what Qt needs even to draw into memory."""
+
+SCREEN_LIBRARIES: Mapping[str, str] = {
+    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+    "libxcb-cursor.so.0": "libxcb-cursor0",
+    "libxcb-icccm.so.4": "libxcb-icccm4",
+    "libxcb-keysyms.so.1": "libxcb-keysyms1",
+    "libxcb-shape.so.0": "libxcb-shape0",
+    "libwayland-cursor.so.0": "libwayland-cursor0",
+    "libwayland-egl.so.1": "libwayland-egl1",
+}
+"""Soname to Debian package: what a screen needs besides."""
+
+_WITHOUT_SCREEN = ("offscreen", "minimal", "vnc")
+
+
+class Display(Enum):
+    """Where a window would appear."""
+
+    SCREEN = "screen"
+    OFFSCREEN = "offscreen"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayFound:
+    """What was found of a display.
+
+    Attributes:
+        display: Where a window would appear.
+        said: In words, for `kmonitor doctor` and for the message when there is none.
+    """
+
+    display: Display
+    said: str
+
+
+def missing_libraries(*, for_screen: bool) -> dict[str, str]:
+    """Sonames that the loader does not find, with the Debian package of each.
+
+    Asked of the loader itself: package names differ between releases (the t64 renames), and
+    `ldconfig` is not on every user's path.
+    """
+    if not sys.platform.startswith("linux"):
+        return {}
+    wanted = {**OFFSCREEN_LIBRARIES, **(SCREEN_LIBRARIES if for_screen else {})}
+    return {soname: package for soname, package in wanted.items() if not _loads(soname)}
+
+
+def install_line(packages: Mapping[str, str]) -> str:
+    """The one line that installs what is missing on Debian and Ubuntu."""
+    sudo = "" if hasattr(os, "geteuid") and os.geteuid() == 0 else "sudo "
+    return f"{sudo}apt-get install -y {' '.join(sorted(packages.values()))}"
+
+
+def find_display(environ: Mapping[str, str] | None = None) -> DisplayFound:
+    """Where a window would appear, tried by connecting as Qt would."""
+    environ = os.environ if environ is None else environ
+    platform = environ.get("QT_QPA_PLATFORM", "").partition(":")[0]
+    if platform in _WITHOUT_SCREEN:
+        return DisplayFound(Display.OFFSCREEN, f"QT_QPA_PLATFORM={platform}: drawn into memory")
+    if not sys.platform.startswith("linux"):
+        return DisplayFound(Display.SCREEN, "the system's own window server")
+    return _linux_display(environ)
+
+
+def _linux_display(environ: Mapping[str, str]) -> DisplayFound:
+    wayland, x11 = environ.get("WAYLAND_DISPLAY", ""), environ.get("DISPLAY", "")
+    if wayland and _wayland_answers():
+        return DisplayFound(Display.SCREEN, f"Wayland display {wayland}")
+    if x11 and _x11_answers():
+        return DisplayFound(Display.SCREEN, f"X display {x11}")
+    if x11 or wayland:
+        named = f"DISPLAY={x11}" if x11 else f"WAYLAND_DISPLAY={wayland}"
+        return DisplayFound(Display.NONE, f"{named} does not answer")
+    return DisplayFound(Display.NONE, "neither DISPLAY nor WAYLAND_DISPLAY is set")
+
+
+def _loads(soname: str) -> bool:
+    try:
+        ctypes.CDLL(soname)
+    except OSError:
+        return False
+    return True
+
+
+def _x11_answers() -> bool:
+    # Through libxcb, since a socket that accepts says nothing about the authority file.
+    try:
+        xcb = ctypes.CDLL("libxcb.so.1")
+    except OSError:
+        return False
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
+    refused = bool(xcb.xcb_connection_has_error(connection))
+    xcb.xcb_disconnect(connection)
+    return not refused
+
+
+def _wayland_answers() -> bool:
+    try:
+        client = ctypes.CDLL("libwayland-client.so.0")
+    except OSError:
+        return False
+    client.wl_display_connect.restype = ctypes.c_void_p
+    display = client.wl_display_connect(None)
+    if not display:
+        return False
+    client.wl_display_disconnect(ctypes.c_void_p(display))
+    return True

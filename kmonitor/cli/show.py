@@ -1,0 +1,130 @@
+"""`kmonitor show`: one run in words: summary, metrics, epochs and events."""
+
+import time
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kmonitor.cli.epoch_table import say_epochs
+from kmonitor.cli.event_stream import event_object, event_words, follow
+from kmonitor.cli.hub_access import open_hub
+from kmonitor.cli.run_choice import choose_run
+from kmonitor.cli.statuses import DONE
+from kmonitor.cli.summary_words import (
+    epoch_words,
+    metric_of,
+    metric_words,
+    share_words,
+    state_words,
+    step_words,
+)
+from kmonitor.cli.terminal import fields_of, plain, say, say_json, say_table
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.presenters.formats import bytes_text, duration_text, moment_text, plain_text
+from kmonitor.presenters.limit_words import limit_text, metric_name
+from kmonitor_agent.protocol.commands import LimitMetric
+from kmonitor_agent.protocol.view_messages import Row, RunSummary
+
+_METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
+_TOLD = ("boot", "boot_end", "model", "fit_start", "fit_end", "epoch_end", "graph", "action")
+_TOLD_TOO = ("command", "limits", "crossing", "paused", "fault", "notice", "lost")
+_KINDS = (*_TOLD, *_TOLD_TOO)
+"""All but samples, which are for charts and `kmonitor export`."""
+
+
+def show(
+    run: str,
+    /,
+    *,
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    follow_it: Annotated[bool, Parameter(name=("--follow", "-f"), negative="")] = False,
+) -> int:
+    """Show one run: its state, the four metrics, its epochs, and what happened.
+
+    Examples: `kmonitor show last`, `kmonitor show 3f2a --follow`
+
+    Args:
+        run: Id, the beginning of an id, name, or `last`.
+        json: One JSON object: `summary` and `events`; with `--follow` one event a line.
+        follow_it: Go on with each new event until the run has ended, or Ctrl+C.
+    """
+    with open_hub() as client:
+        chosen = choose_run(client.runs(), run)
+        rows = list(client.all_rows(chosen.run, _KINDS))
+        if json:
+            _say_as_json(chosen, rows, as_lines=follow_it)
+        else:
+            _say_in_words(chosen, rows)
+        if follow_it:
+            _go_on(client, chosen, rows, json=json)
+    return DONE
+
+
+def _say_as_json(run: RunSummary, rows: list[Row], *, as_lines: bool) -> None:
+    events = [event_object(row) for row in rows]
+    if not as_lines:
+        say_json({"summary": fields_of(run), "events": events})
+        return
+    for event in events:
+        say_json(event)
+
+
+def _say_in_words(run: RunSummary, rows: list[Row]) -> None:
+    for title, text in _facts(run):
+        say(f"{title:<12} {plain(plain_text(text))}")
+    say()
+    _say_metrics(run)
+    say_epochs(rows)
+    _say_events(run, rows)
+
+
+def _facts(run: RunSummary) -> list[tuple[str, str]]:
+    stack = ", ".join(f"{name} {version}" for name, version in sorted(run.versions.items()))
+    started = moment_text(run.started_wall_s, now_wall_s=time.time())
+    facts = [
+        ("Run", f"{run.name}  ({run.run})"),
+        ("Where", f"{run.host}, process {run.pid}"),
+        ("State", state_words(run)),
+        ("Started", f"{started}, ran {duration_text(run.duration_s)}"),
+        ("Progress", f"fit {run.fit}, epoch {epoch_words(run)}, step {step_words(run)}"),
+        ("Model", f"{run.model}, {run.optimizer}" if run.model else "none yet"),
+        ("Versions", stack),
+        ("Limits", "; ".join(limit_text(limit) for limit in run.limits) or "none"),
+    ]
+    if run.checkpoint_bytes is not None:
+        number = "" if run.checkpoint_epoch is None else f" of epoch {run.checkpoint_epoch + 1}"
+        facts.append(("Checkpoint", f"{bytes_text(run.checkpoint_bytes)}{number}"))
+    if run.faults or run.gaps:
+        facts.append(("Faults", f"{run.faults} of kmonitor's own; {run.gaps} events missing"))
+    return facts
+
+
+def _say_metrics(run: RunSummary) -> None:
+    rows = [
+        (
+            metric_name(metric),
+            metric_words(run, metric),
+            share_words(metric_of(run, metric)),
+            metric_of(run, metric).source or metric_of(run, metric).absent,
+        )
+        for metric in _METRICS
+    ]
+    say_table(("METRIC", "NOW", "OF LIMIT", "FROM, OR WHY NOT"), rows, right=("NOW", "OF LIMIT"))
+
+
+def _say_events(run: RunSummary, rows: list[Row]) -> None:
+    say()
+    for row in rows:
+        words = event_words(row, name=run.name)
+        if words:
+            say(words)
+
+
+def _go_on(client: HubClient, run: RunSummary, rows: list[Row], *, json: bool) -> None:
+    cursor = rows[-1].row if rows else 0
+    for row in follow(client, run.run, cursor=cursor, kinds=_KINDS):
+        words = "" if json else event_words(row, name=run.name, epochs=True)
+        if json:
+            say_json(event_object(row))
+        elif words:
+            say(words)

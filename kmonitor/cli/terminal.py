@@ -1,0 +1,81 @@
+"""What the command line writes: lines, tables and JSON, safe to show on any terminal."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+PIPE_WIDTH = 200
+"""Columns of a table that goes into a file or a pipe, where nobody can widen the window."""
+
+
+def say(line: str = "") -> None:
+    """One line to standard output."""
+    print(line, flush=True)
+
+
+def complain(line: str) -> None:
+    """One line to standard error."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def say_json(value: object) -> None:
+    """One JSON document on one line to standard output."""
+    say(json_text(value))
+
+
+def json_text(value: object) -> str:
+    """A value as JSON; NaN and infinity, which JSON lacks, become null."""
+    return msgspec.json.encode(value).decode()
+
+
+def plain(text: str) -> str:
+    """A text from a training, without what could move the cursor or colour the terminal."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def say_table(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[str] = ()
+) -> None:
+    """A table to standard output.
+
+    Args:
+        headers: Column titles.
+        rows: Cells, as many as there are headers.
+        right: Titles of the columns that are aligned to the right.
+    """
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    to_the_right = set(right)
+    for header in headers:
+        justify = "right" if header in to_the_right else "left"
+        table.add_column(header, justify=justify, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False).print(table)
+
+
+def fields_of(value: object) -> Any:
+    """A wire struct as plain data with every field, also those that stand at their default."""
+    match value:
+        case msgspec.Struct():
+            names = value.__struct_fields__
+            return {name: fields_of(getattr(value, name)) for name in names}
+        case dict():
+            return {str(key): fields_of(item) for key, item in _items(value)}
+        case list() | tuple():
+            return [fields_of(item) for item in _sequence(value)]
+        case _:
+            return value
+
+
+def _items(value: Any) -> Iterable[tuple[object, object]]:
+    return value.items()
+
+
+def _sequence(value: Any) -> Iterable[object]:
+    return value
