@@ -1,0 +1,114 @@
+"""Commands asked from this window, each followed until its end is known."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kmonitor_agent.protocol.commands import (
+    FINAL_STATES,
+    Arguments,
+    CommandName,
+    CommandState,
+    NoArguments,
+)
+from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.protocol.messages import (
+    CommandAsked,
+    CommandTold,
+    ErrorMessage,
+    Message,
+    RunSummary,
+)
+
+Ask = Callable[[Message], int]
+"""Sends a message to the hub; returns the number that its answer will carry."""
+
+ASK_AGAIN_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCommand:
+    """A command that was asked from here.
+
+    Attributes:
+        message: As it goes to the hub.
+        state: Where it stands.
+        why: Why it failed; empty otherwise.
+        asked_at_s: When it was last sent, monotonic seconds.
+        ask: Number of the newest question.
+    """
+
+    message: CommandAsked
+    state: CommandState
+    why: str
+    asked_at_s: float
+    ask: int
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its end is still unknown."""
+        return self.state not in FINAL_STATES
+
+
+class CommandDesk:
+    """Sends commands and asks after them with the same id; main thread only."""
+
+    def __init__(self, ask: Ask, *, asked_by: str) -> None:
+        self._ask = ask
+        self._asked_by = asked_by[:200]
+        self._commands: dict[str, AskedCommand] = {}
+
+    def send(
+        self,
+        run: RunSummary,
+        name: CommandName,
+        args: Arguments | None = None,
+        *,
+        now_s: float,
+    ) -> str:
+        """Ask a run's process to do something; returns the command's id."""
+        message = CommandAsked(
+            ask=0,
+            id=new_id(),
+            run=run.run,
+            name=name,
+            boot=run.boot,
+            args=NoArguments() if args is None else args,
+            asked_by=self._asked_by,
+        )
+        number = self._ask(message)
+        self._commands[message.id] = AskedCommand(message, "queued", "", now_s, number)
+        return message.id
+
+    def take(self, told: CommandTold) -> AskedCommand | None:
+        """Note where a command stands; returns it if that is news."""
+        asked = self._commands.get(told.status.id)
+        if asked is None or asked.state == told.status.state:
+            return None
+        after = replace(asked, state=told.status.state, why=told.status.why)
+        self._commands[told.status.id] = after
+        return after
+
+    def refuse(self, error: ErrorMessage) -> AskedCommand | None:
+        """Note that the hub refused a question; returns the command it was about."""
+        if error.code == "busy":
+            return None
+        for key, asked in self._commands.items():
+            if asked.ask == error.ask and asked.is_open:
+                self._commands[key] = replace(asked, state="refused", why=error.text)
+                return self._commands[key]
+        return None
+
+    def tick(self, now_s: float) -> None:
+        """Ask again after those whose end is unknown."""
+        for key, asked in self._commands.items():
+            if asked.is_open and now_s - asked.asked_at_s >= ASK_AGAIN_S:
+                number = self._ask(asked.message)
+                self._commands[key] = replace(asked, asked_at_s=now_s, ask=number)
+
+    def get(self, command: str) -> AskedCommand | None:
+        """One command by its id."""
+        return self._commands.get(command)
+
+    def open_for(self, run: str) -> list[AskedCommand]:
+        """Commands of a run whose end is unknown, oldest first."""
+        return [c for c in self._commands.values() if c.message.run == run and c.is_open]

@@ -1,0 +1,145 @@
+"""How the window stands with its hub."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kmonitor.presenters.formats import clock_text, count_text, duration_text
+from kmonitor.presenters.language import tr
+from kmonitor_agent.protocol.messages import HubTold
+
+LinkState = Literal["connecting", "live", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class BannerPicture:
+    """The bar above the charts when the hub is lost.
+
+    Attributes:
+        title: In bold.
+        text: What it means.
+        icon: Name of an icon.
+        button: On its button; empty: none.
+    """
+
+    title: str
+    text: str
+    icon: str
+    button: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusPicture:
+    """The status bar.
+
+    Attributes:
+        tone: Of the dot.
+        link: How the window stands with the hub.
+        rate: Events a second; may be empty.
+        tooltip: More about the hub.
+        version: On the right.
+    """
+
+    tone: Literal["ok", "warn", "crit"]
+    link: str
+    rate: str
+    tooltip: str
+    version: str
+
+
+class Connection:
+    """Follows the connection to the hub; main thread only.
+
+    Attributes:
+        state: Where it stands.
+        hub: What the hub said of itself, when it was reached.
+    """
+
+    def __init__(self) -> None:
+        self.state: LinkState = "connecting"
+        self.hub: HubTold | None = None
+        self._why = ""
+        self._lost_wall_s = 0.0
+        self._retry_wall_s = 0.0
+        self._trouble = ""
+        self._rows_counted = 0
+        self._counted_wall_s = 0.0
+        self._rows_per_s = 0.0
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the hub is reached."""
+        return self.state == "live"
+
+    def connected(self, told: HubTold) -> None:
+        """The hub answered."""
+        self.state, self.hub, self._trouble = "live", told, ""
+
+    def disconnected(self, why: str, *, since_wall_s: float, retry_wall_s: float) -> None:
+        """The hub does not answer.
+
+        Args:
+            why: In words.
+            since_wall_s: Since when, UTC.
+            retry_wall_s: When it is tried again, UTC.
+        """
+        # Before the first answer it is still on its way, not lost.
+        self.state = "lost" if self.hub is not None else "connecting"
+        self._why, self._lost_wall_s, self._retry_wall_s = why, since_wall_s, retry_wall_s
+
+    def trouble(self, text: str) -> None:
+        """The hub could not be started here; empty: it could."""
+        self._trouble = text
+
+    def count_rows(self, n: int) -> None:
+        """So many events arrived."""
+        self._rows_counted += n
+
+    def tick(self, now_wall_s: float) -> None:
+        """Reckon events a second; call about once a second."""
+        passed = now_wall_s - self._counted_wall_s
+        if passed > 0:
+            self._rows_per_s = self._rows_counted / passed if self._counted_wall_s else 0.0
+        self._rows_counted, self._counted_wall_s = 0, now_wall_s
+
+    def banner(self, now_wall_s: float) -> BannerPicture | None:
+        """The bar above the charts, or None while all is well."""
+        if self._trouble:
+            return BannerPicture(tr("The hub does not start."), self._trouble, "error", "")
+        if self.state != "lost":
+            return None
+        title = tr("Connection to the hub lost at {time}.").format(
+            time=clock_text(self._lost_wall_s)
+        )
+        text = tr("Charts show the last data received; training may still be running.")
+        wait = self._retry_wall_s - now_wall_s
+        retry = (
+            tr("Retrying in {time}.").format(time=duration_text(wait))
+            if wait > 0.5  # noqa: PLR2004 - less reads as 0 s
+            else tr("Retrying now.")
+        )
+        return BannerPicture(title, f"{text} {retry}", "unplug", tr("Retry now"))
+
+    def status(self, *, version: str) -> StatusPicture:
+        """The status bar."""
+        shown = f"kmonitor {version}"
+        match self.state:
+            case "connecting":
+                link = tr("Starting the hub\u2026")
+                return StatusPicture("warn", link, "", self._why, shown)
+            case "lost":
+                return StatusPicture("crit", tr("Hub not reached"), "", self._why, shown)
+            case "live":
+                rate = tr("{n} events/s").format(n=count_text(self._rows_per_s))
+                return StatusPicture("ok", self._live_text(), rate, self._hub_text(), shown)
+
+    def _live_text(self) -> str:
+        hub = self.hub
+        return tr("Connected to the hub on {host}").format(host=hub.host) if hub else ""
+
+    def _hub_text(self) -> str:
+        hub = self.hub
+        if hub is None:
+            return ""
+        return tr("Process {pid}, version {version}, {rows} events stored").format(
+            pid=hub.pid, version=hub.version, rows=count_text(hub.rows)
+        )

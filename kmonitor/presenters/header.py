@@ -1,0 +1,128 @@
+"""What the header says of the selected run."""
+
+from dataclasses import dataclass
+
+from kmonitor.presenters.formats import NARROW_SPACE, count_text, moment_text, seconds_text
+from kmonitor.presenters.language import tr
+from kmonitor.presenters.limit_words import metric_amount, metric_name, threshold_value
+from kmonitor.presenters.run_states import Tone, has_ended, state_picture
+from kmonitor_agent.protocol.commands import LimitMetric
+from kmonitor_agent.protocol.messages import MetricNow, RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class ChipPicture:
+    """One chip.
+
+    Attributes:
+        key: Tells it from the others.
+        text: What it says.
+        tone: What its colour means.
+        icon: Name of an icon, or empty.
+        tooltip: More.
+        rank: Chips with the highest rank give way first when there is no room.
+    """
+
+    key: str
+    text: str
+    tone: Tone = "plain"
+    icon: str = ""
+    tooltip: str = ""
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderPicture:
+    """Title, line below it, chips from left to right."""
+
+    title: str
+    subtitle: str
+    chips: tuple[ChipPicture, ...]
+
+
+def header_picture(
+    summary: RunSummary | None, *, now_wall_s: float, is_connected: bool
+) -> HeaderPicture:
+    """The header for this run; empty when there is none.
+
+    Args:
+        summary: The selected run.
+        now_wall_s: Now, UTC.
+        is_connected: Whether the hub is reached.
+    """
+    if summary is None:
+        return HeaderPicture("", "", ())
+    state = state_picture(summary, now_wall_s=now_wall_s, is_connected=is_connected)
+    chips = [ChipPicture("state", state.word, state.tone, state.icon, state.why, rank=0)]
+    chips += _progress_chips(summary)
+    chips += _warning_chips(summary)
+    return HeaderPicture(summary.name, _subtitle(summary, now_wall_s), tuple(chips))
+
+
+def _subtitle(summary: RunSummary, now_wall_s: float) -> str:
+    parts = [summary.host, tr("pid {pid}").format(pid=summary.pid)]
+    started = moment_text(summary.started_wall_s, now_wall_s=now_wall_s)
+    parts.append(tr("started {when}").format(when=started))
+    return " \u00b7 ".join(parts)
+
+
+def _progress_chips(summary: RunSummary) -> list[ChipPicture]:
+    chips: list[ChipPicture] = []
+    if summary.fit > 1:
+        text = tr("Fit {n}").format(n=count_text(summary.fit))
+        tooltip = tr("{done} fits ended; this one trains {model}").format(
+            done=summary.fits_done, model=summary.model
+        )
+        chips.append(ChipPicture("fit", text, tooltip=tooltip, rank=3))
+    if summary.epoch is not None:
+        text = _n_of(tr("Epoch"), summary.epoch + 1, summary.epochs)
+        tooltip = tr("{n} epochs ended in all fits").format(n=count_text(summary.epochs_done))
+        chips.append(ChipPicture("epoch", text, tooltip=tooltip, rank=2))
+    if summary.step and not has_ended(summary):
+        text = _n_of(tr("Step"), summary.step, summary.steps)
+        chips.append(ChipPicture("step", text, tooltip=tr("Steps of this epoch"), rank=5))
+    if summary.step_time.value is not None:
+        text = tr("{time} / step").format(time=seconds_text(summary.step_time.value))
+        chips.append(ChipPicture("step_time", text, tooltip=summary.step_time.source, rank=4))
+    return chips
+
+
+def _n_of(word: str, n: int, of: int | None) -> str:
+    text = f"{word} {count_text(n)}"
+    return f"{text}{NARROW_SPACE}/{NARROW_SPACE}{count_text(of)}" if of else text
+
+
+def _warning_chips(summary: RunSummary) -> list[ChipPicture]:
+    chips: list[ChipPicture] = []
+    for metric, now in _metrics(summary):
+        limit = _lowest_crossed(summary, metric, now)
+        if limit is not None and not has_ended(summary):
+            text = tr("{metric} above its limit").format(metric=metric_name(metric))
+            tooltip = tr("The limit is {limit}").format(limit=metric_amount(metric, limit))
+            chips.append(ChipPicture(f"over_{metric}", text, "warn", "warning", tooltip, 1))
+    if summary.gaps:
+        text = tr("{n} events missing").format(n=count_text(summary.gaps))
+        tooltip = tr("Events that were lost on the way; charts show a gap there")
+        chips.append(ChipPicture("gaps", text, "warn", "warning", tooltip, 6))
+    if summary.faults:
+        text = tr("{n} faults of kmonitor").format(n=count_text(summary.faults))
+        tooltip = tr("kmonitor's own faults in the training process; the training is unaffected")
+        chips.append(ChipPicture("faults", text, "warn", "warning", tooltip, 7))
+    return chips
+
+
+def _metrics(summary: RunSummary) -> tuple[tuple[LimitMetric, MetricNow], ...]:
+    return (
+        ("ram", summary.ram),
+        ("vram", summary.vram),
+        ("graph", summary.graph),
+        ("step_time", summary.step_time),
+    )
+
+
+def _lowest_crossed(summary: RunSummary, metric: LimitMetric, now: MetricNow) -> float | None:
+    thresholds = [
+        threshold_value(limit, now.of) for limit in summary.limits if limit.metric == metric
+    ]
+    crossed = [t for t in thresholds if t is not None and now.value is not None and now.value > t]
+    return min(crossed, default=None)

@@ -1,0 +1,201 @@
+"""Limits of the selected run: in force, asked for, or on offer."""
+
+import math
+from dataclasses import dataclass
+
+from kmonitor.presenters.command_desk import AskedCommand, CommandDesk
+from kmonitor.presenters.formats import NARROW_SPACE
+from kmonitor.presenters.language import tr
+from kmonitor.presenters.limit_words import (
+    METRIC_UNITS,
+    action_words,
+    metric_amount,
+    threshold_value,
+)
+from kmonitor_agent.protocol.commands import LimitAction, LimitMetric, LimitSpec, SetLimits
+from kmonitor_agent.protocol.messages import MetricNow, RunSummary
+
+CHART_METRICS: tuple[LimitMetric, ...] = ("vram", "ram", "graph", "step_time")
+
+_STRENGTH: dict[LimitAction, int] = {"notify": 0, "save": 1, "collect": 2, "reload": 3, "stop": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class LimitLine:
+    """The limit that a chart draws.
+
+    Attributes:
+        value: In the metric's unit.
+        text: "limit 72 GiB, reload".
+        is_pending: Asked for, not yet acknowledged by the process.
+        action: What is done at it.
+    """
+
+    value: float
+    text: str
+    is_pending: bool
+    action: LimitAction
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    limit: LimitSpec | None
+    command: str
+
+
+class LimitDesk:
+    """Asks for limits and shows them as pending until the process confirms; main thread only.
+
+    Attributes:
+        reloads: What a newly set limit does: reload, or only tell.
+    """
+
+    def __init__(self, commands: CommandDesk, *, user: str) -> None:
+        self._commands = commands
+        self._user = user[:200] or "window"
+        self._pending: dict[tuple[str, LimitMetric], _Pending] = {}
+        self.reloads = True
+
+    def line(self, run: RunSummary, metric: LimitMetric) -> LimitLine | None:
+        """The limit to draw on a metric's chart; None: there is none."""
+        pending = self._pending.get((run.run, metric))
+        limit = pending.limit if pending else strongest_limit(run, metric)
+        value = threshold_value(limit, metric_now(run, metric).of) if limit else None
+        if limit is None or value is None:
+            return None
+        text = tr("limit {value}, {action}").format(
+            value=_round_text(metric, value), action=action_words(limit.action)
+        )
+        if pending:
+            text = tr("{limit} \u00b7 asked").format(limit=text)
+        return LimitLine(value, text, pending is not None, limit.action)
+
+    def place(self, run: RunSummary, metric: LimitMetric, value: float, *, now_s: float) -> None:
+        """Ask that the metric's limit be this value; the other limits on it stay."""
+        old = strongest_limit(run, metric)
+        action: LimitAction = old.action if old and old.action != "notify" else self._action(run)
+        limit = LimitSpec(
+            metric=metric,
+            value=round_threshold(metric, value),
+            action=action,
+            hold_s=old.hold_s if old else 0.0,
+            cooldown_s=old.cooldown_s if old else 60.0,
+            set_by=self._user,
+        )
+        self._replace(run, metric, old, limit, now_s=now_s)
+
+    def remove(self, run: RunSummary, metric: LimitMetric, *, now_s: float) -> None:
+        """Ask that the metric's limit be taken away; the other limits on it stay."""
+        self._replace(run, metric, strongest_limit(run, metric), None, now_s=now_s)
+
+    def reload_at_limits(self, run: RunSummary | None, *, on: bool, now_s: float) -> None:
+        """What limits do from now on: reload, or only tell. Those in force are changed as well."""
+        self.reloads = on
+        if run is None or not run.limits or "set_limits" not in run.actions:
+            return
+        action = self._action(run)
+        limits = [
+            _with_action(limit, action) if limit.action in ("notify", "reload") else limit
+            for limit in run.limits
+        ]
+        if limits != run.limits:
+            metrics = sorted({limit.metric for limit in limits})
+            command = self._commands.send(
+                run, "set_limits", SetLimits(metrics, limits), now_s=now_s
+            )
+            for metric in metrics:
+                changed = [limit for limit in limits if limit.metric == metric]
+                self._pending[run.run, metric] = _Pending(_strongest(changed), command)
+
+    def settle(self, run: RunSummary) -> None:
+        """Drop what the process has confirmed."""
+        for key in [k for k in self._pending if k[0] == run.run]:
+            if _same(self._pending[key].limit, strongest_limit(run, key[1])):
+                del self._pending[key]
+
+    def ended(self, asked: AskedCommand) -> None:
+        """A command's end is known: a failed one takes its pending line back."""
+        if asked.state == "done" or asked.is_open:
+            return
+        for key in [k for k, p in self._pending.items() if p.command == asked.message.id]:
+            del self._pending[key]
+
+    def has_pending(self, run: str) -> bool:
+        """Whether something was asked for that the process has not confirmed."""
+        return any(key[0] == run for key in self._pending)
+
+    def _action(self, run: RunSummary) -> LimitAction:
+        return "reload" if self.reloads and "reload" in run.actions else "notify"
+
+    def _replace(
+        self,
+        run: RunSummary,
+        metric: LimitMetric,
+        old: LimitSpec | None,
+        new: LimitSpec | None,
+        *,
+        now_s: float,
+    ) -> None:
+        others = [lim for lim in run.limits if lim.metric == metric and lim is not old]
+        limits = [*others, new] if new else others
+        command = self._commands.send(run, "set_limits", SetLimits([metric], limits), now_s=now_s)
+        self._pending[run.run, metric] = _Pending(_strongest(limits), command)
+
+
+def metric_now(run: RunSummary, metric: LimitMetric) -> MetricNow:
+    """The last reading of a metric."""
+    match metric:
+        case "ram":
+            return run.ram
+        case "vram":
+            return run.vram
+        case "graph":
+            return run.graph
+        case "step_time":
+            return run.step_time
+        case "functions":
+            return MetricNow()
+
+
+def strongest_limit(run: RunSummary, metric: LimitMetric) -> LimitSpec | None:
+    """Of a metric's limits the one that does most; it is the one that its chart draws."""
+    return _strongest([limit for limit in run.limits if limit.metric == metric])
+
+
+def round_threshold(metric: LimitMetric, value: float) -> float:
+    """A dragged value as it is shown: three digits in its unit, whole operations."""
+    if value <= 0:
+        return 0.0
+    if METRIC_UNITS[metric] != "bytes":
+        digits = 2 - math.floor(math.log10(value))
+        rounded = round(value, digits)
+        return rounded if METRIC_UNITS[metric] == "seconds" else float(round(rounded))
+    unit = 1024.0 ** int(max(0.0, math.log2(value) // 10))
+    size = value / unit
+    return round(size, max(0, 2 - math.floor(math.log10(size)))) * unit
+
+
+def _round_text(metric: LimitMetric, value: float) -> str:
+    return metric_amount(metric, value).replace(f".0{NARROW_SPACE}", NARROW_SPACE)
+
+
+def _strongest(limits: list[LimitSpec]) -> LimitSpec | None:
+    return max(limits, key=lambda limit: _STRENGTH[limit.action], default=None)
+
+
+def _with_action(limit: LimitSpec, action: LimitAction) -> LimitSpec:
+    return LimitSpec(
+        metric=limit.metric,
+        value=limit.value,
+        fraction=limit.fraction,
+        action=action,
+        hold_s=limit.hold_s,
+        cooldown_s=limit.cooldown_s,
+        set_by=limit.set_by,
+    )
+
+
+def _same(asked: LimitSpec | None, held: LimitSpec | None) -> bool:
+    if asked is None or held is None:
+        return asked is held
+    return (asked.value, asked.fraction, asked.action) == (held.value, held.fraction, held.action)

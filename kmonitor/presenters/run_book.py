@@ -1,0 +1,97 @@
+"""The runs that the hub told of, and which one is looked at."""
+
+from collections.abc import Sequence
+
+from kmonitor.presenters.run_states import has_ended
+from kmonitor_agent.protocol.messages import RunsTold, RunSummary
+
+N_HUES = 6
+MAX_SHOWN = 8
+
+
+class RunBook:
+    """Run summaries by id; main thread only."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, RunSummary] = {}
+        self._hub = ""
+        self._hue_places: dict[str, int] = {}
+        self.selected: str | None = None
+        self.is_filled = False
+        self._wanted: str | None = None
+
+    def take(self, told: RunsTold) -> bool:
+        """Keep what was told; returns whether the selected run is now another one."""
+        if told.hub != self._hub:
+            self._runs.clear()
+            self._hub = told.hub
+        for summary in told.runs:
+            self._runs[summary.run] = summary
+        for run in told.deleted:
+            self._runs.pop(run, None)
+        self.is_filled = self.is_filled or not told.more
+        return self._keep_selection()
+
+    def select(self, run: str) -> bool:
+        """Look at this run; returns whether it was another one."""
+        if run not in self._runs or run == self.selected:
+            return False
+        self.selected = run
+        return True
+
+    def want(self, wanted: str) -> None:
+        """Select this run as soon as it is known: an id, the start of one, a name, or "last"."""
+        self._wanted = wanted
+
+    def current(self) -> RunSummary | None:
+        """The run that is looked at."""
+        return self._runs.get(self.selected or "")
+
+    def get(self, run: str) -> RunSummary | None:
+        """One run."""
+        return self._runs.get(run)
+
+    def runs(self) -> Sequence[RunSummary]:
+        """All of them, newest start first."""
+        return sorted(self._runs.values(), key=_newest_first)
+
+    def shown(self) -> Sequence[RunSummary]:
+        """Those drawn on the charts: the selected one first, then living ones, `MAX_SHOWN` at most."""
+        current = self.current()
+        if current is None:
+            return []
+        others = [r for r in self.runs() if r.run != current.run and not has_ended(r)]
+        return [current, *others[: MAX_SHOWN - 1]]
+
+    def hue(self, run: str) -> int:
+        """Index of a run's colour, 0..5; kept as long as the window is open."""
+        return self._place(run) % N_HUES
+
+    def is_dashed(self, run: str) -> bool:
+        """Whether a run's colour is already another one's."""
+        return self._place(run) >= N_HUES
+
+    def _place(self, run: str) -> int:
+        return self._hue_places.setdefault(run, len(self._hue_places))
+
+    def _keep_selection(self) -> bool:
+        before = self.selected
+        wanted = self._find(self._wanted) if self._wanted else None
+        if wanted is not None:
+            self.selected, self._wanted = wanted, None
+        elif self.selected not in self._runs:
+            first = next(iter(self.runs()), None)
+            self.selected = first.run if first else None
+        return self.selected != before
+
+    def _find(self, wanted: str) -> str | None:
+        newest = self.runs()
+        if wanted == "last":
+            return newest[0].run if newest else None
+        named = [r.run for r in newest if r.name == wanted or r.run == wanted]
+        begun = [r.run for r in newest if r.run.startswith(wanted)]
+        return next(iter(named + begun), None)
+
+
+def _newest_first(summary: RunSummary) -> tuple[bool, float, str]:
+    return has_ended(summary), -summary.started_wall_s, summary.run

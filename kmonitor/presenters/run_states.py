@@ -1,0 +1,78 @@
+"""How the state of a run is shown: always an icon and a word."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kmonitor.presenters.formats import duration_text
+from kmonitor.presenters.language import tr
+from kmonitor_agent.protocol.messages import ENDED_STATES, RunState, RunSummary
+
+Tone = Literal["plain", "accent", "ok", "warn", "crit", "mute"]
+
+
+@dataclass(frozen=True, slots=True)
+class StatePicture:
+    """A state in the header, in the tree and in accessible texts.
+
+    Attributes:
+        icon: Name of an icon.
+        word: In the user's language.
+        tone: What its colour means.
+        why: More, for a tooltip; may be empty.
+    """
+
+    icon: str
+    word: str
+    tone: Tone
+    why: str = ""
+
+
+_PICTURES: Final[dict[RunState, tuple[str, str, Tone]]] = {
+    "starting": ("clock", "Starting", "accent"),
+    "training": ("dot", "Training", "ok"),
+    "idle": ("idle", "Between fits", "mute"),
+    "paused": ("pause", "Paused", "warn"),
+    "reclaiming": ("reload", "Reload in progress", "accent"),
+    "finished": ("check", "Finished", "mute"),
+    "stopped": ("stop", "Stopped", "mute"),
+    "failed": ("error", "Failed", "crit"),
+    "interrupted": ("bolt", "Interrupted", "warn"),
+    "silent": ("clock", "No data", "warn"),
+    "lost": ("unplug", "Lost", "crit"),
+}
+
+_REASONS: Final[dict[RunState, str]] = {
+    "starting": "The process has started; no fit has begun yet.",
+    "idle": "The process lives; no fit is running.",
+    "silent": "Its process lives but sends nothing: a long trace or collection may hold it.",
+    "lost": "Its process is gone without a word; the cause is unknown.",
+}
+
+
+def has_ended(summary: RunSummary) -> bool:
+    """Whether nothing can be asked of this run any more."""
+    return summary.state in ENDED_STATES
+
+
+def state_picture(
+    summary: RunSummary, *, now_wall_s: float, is_connected: bool = True
+) -> StatePicture:
+    """How to show a run's state.
+
+    Args:
+        summary: The run.
+        now_wall_s: Now, UTC.
+        is_connected: False: the hub is lost and what is known of a living run grows old.
+    """
+    icon, word, tone = _PICTURES[summary.state]
+    why = summary.state_why or tr(_REASONS.get(summary.state, ""))
+    quiet_s = now_wall_s - summary.last_wall_s
+    if has_ended(summary):
+        return StatePicture(icon, tr(word), tone, why)
+    if not is_connected:
+        text = tr("No data for {time}").format(time=duration_text(quiet_s))
+        return StatePicture("unplug", text, "crit", tr("The hub is not reached."))
+    if summary.state == "silent":
+        text = tr("No data for {time}").format(time=duration_text(quiet_s))
+        return StatePicture(icon, text, tone, why)
+    return StatePicture(icon, tr(word), tone, why)

@@ -1,0 +1,132 @@
+"""The tree of runs by host, as rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kmonitor.presenters.formats import bytes_text, clock_text
+from kmonitor.presenters.language import tr
+from kmonitor.presenters.run_book import RunBook
+from kmonitor.presenters.run_states import StatePicture, has_ended, state_picture
+from kmonitor_agent.protocol.messages import RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run in the tree.
+
+    Attributes:
+        run: Run id.
+        name: Its name.
+        line: Second line: epoch and memory, or how it ended.
+        state: Icon, word and tone.
+        hue: Index of its colour on the charts; None: it is not drawn there.
+        fraction: Part of the planned epochs that is done, 0..1; None: unknown or ended.
+        tooltip: Full name and more.
+        is_pale: Ended: written in the secondary colour.
+    """
+
+    run: str
+    name: str
+    line: str
+    state: StatePicture
+    hue: int | None
+    fraction: float | None
+    tooltip: str
+    is_pale: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HostRow:
+    """One host with its runs.
+
+    Attributes:
+        host: Host name.
+        note: On the right: "2 runs".
+        runs: Its runs, living ones first, newest start first.
+    """
+
+    host: str
+    note: str
+    runs: tuple[RunRow, ...]
+
+
+def host_rows(
+    book: RunBook, *, search: str, now_wall_s: float, is_connected: bool
+) -> tuple[HostRow, ...]:
+    """The tree, filtered.
+
+    Args:
+        book: All runs.
+        search: Words that must all occur in name or host; empty: everything.
+        now_wall_s: Now, UTC.
+        is_connected: Whether the hub is reached.
+    """
+    drawn = {summary.run for summary in book.shown()}
+    by_host: dict[str, list[RunRow]] = {}
+    for summary in book.runs():
+        if _matches(summary, search):
+            state = state_picture(summary, now_wall_s=now_wall_s, is_connected=is_connected)
+            hue = book.hue(summary.run) if summary.run in drawn else None
+            by_host.setdefault(summary.host, []).append(_run_row(summary, state, hue))
+    return tuple(HostRow(host, _note(rows), tuple(rows)) for host, rows in by_host.items())
+
+
+def empty_text(book: RunBook, search: str) -> str:
+    """What stands in the tree when it has no rows."""
+    if search and book.runs():
+        return tr("No run or host is called \u201c{search}\u201d.").format(search=search)
+    return tr("No runs yet.")
+
+
+def _matches(summary: RunSummary, search: str) -> bool:
+    text = f"{summary.name} {summary.host} {summary.run}".casefold()
+    return all(word in text for word in search.casefold().split())
+
+
+def _run_row(summary: RunSummary, state: StatePicture, hue: int | None) -> RunRow:
+    ended = has_ended(summary)
+    lines = [summary.name, f"{state.word} \u00b7 {summary.host} \u00b7 pid {summary.pid}"]
+    if state.why:
+        lines.append(state.why)
+    return RunRow(
+        run=summary.run,
+        name=summary.name,
+        line=_line(summary, state),
+        state=state,
+        hue=hue,
+        fraction=None if ended else _fraction(summary),
+        tooltip="\n".join(lines),
+        is_pale=ended,
+    )
+
+
+def _line(summary: RunSummary, state: StatePicture) -> str:
+    if has_ended(summary):
+        done = tr("{n} epochs").format(n=summary.epochs_done)
+        when = clock_text(summary.last_wall_s, seconds=False)
+        return f"{state.word} {when} \u00b7 {done}"
+    if summary.state != "training":
+        return state.word
+    parts = [epoch_text(summary)] if summary.epoch is not None else [state.word]
+    if summary.ram.value is not None:
+        parts.append(bytes_text(summary.ram.value))
+    return " \u00b7 ".join(parts)
+
+
+def epoch_text(summary: RunSummary) -> str:
+    """The running epoch as people count: "epoch 37/90"."""
+    number = (summary.epoch or 0) + 1
+    if summary.epochs:
+        return tr("epoch {n}/{planned}").format(n=number, planned=summary.epochs)
+    return tr("epoch {n}").format(n=number)
+
+
+def _fraction(summary: RunSummary) -> float | None:
+    if summary.epoch is None or not summary.epochs:
+        return None
+    within = summary.step / summary.steps if summary.steps else 0.0
+    return min(1.0, (summary.epoch + min(1.0, within)) / summary.epochs)
+
+
+def _note(rows: Sequence[RunRow]) -> str:
+    return tr("1 run") if len(rows) == 1 else tr("{n} runs").format(n=len(rows))
