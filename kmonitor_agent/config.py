@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 from kmonitor_agent.limits import Limit
 from kmonitor_agent.protocol.commands import LimitSpec
@@ -75,7 +75,7 @@ def checked_limits(limits: object) -> tuple[LimitSpec, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(_limits_remedy(limits))
     specs: list[LimitSpec] = []
-    for each in given:
+    for each in cast("Iterable[object]", given):
         if not isinstance(each, Limit):
             raise TypeError(_limits_remedy(each))
         specs.append(each.spec)
@@ -95,7 +95,7 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
             f"MonitorCallback: checkpoint_dir={checkpoint_dir!r} is no path;"
             f' write checkpoint_dir="checkpoints" or leave it out.'
         )
-    return Path(os.fsdecode(checkpoint_dir)).expanduser().absolute()
+    return Path(os.fsdecode(cast("os.PathLike[Any]", checkpoint_dir))).expanduser().absolute()
 
 
 def checked_interval_s(sample_interval_s: object) -> float:

@@ -46,7 +46,7 @@ class FaultLog:
         self.on_fault: OnFault | None = None
         self._log_file = log_file
         self._private = private
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a finaliser may fail while this thread records
         self._counts: dict[str, int] = {}
         self._lines: deque[str] = deque(maxlen=_LINES_HELD)
 

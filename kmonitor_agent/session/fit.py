@@ -1,0 +1,150 @@
+"""One call of `fit` as the session follows it, and how it notices that it ended without a word."""
+
+import inspect
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from kmonitor_agent.frameworks.base import Framework, KerasModel
+from kmonitor_agent.probes.step_clock import StepClock
+
+
+@dataclass(frozen=True, slots=True)
+class FitOrigin:
+    """Where a fit runs.
+
+    Attributes:
+        thread: Its thread's ident.
+        frame_id: `id` of the frame of `fit`, 0 if it was not found; valid while `token` lives.
+        token: Keras' CallbackList, which only the frame of `fit` holds; None if not found.
+        batch_size: None when the data decide it.
+        initial_epoch: First epoch's index, from 0.
+    """
+
+    thread: int
+    frame_id: int = 0
+    token: "weakref.ref[Any] | None" = None
+    batch_size: int | None = None
+    initial_epoch: int = 0
+
+
+@dataclass(slots=True)
+class Fit:
+    """A running fit; owned by its training thread, read by the agent's thread.
+
+    Holds no model: a run must not keep alive what the script let go.
+
+    Attributes:
+        ordinal: In the run, from 1.
+        framework: Of the model.
+        clock: Times its steps.
+        origin: Where it runs.
+        model: Weak reference to the model.
+        planned_steps: Steps per epoch; None until known.
+        checkpoint_dir: Where its checkpoints go.
+        epoch: Index of the running epoch, from 0.
+        epochs_done: Epochs that ended.
+        epoch_began_s: The boot's time when the epoch began, seconds.
+        last_step_s: Median step time of the last epoch, seconds.
+        stopped_by_us: An action of ours asked it to stop.
+        is_open: Its end has not been told.
+    """
+
+    ordinal: int
+    framework: Framework
+    clock: StepClock
+    origin: FitOrigin
+    model: Callable[[], KerasModel]
+    checkpoint_dir: Path
+    planned_steps: int | None = None
+    epoch: int = 0
+    epochs_done: int = 0
+    epoch_began_s: float = 0.0
+    last_step_s: float | None = None
+    stopped_by_us: bool = False
+    is_open: bool = True
+    watch: Any = field(default=None, repr=False)
+
+
+def find_origin(callback: object) -> FitOrigin:
+    """Where the fit runs whose `on_train_begin` is being called; call it from that hook only.
+
+    Args:
+        callback: Ours, to tell it from Keras' list of callbacks.
+    """
+    thread = threading.get_ident()
+    frame = _list_frame(inspect.currentframe(), callback)
+    if frame is None:
+        return FitOrigin(thread)
+    token = frame.f_locals.get("self")
+    fit_frame = frame.f_back
+    if token is None or fit_frame is None:
+        return FitOrigin(thread)
+    batch_size, initial_epoch = _read_locals(fit_frame)
+    return FitOrigin(thread, id(fit_frame), weakref.ref(token), batch_size, initial_epoch)
+
+
+def watch_end(fit: Fit, ended: Callable[[Fit, BaseException | None], None]) -> None:
+    """Have `ended` called when the frame of `fit` dies before its `on_train_end`.
+
+    It is called with the exception that is being handled then, None if there is none, on whatever
+    thread drops the frame.
+    """
+    token = None if fit.origin.token is None else fit.origin.token()
+    if token is None:
+        return
+
+    def dropped(_: object) -> None:
+        ended(fit, sys.exc_info()[1])
+
+    fit.watch = weakref.ref(token, dropped)
+
+
+def is_on_stack(fit: Fit) -> bool:
+    """Whether the fit's frame is among the callers of this function: then it still runs."""
+    if fit.origin.token is None or fit.origin.token() is None:
+        return False
+    frame = inspect.currentframe()
+    while frame is not None:
+        if id(frame) == fit.origin.frame_id:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _list_frame(frame: FrameType | None, callback: object) -> FrameType | None:
+    """The frame of `CallbackList.on_train_begin` that called our hook."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "on_train_begin" and code.co_varnames[:1] == ("self",):
+            caller = frame.f_locals.get("self")
+            if caller is not callback and hasattr(caller, "callbacks"):
+                return frame
+        frame = frame.f_back
+    return None
+
+
+def _read_locals(frame: FrameType) -> tuple[int | None, int]:
+    """Batch size and first epoch from the frame of Keras' `fit`, where alone they are told."""
+    found: Any = frame.f_locals
+    try:
+        adapter = getattr(found.get("epoch_iterator"), "data_adapter", None)
+        batch_size = found.get("batch_size") or getattr(adapter, "batch_size", None)
+        initial_epoch = found.get("initial_epoch")
+    finally:
+        if isinstance(found, dict):
+            # Up to Python 3.12 this is a snapshot that the frame keeps: it would hold the data
+            # of the fit a second time. Clearing it leaves the frame's variables alone.
+            found.clear()
+    return _count(batch_size), _count(initial_epoch) or 0
+
+
+def _count(found: object) -> int | None:
+    if isinstance(found, int) and not isinstance(found, bool) and found >= 0:
+        return found
+    return None

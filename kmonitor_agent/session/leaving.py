@@ -1,0 +1,80 @@
+"""How a fit or the process ends when nobody says so: exception hooks, IPython's event, exit."""
+
+import sys
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Final, Literal
+
+ExceptionMet = Callable[[BaseException, int | None], None]
+"""Told of an exception that nobody caught, and the ident of its thread."""
+
+_KEYBOARD: Final = (KeyboardInterrupt, GeneratorExit)
+
+
+class ExitWatch:
+    """Chains the process's exception hooks; one per process, installed once, never removed.
+
+    Hooks that were there before are always called. `met` must not raise.
+    """
+
+    def __init__(self, met: ExceptionMet) -> None:
+        """Keep what to tell.
+
+        Args:
+            met: See `ExceptionMet`.
+        """
+        self._met = met
+        self._has_ipython = False
+
+    def install(self) -> None:
+        """Chain `sys.excepthook` and `threading.excepthook`."""
+        self._chain_main()
+        self._chain_threads()
+        self.install_ipython()
+
+    def install_ipython(self) -> None:
+        """Follow the cells of a notebook, once there is one; costs nothing when done."""
+        module: Any = sys.modules.get("IPython")
+        if self._has_ipython or module is None:
+            return
+        shell = module.get_ipython()
+        if shell is None:
+            return
+        self._has_ipython = True
+        shell.events.register("post_run_cell", self._on_cell_run)
+
+    def _chain_main(self) -> None:
+        before = sys.excepthook
+        met = self._met
+
+        def kmonitor_excepthook(
+            kind: type[BaseException], exc: BaseException, trace: TracebackType | None
+        ) -> None:
+            met(exc, threading.get_ident())
+            before(kind, exc, trace)
+
+        sys.excepthook = kmonitor_excepthook
+
+    def _chain_threads(self) -> None:
+        before = threading.excepthook
+        met = self._met
+
+        def kmonitor_excepthook(args: Any) -> None:
+            if args.exc_value is not None and args.thread is not None:
+                met(args.exc_value, args.thread.ident)
+            before(args)
+
+        threading.excepthook = kmonitor_excepthook
+
+    def _on_cell_run(self, result: Any = None) -> None:
+        exc = getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None)
+        if isinstance(exc, BaseException):
+            self._met(exc, threading.get_ident())
+
+
+def how_ended(exc: BaseException | None) -> Literal["failed", "interrupted"]:
+    """How a fit ended that its exception left; an unknown exception counts as an interrupt."""
+    if exc is None or isinstance(exc, _KEYBOARD):
+        return "interrupted"
+    return "failed"

@@ -1,0 +1,135 @@
+"""The run's limits in force: set by script or command, judged on two threads, answered once."""
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, cast
+
+import msgspec
+
+from kmonitor_agent.limits import LimitBook, LimitWatch, limit_text
+from kmonitor_agent.protocol.commands import LimitMetric, LimitSpec, SetLimits
+from kmonitor_agent.protocol.facts import Event, LimitCrossed, LimitsInForce, Notice
+from kmonitor_agent.session.requests import Action, Request
+
+_BOUNDED: Final = frozenset({"ram", "vram"})
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A metric's reading and what it is a part of, in the metric's unit; None where absent."""
+
+    value: float | None
+    of: float | None = None
+
+
+class LimitKeeper:
+    """Holds the limits behind a lock that is only ever held for microseconds.
+
+    RAM and VRAM are judged on the agent's thread, graph, functions and step time on the training
+    thread.
+    """
+
+    def __init__(
+        self,
+        *,
+        emit: Callable[[Event], None],
+        request: Callable[[Request], object],
+        now_s: Callable[[], float],
+    ) -> None:
+        """Begin without limits.
+
+        Args:
+            emit: Takes events.
+            request: Takes the actions that crossings ask for.
+            now_s: The boot's time, seconds.
+        """
+        self._emit = emit
+        self._request = request
+        self._now_s = now_s
+        self._lock = threading.Lock()
+        self._book = LimitBook()
+        self._script: tuple[LimitSpec, ...] = ()
+        self._commanded: set[LimitMetric] = set()
+        self._without_bound: set[LimitSpec] = set()
+
+    def set_by_script(self, specs: tuple[LimitSpec, ...]) -> None:
+        """Take a callback's limits; the same again changes nothing.
+
+        A metric whose limits came from a command keeps them: a loop that makes a callback for
+        each model must not undo what the user set in the app.
+        """
+        if specs == self._script:
+            return
+        with self._lock:
+            metrics: set[LimitMetric] = {spec.metric for spec in (*self._script, *specs)}
+            metrics -= self._commanded
+            self._script = specs
+            self._book.replace(metrics, [spec for spec in specs if spec.metric in metrics])
+        self.tell()
+
+    def set_by_command(self, wanted: SetLimits, asked_by: str) -> None:
+        """Replace the limits of the metrics that are named."""
+        specs = [msgspec.structs.replace(spec, set_by=asked_by or "app") for spec in wanted.limits]
+        with self._lock:
+            self._commanded.update(wanted.metrics)
+            self._book.replace(wanted.metrics, specs)
+        self.tell()
+
+    def tell(self) -> None:
+        """Say which limits are in force."""
+        with self._lock:
+            specs = self._book.specs()
+        self._emit(LimitsInForce(t_s=self._now_s(), limits=specs))
+
+    def observe(self, metric: LimitMetric, reading: Bound) -> None:
+        """Judge a reading: tell crossings and releases, and ask for what crossings want done."""
+        now_s = self._now_s()
+        found: list[tuple[LimitWatch, LimitCrossed]] = []
+        with self._lock:
+            watches = self._book.watches(metric)
+            for watch in watches:
+                crossing = watch.observe(reading.value, reading.of, now_s)
+                if crossing is not None:
+                    found.append((watch, crossing))
+        for watch, crossing in found:
+            self._answer(watch, crossing)
+        self._tell_without_bound(watches, reading)
+
+    def take_new_base(self, watch: LimitWatch) -> None:
+        """An action that a limit asked for has run: judge growth from here on."""
+        with self._lock:
+            watch.take_new_base()
+
+    def _answer(self, watch: LimitWatch, crossing: LimitCrossed) -> None:
+        self._emit(crossing)
+        if crossing.crossed and crossing.answered and crossing.action != "notify":
+            action = cast("Action", crossing.action)
+            asked_by = limit_text(watch.spec)
+            self._request(Request(action=action, asked_by=asked_by, watch=watch))
+
+    def _tell_without_bound(self, watches: Iterable[LimitWatch], reading: Bound) -> None:
+        for watch in watches:
+            spec = watch.spec
+            judged = reading.value is None or watch.threshold(reading.of) is not None
+            if judged or spec in self._without_bound:
+                continue
+            self._without_bound.add(spec)
+            text = (
+                f"{limit_text(spec)} is not watched: nothing says what {spec.metric} is a part of"
+                " here. Set it in bytes instead."
+            )
+            now_s = self._now_s()
+            self._emit(Notice(t_s=now_s, level="warning", code="limit_unbounded", text=text))
+
+
+def refusal_of(wanted: SetLimits) -> str:
+    """Why limits from a command make no sense; empty when they do."""
+    for spec in wanted.limits:
+        if (spec.value is None) == (spec.fraction is None):
+            return f"the limit on {spec.metric} needs either a value or a percentage"
+        if spec.fraction is not None and spec.metric not in _BOUNDED:
+            return f"nothing bounds {spec.metric}: set its limit as a value"
+        if spec.metric not in wanted.metrics:
+            return f"the limit on {spec.metric} is not among the metrics to be replaced"
+    return ""

@@ -1,0 +1,128 @@
+"""Who this process is: the run's default name, and the event that opens a boot."""
+
+import getpass
+import os
+import platform
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Any, Final
+
+from kmonitor_agent.config import elided
+from kmonitor_agent.protocol.commands import CommandName
+from kmonitor_agent.protocol.facts import BootStarted
+from kmonitor_agent.protocol.version import MAX_TEXT
+from kmonitor_agent.release import VERSION
+from kmonitor_agent.session.privacy import Privacy
+
+_MOST_ARGUMENTS: Final = 256
+_JOB_VARIABLES: Final = {
+    "SLURM_JOB_ID": "slurm",
+    "PBS_JOBID": "pbs",
+    "LSB_JOBID": "lsf",
+    "JOB_ID": "sge",
+}
+
+
+def script_path(environ: Mapping[str, str] | None = None) -> str:
+    """Path or name of the running script or notebook; empty where there is none."""
+    environ = os.environ if environ is None else environ
+    notebook = _notebook(environ)
+    if notebook:
+        return notebook
+    main: Any = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    if spec is not None:
+        return f"python -m {str(spec.name).removesuffix('.__main__')}"
+    return str(getattr(main, "__file__", None) or "")
+
+
+def default_run_name(environ: Mapping[str, str] | None = None) -> str:
+    """The script's or notebook's name, at most 200 characters."""
+    script = script_path(environ)
+    if script.startswith("python -m "):
+        return elided(script)
+    if script:
+        return elided(PurePath(script).name)
+    return "notebook" if _ipython() is not None else "python"
+
+
+def boot_started(
+    *, boot: str, name: str, wall_s: float, interval_s: float, privacy: Privacy
+) -> BootStarted:
+    """The first event of this process, still without what the framework says of itself.
+
+    Args:
+        boot: Id of this process start.
+        name: The run's name.
+        wall_s: UTC epoch seconds now.
+        interval_s: Time between samples, seconds.
+        privacy: What to leave out.
+    """
+    return BootStarted(
+        t_s=0.0,
+        boot=boot,
+        name=privacy.name(name),
+        host=privacy.name(elided(socket.gethostname())),
+        pid=os.getpid(),
+        started_wall_s=wall_s,
+        pid_namespace=_pid_namespace(),
+        user=privacy.name(_user()),
+        script=privacy.text(script_path())[:MAX_TEXT],
+        argv=[] if privacy.private else [text[:MAX_TEXT] for text in sys.argv[:_MOST_ARGUMENTS]],
+        versions={"python": platform.python_version(), "kmonitor": VERSION},
+        sample_interval_s=interval_s,
+        private=privacy.private,
+        job=privacy.name(_job()),
+    )
+
+
+def possible_actions(unavailable: Mapping[str, str]) -> list[CommandName]:
+    """The commands that this process can carry out.
+
+    Args:
+        unavailable: Capability to the reason why the framework lacks it.
+    """
+    actions: list[CommandName] = []
+    if "reload" not in unavailable:
+        actions.extend(("save", "reload"))
+    if "collect" not in unavailable:
+        actions.append("collect")
+    actions.extend(("pause", "resume", "stop", "set_limits"))
+    return actions
+
+
+def _notebook(environ: Mapping[str, str]) -> str:
+    shell = _ipython()
+    if shell is None or not hasattr(shell, "kernel"):
+        return ""
+    # Jupyter servers tell the notebook's path in the variable, VS Code in the user's namespace.
+    named = environ.get("JPY_SESSION_NAME") or shell.user_ns.get("__vsc_ipynb_file__")
+    return str(named) if named else "notebook"
+
+
+def _ipython() -> Any:
+    module: Any = sys.modules.get("IPython")
+    return None if module is None else module.get_ipython()
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container's user id may have no name
+        return str(os.getuid()) if hasattr(os, "getuid") else ""
+
+
+def _pid_namespace() -> int:
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0
+
+
+def _job() -> str:
+    for variable, kind in _JOB_VARIABLES.items():
+        if os.environ.get(variable):
+            return elided(f"{kind} {os.environ[variable]}")
+    return ""

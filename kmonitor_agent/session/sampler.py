@@ -1,0 +1,153 @@
+"""Samples: what is read each second on the agent's thread, and the sources of what was read."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor_agent.frameworks.base import AllocatorReadings, Framework, GraphCount
+from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
+from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
+from kmonitor_agent.protocol.facts import Event, Sample, SourceOf, Sources
+from kmonitor_agent.reading import Reading
+from kmonitor_agent.session.fit import Fit
+from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
+from kmonitor_agent.session.privacy import Privacy
+
+_NO_MODEL: Final = "no model was fitted yet"
+_STEP_SOURCE: Final = Reading(
+    None, "seconds", "step clock: median of the running epoch, begin to begin"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What the sampler may look at; replaced as a whole by the training thread.
+
+    Attributes:
+        framework: Of the last model; None before the first fit.
+        fit: The running fit; None outside of any.
+        graph: The last count.
+    """
+
+    framework: Framework | None = None
+    fit: Fit | None = None
+    graph: GraphCount | None = None
+
+
+class Sampler:
+    """Reads and emits; owned by the agent's thread. It never touches a model."""
+
+    def __init__(
+        self,
+        *,
+        watched: Callable[[], Watched],
+        emit: Callable[[Event], None],
+        limits: LimitKeeper,
+        now_s: Callable[[], float],
+        privacy: Privacy,
+    ) -> None:
+        """Begin with nothing read.
+
+        Args:
+            watched: What to look at now.
+            emit: Takes events.
+            limits: Judges RAM and VRAM.
+            now_s: The boot's time, seconds.
+            privacy: What to leave out of sources.
+        """
+        self._watched = watched
+        self._emit = emit
+        self._limits = limits
+        self._now_s = now_s
+        self._privacy = privacy
+        self._memory = ProcessMemory()
+        self._gpu = Gpu()
+        self._told: dict[str, SourceOf] = {}
+
+    def read_slowly(self) -> None:
+        """Read what costs milliseconds; at most every 10 s."""
+        self._memory.read_slowly()
+
+    def sample(self) -> None:
+        """Read all, tell changed sources, emit a sample, judge RAM and VRAM."""
+        watched = self._watched()
+        t_s = self._now_s()
+        readings = dict(self._read(watched))
+        self._tell_sources(t_s, readings)
+        values = {name: reading.value for name, reading in readings.items()}
+        fit = watched.fit
+        self._emit(
+            Sample(
+                t_s=t_s,
+                fit=fit.ordinal if fit else 0,
+                epoch=fit.epoch if fit else 0,
+                step=fit.clock.steps if fit else 0,
+                step_time_s=fit.clock.median_s() if fit else None,
+                **values,
+            )
+        )
+        self._limits.observe("ram", Bound(values["ram_bytes"], values["ram_of_bytes"]))
+        self._limits.observe("vram", Bound(values["vram_bytes"], values["vram_of_bytes"]))
+
+    def _read(self, watched: Watched) -> Iterator[tuple[str, Reading]]:
+        yield from _memory_fields(self._memory.read())
+        device = self._gpu.read()
+        framework = watched.framework
+        allocator = _no_allocator() if framework is None else framework.allocator()
+        yield from _device_fields(device, allocator)
+        yield "graph_operations", _graph_reading(watched.graph)
+        missing = Reading.missing("functions", _NO_MODEL)
+        yield "functions", missing if framework is None else framework.function_count()
+
+    def _tell_sources(self, t_s: float, readings: dict[str, Reading]) -> None:
+        changed: list[SourceOf] = []
+        for name, reading in {**readings, "step_time_s": _STEP_SOURCE}.items():
+            source = SourceOf(
+                field=name,
+                unit=reading.unit,
+                source=self._privacy.source(reading.source),
+                absent=self._privacy.source(reading.absent),
+            )
+            if self._told.get(name) != source:
+                self._told[name] = source
+                changed.append(source)
+        if changed:
+            self._emit(Sources(t_s=t_s, sources=changed))
+
+
+def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:
+    yield "ram_bytes", memory.total
+    yield "ram_process_bytes", memory.process
+    yield "ram_peak_bytes", memory.peak
+    yield "ram_unique_bytes", memory.unique
+    yield "ram_children_bytes", memory.children
+    yield "ram_of_bytes", memory.bound
+    yield "cgroup_limit_bytes", memory.cgroup
+    yield "host_available_bytes", memory.host_available
+
+
+def _device_fields(
+    device: DeviceReadings, allocator: AllocatorReadings
+) -> Iterator[tuple[str, Reading]]:
+    # The metric `vram` (architecture.md 6): the allocator in use over its limit, else the device.
+    by_allocator = allocator.in_use.value is not None
+    yield "vram_bytes", allocator.in_use if by_allocator else device.used
+    yield "vram_of_bytes", allocator.limit if by_allocator else device.total
+    yield "device_total_bytes", device.total
+    yield "device_used_bytes", device.used
+    yield "device_process_bytes", device.process
+    yield "allocator_in_use_bytes", allocator.in_use
+    yield "allocator_peak_bytes", allocator.peak
+
+
+def _graph_reading(graph: GraphCount | None) -> Reading:
+    if graph is None:
+        return Reading.missing("operations", _NO_MODEL)
+    if graph.operations is None:
+        return Reading.missing("operations", graph.absent)
+    return Reading(float(graph.operations), "operations", graph.source)
+
+
+def _no_allocator() -> AllocatorReadings:
+    missing = Reading.missing("bytes", _NO_MODEL)
+    return AllocatorReadings("", missing, missing, missing)

@@ -1,0 +1,108 @@
+"""Records of what was done, as they print themselves; the agent's only place for units in text."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor_agent.protocol.facts import ActionRecord, Footprint
+
+_STEP: Final = 1024.0
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+_NAMES: Final = {
+    "save": "Save",
+    "collect": "Collect",
+    "reload": "Save + clear + reload",
+    "stop": "Stop",
+    "pause": "Pause",
+    "resume": "Resume",
+    "notify": "Notify",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One thing that was done, with what it changed; `print` shows it in a few lines.
+
+    Attributes:
+        event: The record as it is sent to the hub.
+    """
+
+    event: ActionRecord
+
+    @property
+    def action(self) -> str:
+        """What was done: "save", "collect", "reload", "stop", "pause" or "resume"."""
+        return self.event.action
+
+    @property
+    def ok(self) -> bool:
+        """Whether it did what was asked."""
+        return self.event.ok
+
+    @property
+    def why(self) -> str:
+        """What failed or was left out, in words."""
+        return self.event.why
+
+    def __str__(self) -> str:
+        """Head line, and what changed."""
+        event = self.event
+        state = "done" if event.ok else "failed"
+        head = (
+            f"{_NAMES[event.action]} {state} in {event.seconds:.2f} s"
+            f" (fit {event.fit}, epoch {event.epoch + 1}, asked by {event.asked_by})"
+        )
+        return "\n  ".join(
+            [head, *_changes(event), *event.held, *([event.why] if event.why else [])]
+        )
+
+    def __repr__(self) -> str:
+        """The same as `str`, for notebooks."""
+        return str(self)
+
+
+class Records(list[Record]):
+    """All records of a run, oldest first; prints one after the other."""
+
+    def __repr__(self) -> str:
+        """One record a paragraph."""
+        return "\n".join(str(record) for record in self) or "nothing was done yet"
+
+
+def bytes_text(n_bytes: float) -> str:
+    """A size in the largest binary unit that leaves a number of 1 or more: "1.4 GiB"."""
+    size, unit = float(n_bytes), 0
+    while size >= _STEP and unit < len(_UNITS) - 1:
+        size /= _STEP
+        unit += 1
+    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
+
+
+def _changes(event: ActionRecord) -> list[str]:
+    lines: list[str] = []
+    if event.checkpoint:
+        size = bytes_text(event.state_bytes)
+        lines.append(f"saved {event.variables} variables, {size}, as {event.checkpoint}")
+    if event.after is not None:
+        lines.extend(_differences(event.before, event.after))
+    if event.released_traces:
+        models = f"{event.released_models} dead models"
+        lines.append(f"released {event.released_traces} traces of {models}")
+    return lines
+
+
+def _differences(before: Footprint, after: Footprint) -> list[str]:
+    pairs = [
+        ("graph", before.graph_operations, after.graph_operations, _count_text),
+        ("functions", before.functions, after.functions, _count_text),
+        ("RAM", before.ram_process_bytes, after.ram_process_bytes, bytes_text),
+        ("allocator", before.allocator_in_use_bytes, after.allocator_in_use_bytes, bytes_text),
+    ]
+    return [
+        f"{name} {text(old)} -> {text(new)}"
+        for name, old, new, text in pairs
+        if old is not None and new is not None
+    ]
+
+
+def _count_text(count: float) -> str:
+    return f"{count:,.0f}".replace(",", " ")
