@@ -1,5 +1,6 @@
 """What the agent needs from a framework; each backend implements it in a module of its own."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -69,6 +70,7 @@ class GraphCount:
         traces: Live traces.
         functions: Functions registered with the runtime.
         retained: Registry entries that keep traces of dead models; None if it cannot be told.
+        step_entries: Registry entries of Keras step functions, dead or live; None likewise.
         by_function: Largest first, at most 64.
         source: Where the numbers come from; empty when absent.
         absent: Why there are none; empty when there are.
@@ -78,6 +80,7 @@ class GraphCount:
     traces: int = 0
     functions: int = 0
     retained: int | None = None
+    step_entries: int | None = None
     by_function: tuple[FunctionTraces, ...] = ()
     source: str = ""
     absent: str = ""
@@ -115,6 +118,93 @@ class Probed:
     unavailable: dict[str, str] = field(default_factory=dict[str, str])
 
 
+@dataclass(frozen=True, slots=True)
+class StateVariable:
+    """One variable of a model's exact state.
+
+    Attributes:
+        path: Where it belongs, for people; not unique.
+        n_bytes: Its size, bytes.
+        variable: The framework's own object.
+    """
+
+    path: str
+    n_bytes: int
+    variable: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """What a release of retained traces did.
+
+    Attributes:
+        traces: Traces released.
+        models: Dead models that they belonged to, told apart by the variables that they capture.
+        held: What stays and who holds it, in words.
+        why: Why nothing could be looked at; empty when it could.
+    """
+
+    traces: int = 0
+    models: int = 0
+    held: tuple[str, ...] = ()
+    why: str = ""
+
+
+class StateUnreadable(Exception):
+    """A model whose state cannot be saved or restored.
+
+    Attributes:
+        why: What is wrong, for the user.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class ReclaimSteps(Protocol):
+    """The parts of save, collect and reload that know a framework; on the training thread only.
+
+    These may raise what the framework raises: `kmonitor_agent.reclaim.actions` answers for that.
+    """
+
+    def state(self, model: KerasModel) -> list[StateVariable]:
+        """Every variable that a training's result depends on, each once by identity.
+
+        Raises:
+            StateUnreadable: The model is not built or not compiled.
+        """
+        ...
+
+    def read(self, variable: Any) -> Any:
+        """A variable's value as a numpy array."""
+        ...
+
+    def assign(self, variable: Any, value: Any) -> None:
+        """Give a variable the value of a numpy array, in place."""
+        ...
+
+    def drop_functions(self, model: KerasModel) -> Sequence[str]:
+        """Forget the model's step functions; names of those that had been made."""
+        ...
+
+    def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
+        """Make those step functions anew; they are traced when they are called."""
+        ...
+
+    def release_retained(self) -> Released:
+        """Let go of traces of dead models; users' own and live models' stay."""
+        ...
+
+    def clear_session(self) -> str:
+        """Clear the framework's session, its settings kept; why it was left out, else empty."""
+        ...
+
+    def inexact(self, model: KerasModel) -> str:
+        """Why a retrace changes the training's result, in words; empty when it does not."""
+        ...
+
+
 class Framework(Protocol):
     """One Keras on one backend. Methods run on the training thread unless they say otherwise.
 
@@ -147,4 +237,8 @@ class Framework(Protocol):
 
     def allocator(self) -> AllocatorReadings:
         """Allocator of the first GPU, else of the CPU device; any thread, microseconds."""
+        ...
+
+    def reclaim_steps(self) -> ReclaimSteps | None:
+        """What save, collect and reload need; None where `probed().unavailable` says why."""
         ...

@@ -1,0 +1,113 @@
+# pyright: basic
+"""Save, collect and reload on Keras 3 with TensorFlow: the steps that know its internals."""
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from types import FunctionType
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
+from kmonitor_agent.frameworks.closures import closure_values
+from kmonitor_agent.frameworks.keras3_session import clear_session_keeping_settings, why_not_clear
+from kmonitor_agent.frameworks.keras3_state import exact_state
+from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
+from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
+from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
+
+_FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
+_CLOSURE_DEPTH: Final = 4
+_SLICE_BYTES: Final = 16 * 1024 * 1024
+"""A larger variable is assigned in slices: a whole one would be in memory twice more."""
+
+
+class Keras3TensorFlowReclaim:
+    """Implements `ReclaimSteps`; owned by the training thread."""
+
+    def __init__(
+        self,
+        internals: TensorFlowInternals,
+        retained: RetainedTraces,
+        inventory: GraphInventory,
+    ) -> None:
+        self._internals = internals
+        self._retained = retained
+        self._inventory = inventory
+
+    def state(self, model: KerasModel) -> list[StateVariable]:
+        """See `ReclaimSteps.state`."""
+        if not all(hasattr(model, name) for name in _FUNCTIONS):
+            raise StateUnreadable("this model keeps its step functions elsewhere")
+        return exact_state(model)
+
+    def read(self, variable: Any) -> Any:
+        """The value as a numpy array, of the variable's own dtype."""
+        return sys.modules["numpy"].asarray(variable.value)
+
+    def assign(self, variable: Any, value: Any) -> None:
+        """In place; large variables slice by slice."""
+        target = getattr(variable, "value", variable)
+        rows = value.shape[0] if value.ndim else 0
+        if value.nbytes <= _SLICE_BYTES or rows < 2 or not self._can_slice(target):  # noqa: PLR2004 - rows to cut between
+            variable.assign(value)
+            return
+        step = max(1, rows // math.ceil(value.nbytes / _SLICE_BYTES))
+        for start in range(0, rows, step):
+            target[start : start + step].assign(value[start : start + step])
+
+    def drop_functions(self, model: KerasModel) -> Sequence[str]:
+        """Forget train, test and predict functions."""
+        made = [name for name in _FUNCTIONS if getattr(model, name, None) is not None]
+        for name in made:
+            setattr(model, name, None)
+        return made
+
+    def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
+        """Make the train function, which a running `fit` calls; Keras makes the others itself."""
+        if "train_function" in names and model.train_function is None:
+            model.make_train_function()
+
+    def release_retained(self) -> Released:
+        """See `RetainedTraces.release`."""
+        return self._retained.release()
+
+    def clear_session(self) -> str:
+        """Clear unless this point of the program forbids it."""
+        return why_not_clear(self._internals) or clear_session_keeping_settings()
+
+    def inexact(self, model: KerasModel) -> str:
+        """Whether a train step draws from `tf.random.*` operations, which a retrace seeds anew."""
+        facts = self._inventory.facts()
+        todo = list(_names_of_traces(getattr(model, "train_function", None)))
+        seen = set(todo)
+        found: set[str] = set()
+        while todo:
+            function = facts.get(todo.pop())
+            if function is not None:
+                found |= function.stateful_random
+                todo.extend(function.calls - seen)
+                seen |= function.calls
+        if not found:
+            return ""
+        return (
+            f"not exact: the step draws from stateful operations ({', '.join(sorted(found))}) that"
+            " a new trace seeds anew; keras.random and tf.random.Generator are exact"
+        )
+
+    def _can_slice(self, target: Any) -> bool:
+        tf = sys.modules["tensorflow"]
+        return isinstance(target, tf.Variable) and not isinstance(
+            target, tf.distribute.DistributedValues
+        )
+
+
+def _names_of_traces(step: Any) -> Iterator[str]:
+    # Keras 3's step is a plain function around tf.functions; run eagerly there are none.
+    if not isinstance(step, FunctionType):
+        return
+    for value in closure_values(step, _CLOSURE_DEPTH):
+        if not hasattr(value, "_list_all_concrete_functions"):
+            continue
+        for trace in value._list_all_concrete_functions():  # noqa: SLF001 - private, looked for
+            name = trace.name
+            yield name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)

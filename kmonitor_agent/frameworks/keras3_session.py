@@ -1,0 +1,47 @@
+# pyright: basic
+"""`keras.backend.clear_session()` that forgets no settings, and where it must be left out."""
+
+import sys
+
+from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
+
+
+def why_not_clear(internals: TensorFlowInternals) -> str:
+    """Why the session must not be cleared at this point of the program; empty when it may."""
+    tf = sys.modules["tensorflow"]
+    if tf.distribute.has_strategy():
+        return "session not cleared: the code runs inside strategy.scope(), which clearing breaks"
+    if not tf.executing_eagerly():
+        return "session not cleared: the code runs inside a graph"
+    stack = internals.default_graph_stack
+    if stack is None:
+        return f"session not cleared: {internals.missing.get('default_graph_stack', 'unknown')}"
+    if getattr(stack, "stack", ()):
+        return "session not cleared: the code runs inside a nested tf.Graph"
+    return ""
+
+
+def clear_session_keeping_settings() -> str:
+    """Reset TensorFlow's default graph and kernel caches; why it was left out, else empty.
+
+    Keras' own clearing replaces two thread-local objects that hold, for all threads, the dtype
+    policy, the seed, name counters, the distribution and open scopes. They are put back whole, so
+    a script and its other models go on as before.
+    """
+    try:
+        from keras.src.backend.common import global_state
+    except ImportError as exc:
+        return f"session not cleared: this Keras lacks a name that kmonitor reads ({exc})"
+    names = [
+        name for name in vars(global_state) if name.startswith("GLOBAL_") and "TRACKER" in name
+    ]
+    if "GLOBAL_STATE_TRACKER" not in names:
+        return "session not cleared: this Keras keeps its global state elsewhere"
+    kept = {name: getattr(global_state, name) for name in names}
+    try:
+        # The caller collects garbage, once for all steps.
+        global_state.clear_session(free_memory=False)
+    finally:
+        for name, value in kept.items():
+            setattr(global_state, name, value)
+    return ""

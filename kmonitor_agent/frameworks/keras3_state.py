@@ -1,0 +1,64 @@
+# pyright: basic
+"""The variables that a Keras 3 training's result depends on, each once by identity."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable, StateVariable
+from kmonitor_agent.frameworks.keras_facts import variable_bytes, variables_of
+
+
+def exact_state(model: KerasModel) -> list[StateVariable]:
+    """Weights, seed states, metrics, optimizers, loss scale and Keras' global seed.
+
+    Raises:
+        StateUnreadable: The model is not built, so there is nothing to save yet.
+    """
+    if not getattr(model, "built", False):
+        raise StateUnreadable("the model is not built yet: it has no weights to save")
+    found: dict[int, StateVariable] = {}
+    for group, variables in _groups(model):
+        for variable in variables:
+            if id(variable) not in found:
+                path = (
+                    f"{group}/{getattr(variable, 'path', None) or getattr(variable, 'name', '')}"
+                )
+                found[id(variable)] = StateVariable(path, variable_bytes(variable), variable)
+    if not found:
+        raise StateUnreadable("the model has no variables: there is nothing to save")
+    return list(found.values())
+
+
+def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
+    yield "model", model.variables
+    for metric in getattr(model, "metrics", ()):
+        yield "metrics", metric.variables
+    for optimizer in _optimizers(model):
+        yield "optimizer", variables_of(optimizer)
+    seed = _global_seed()
+    if seed is not None:
+        yield "seed", [seed.state]
+
+
+def _optimizers(model: KerasModel) -> Iterator[Any]:
+    # A model that trains by its own `train_step` may have several, as attributes.
+    keras = sys.modules["keras"]
+    kinds = (keras.optimizers.Optimizer,)
+    for value in (getattr(model, "optimizer", None), *list(vars(model).values())):
+        if isinstance(value, kinds):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from (item for item in value if isinstance(item, kinds))
+        elif isinstance(value, dict):
+            yield from (item for item in value.values() if isinstance(item, kinds))
+
+
+def _global_seed() -> Any:
+    # Drawn from by layers and `keras.random` calls without a seed. Looked up without making it.
+    try:
+        from keras.src.backend.common import global_state
+        from keras.src.random.seed_generator import GLOBAL_SEED_GENERATOR
+    except ImportError:
+        return None
+    return global_state.get_global_attribute(GLOBAL_SEED_GENERATOR)

@@ -1,0 +1,101 @@
+# pyright: basic
+"""Keras 3 on TensorFlow, the framework that the agent knows best."""
+
+import sys
+
+from kmonitor_agent.frameworks.base import (
+    AllocatorReadings,
+    FitFacts,
+    GraphCount,
+    KerasModel,
+    ModelDescription,
+    Probed,
+    ReclaimSteps,
+)
+from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim
+from kmonitor_agent.frameworks.keras_facts import (
+    read_description,
+    read_fit_facts,
+    read_learning_rate,
+)
+from kmonitor_agent.frameworks.tensorflow_allocator import TensorFlowAllocator
+from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
+from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals, find_internals
+from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
+from kmonitor_agent.reading import Reading
+
+
+class TensorFlowFramework:
+    """Reads a Keras on TensorFlow; reclaims unless told why not.
+
+    Made on the training thread, which owns it; `function_count` and `allocator` may be called
+    from any thread.
+    """
+
+    def __init__(self, *, versions: dict[str, str], why_no_reclaim: str = "") -> None:
+        self._internals = find_internals()
+        self._retained = RetainedTraces(self._internals)
+        self._inventory = GraphInventory(self._internals, self._retained)
+        self._allocator = TensorFlowAllocator(self._internals)
+        self._steps = (
+            None
+            if why_no_reclaim
+            else Keras3TensorFlowReclaim(self._internals, self._retained, self._inventory)
+        )
+        self._probed = Probed(
+            backend="tensorflow",
+            versions=versions,
+            unavailable=_unavailable(self._internals, self._retained, why_no_reclaim),
+        )
+
+    def probed(self) -> Probed:
+        """What was found when TensorFlow was first met."""
+        return self._probed
+
+    def fit_facts(self, model: KerasModel) -> FitFacts:
+        """How this model is compiled."""
+        return read_fit_facts(model)
+
+    def learning_rate(self, model: KerasModel) -> float | None:
+        """The optimizer's learning rate now."""
+        return read_learning_rate(model)
+
+    def describe(self, model: KerasModel) -> ModelDescription:
+        """Layers, weights and optimizer slots."""
+        return read_description(model)
+
+    def graph(self, model: KerasModel | None) -> GraphCount:
+        """Graph size of the process; see `tensorflow_graphs` for what is counted."""
+        return self._inventory.count()
+
+    def function_count(self) -> Reading:
+        """Functions registered with the runtime; any thread."""
+        functions = self._internals.functions
+        if functions is None:
+            return Reading.missing("functions", self._internals.missing["functions"])
+        return Reading(float(len(functions)), "functions", "tensorflow: registered functions")
+
+    def allocator(self) -> AllocatorReadings:
+        """Allocator of the first GPU, else of the CPU device; any thread."""
+        return self._allocator.read()
+
+    def reclaim_steps(self) -> ReclaimSteps | None:
+        """The steps, or None where `probed().unavailable` says why."""
+        return self._steps
+
+
+def _unavailable(
+    internals: TensorFlowInternals, retained: RetainedTraces, why_no_reclaim: str
+) -> dict[str, str]:
+    unavailable: dict[str, str] = {}
+    if why_no_reclaim:
+        unavailable |= dict.fromkeys(("save", "collect", "reload"), why_no_reclaim)
+    elif retained.why_unavailable():
+        unavailable["collect"] = retained.why_unavailable()
+    if internals.functions is None:
+        unavailable["graph"] = internals.missing["functions"]
+    tf = sys.modules.get("tensorflow")
+    experimental = getattr(getattr(tf, "config", None), "experimental", None)
+    if not hasattr(experimental, "get_memory_info"):
+        unavailable["allocator"] = "this TensorFlow does not tell its allocator's memory"
+    return unavailable

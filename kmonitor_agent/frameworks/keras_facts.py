@@ -1,0 +1,233 @@
+# pyright: basic
+"""What a Keras model says of itself: how it is compiled, its layers, weights and slots."""
+
+import math
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
+from kmonitor_agent.protocol.facts import LayerFacts, SlotFacts
+
+_UNREADABLE: Final = (AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError)
+"""What Keras' properties raise when there is nothing to read yet."""
+
+_ITEM_BYTES: Final = {
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+    "float16": 2,
+    "bfloat16": 2,
+    "int16": 2,
+    "uint16": 2,
+    "float64": 8,
+    "int64": 8,
+    "uint64": 8,
+}
+_FIT_FRAMES: Final = 40
+"""How many callers up `fit` is looked for: callback, list of callbacks, traceback filter."""
+
+
+def read_fit_facts(model: KerasModel) -> FitFacts:
+    """How a model is compiled, and the batch size if its `fit` is among our callers."""
+    optimizer = getattr(model, "optimizer", None)
+    steps = getattr(model, "steps_per_execution", None) or _tf_keras_steps(model)
+    jit_compile = getattr(model, "jit_compile", None)
+    return FitFacts(
+        model=str(getattr(model, "name", "")),
+        batch_size=_batch_size(model),
+        steps_per_execution=int(steps),
+        optimizer=optimizer_name(optimizer),
+        learning_rate=read_learning_rate(model),
+        jit_compile=jit_compile if isinstance(jit_compile, bool) else None,
+        run_eagerly=bool(getattr(model, "run_eagerly", False)),
+        dtype_policy=_policy_name(model),
+        loss=_loss_text(getattr(model, "loss", None)),
+    )
+
+
+def optimizer_name(optimizer: Any) -> str:
+    """Class name; of a loss-scaling wrapper also what it wraps; empty without an optimizer."""
+    if optimizer is None:
+        return ""
+    name = type(optimizer).__name__
+    inner = getattr(optimizer, "inner_optimizer", None)
+    return f"{name}({type(inner).__name__})" if inner is not None else name
+
+
+def read_learning_rate(model: KerasModel) -> float | None:
+    """The optimizer's learning rate now, schedules evaluated; None if it cannot be read."""
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None:
+        return None
+    try:
+        rate = optimizer.learning_rate
+        value = float(rate.numpy() if hasattr(rate, "numpy") else rate)
+    except _UNREADABLE:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def read_description(model: KerasModel) -> ModelDescription:
+    """Layers, weights and optimizer slots; each shared weight is counted once."""
+    seen: set[int] = set()
+    layers = tuple(
+        _layer_facts(path, layer, seen) for path, layer in _flat_layers(model, "", set())
+    )
+    rest = [w for w in _list(model, "weights") if id(w) not in seen]
+    slots = tuple(_slots(model))
+    return ModelDescription(
+        name=str(getattr(model, "name", "")),
+        kind=type(model).__name__,
+        layers=layers,
+        parameters=sum(facts.parameters for facts in layers) + _elements(rest),
+        parameter_bytes=sum(facts.parameter_bytes for facts in layers) + _bytes(rest),
+        slots=slots,
+        slot_bytes=sum(slot.n_bytes for slot in slots),
+    )
+
+
+def variable_bytes(variable: Any) -> int:
+    """Size of one variable, bytes; 0 if its shape is not known."""
+    try:
+        elements = math.prod(int(n) for n in variable.shape)
+    except _UNREADABLE:
+        return 0
+    return elements * _ITEM_BYTES.get(_dtype_name(variable), 4)
+
+
+def variables_of(optimizer: Any) -> list[Any]:
+    """An optimizer's variables, also of old optimizers where that is a method."""
+    found: Any = getattr(optimizer, "variables", ())
+    return list(optimizer.variables() if callable(found) else found)
+
+
+def _tf_keras_steps(model: KerasModel) -> int:
+    steps = getattr(model, "_steps_per_execution", None)
+    try:
+        return int(steps.numpy()) if steps is not None else 1
+    except _UNREADABLE:
+        return 1
+
+
+def _batch_size(model: KerasModel) -> int | None:
+    # Keras 3 tells callbacks no batch size. `fit` and its data adapter know it.
+    frame = sys._getframe(1)  # noqa: SLF001 - documented in CPython for this use
+    for _ in range(_FIT_FRAMES):
+        if frame is None:
+            return None
+        if frame.f_code.co_name == "fit" and frame.f_locals.get("self") is model:
+            return _batch_size_in(frame.f_locals)
+        frame = frame.f_back
+    return None
+
+
+def _batch_size_in(fit_locals: dict[str, Any]) -> int | None:
+    data = fit_locals.get("epoch_iterator") or fit_locals.get("data_handler")
+    adapter = getattr(data, "data_adapter", None) or getattr(data, "_adapter", None)
+    try:
+        found = adapter.batch_size if adapter is not None else fit_locals.get("batch_size")
+        found = found() if callable(found) else found
+        return int(found) if found is not None else None
+    except _UNREADABLE:
+        return None
+
+
+def _policy_name(model: KerasModel) -> str:
+    policy = getattr(model, "dtype_policy", None)
+    return str(getattr(policy, "name", "") or "")
+
+
+def _loss_text(loss: Any) -> str:
+    if loss is None:
+        return ""
+    if isinstance(loss, str):
+        return loss
+    if isinstance(loss, dict):
+        return ", ".join(f"{key}: {_loss_text(value)}" for key, value in loss.items())
+    if isinstance(loss, list | tuple):
+        return ", ".join(_loss_text(value) for value in loss)
+    return str(getattr(loss, "name", None) or getattr(loss, "__name__", type(loss).__name__))
+
+
+def _flat_layers(model: KerasModel, prefix: str, above: set[int]) -> Iterator[tuple[str, Any]]:
+    for layer in _list(model, "layers"):
+        path = f"{prefix}{getattr(layer, 'name', type(layer).__name__)}"
+        if _list(layer, "layers") and id(layer) not in above:
+            yield from _flat_layers(layer, f"{path}/", above | {id(layer)})
+        else:
+            yield path, layer
+
+
+def _layer_facts(path: str, layer: Any, seen: set[int]) -> LayerFacts:
+    weights = [w for w in _list(layer, "weights") if id(w) not in seen]
+    seen.update(id(w) for w in weights)
+    trained = {id(w) for w in _list(layer, "trainable_weights")}
+    return LayerFacts(
+        name=path[:4096],
+        kind=type(layer).__name__[:200],
+        output_shape=_output_shape(layer)[:4096],
+        dtype=str(getattr(layer, "compute_dtype", "") or "")[:200],
+        parameters=_elements(weights),
+        trainable_parameters=_elements(w for w in weights if id(w) in trained),
+        parameter_bytes=_bytes(weights),
+    )
+
+
+def _output_shape(layer: Any) -> str:
+    try:
+        output = layer.output
+    except _UNREADABLE:
+        return ""
+    if isinstance(output, list | tuple):
+        return ", ".join(str(tuple(part.shape)) for part in output if hasattr(part, "shape"))
+    return str(tuple(output.shape)) if hasattr(output, "shape") else ""
+
+
+def _slots(model: KerasModel) -> Iterator[SlotFacts]:
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None:
+        return
+    weights = {str(getattr(w, "path", w.name)).replace("/", "_") for w in _list(model, "weights")}
+    kinds: dict[str, list[Any]] = {}
+    for variable in variables_of(optimizer):
+        kinds.setdefault(_slot_kind(variable, weights), []).append(variable)
+    for kind, variables in kinds.items():
+        yield SlotFacts(name=kind[:200], n=len(variables), n_bytes=_bytes(variables))
+
+
+def _slot_kind(variable: Any, weights: set[str]) -> str:
+    # Keras 3 names a slot "<weight's path with _>_<slot>"; tf_keras "Adam/m/<weight>:0".
+    name = str(variable.name)
+    parts = name.split("_")
+    for cut in range(len(parts) - 1, 0, -1):
+        if "_".join(parts[:cut]) in weights:
+            return "_".join(parts[cut:])
+    pieces = name.partition(":")[0].split("/")
+    return pieces[1] if len(pieces) > 2 else pieces[-1]  # noqa: PLR2004 - optimizer/slot/weight
+
+
+def _list(owner: Any, name: str) -> list[Any]:
+    try:
+        return list(getattr(owner, name, ()))
+    except _UNREADABLE:
+        return []
+
+
+def _elements(variables: Iterable[Any]) -> int:
+    total = 0
+    for variable in variables:
+        try:
+            total += math.prod(int(n) for n in variable.shape)
+        except _UNREADABLE:
+            continue
+    return total
+
+
+def _bytes(variables: Iterable[Any]) -> int:
+    return sum(variable_bytes(variable) for variable in variables)
+
+
+def _dtype_name(variable: Any) -> str:
+    dtype = getattr(variable, "dtype", "float32")
+    return str(getattr(dtype, "name", dtype)).removeprefix("torch.")

@@ -1,0 +1,71 @@
+# pyright: basic
+"""TensorFlow's own allocator: bytes in use and peak, of the first GPU, else of the CPU device."""
+
+import sys
+from typing import Any
+
+from kmonitor_agent.frameworks.base import AllocatorReadings
+from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
+from kmonitor_agent.reading import Reading
+
+_NOT_STARTED = "TensorFlow has not started its devices yet"
+
+
+class TensorFlowAllocator:
+    """Reads the allocator; from any thread, microseconds once the device is known."""
+
+    def __init__(self, internals: TensorFlowInternals) -> None:
+        self._internals = internals
+        self._device = ""
+        self._limit = Reading.missing("bytes", _NOT_STARTED)
+
+    def read(self) -> AllocatorReadings:
+        """In use, peak and limit; absent with the reason before TensorFlow has started."""
+        tf = sys.modules.get("tensorflow")
+        if tf is None or not self._has_started():
+            # Asking would start the devices, after which a script could not configure them.
+            return _absent("", _NOT_STARTED)
+        try:
+            self._device = self._device or self._find_device(tf)
+            info = tf.config.experimental.get_memory_info(self._device)
+        except (AttributeError, ValueError, RuntimeError, KeyError) as exc:
+            return _absent(self._device, f"TensorFlow's allocator cannot be read: {exc}"[:300])
+        source = f"tensorflow allocator, {self._device}"
+        return AllocatorReadings(
+            device=self._device,
+            in_use=Reading(float(info["current"]), "bytes", f"{source} in use"),
+            peak=Reading(float(info["peak"]), "bytes", f"{source} peak"),
+            limit=self._limit,
+        )
+
+    def _has_started(self) -> bool:
+        if self._internals.eager_context is None:
+            return True
+        context = self._internals.eager_context()
+        return context is not None and bool(getattr(context, "_initialized", True))
+
+    def _find_device(self, tf: Any) -> str:
+        if not tf.config.list_logical_devices("GPU"):
+            self._limit = Reading.missing("bytes", "the CPU device's allocator has no limit")
+            return "CPU:0"
+        self._limit = _gpu_limit()
+        return "GPU:0"
+
+
+def _gpu_limit() -> Reading:
+    try:
+        from tensorflow.python.client import device_lib
+
+        for device in device_lib.list_local_devices():
+            if device.device_type == "GPU":
+                return Reading(
+                    float(device.memory_limit), "bytes", "tensorflow allocator, GPU:0 limit"
+                )
+    except (ImportError, AttributeError, RuntimeError, ValueError) as exc:
+        return Reading.missing("bytes", f"TensorFlow does not tell the limit: {exc}"[:300])
+    return Reading.missing("bytes", "TensorFlow does not tell the limit")
+
+
+def _absent(device: str, why: str) -> AllocatorReadings:
+    missing = Reading.missing("bytes", why)
+    return AllocatorReadings(device=device, in_use=missing, peak=missing, limit=missing)

@@ -1,0 +1,79 @@
+# pyright: basic
+"""TensorFlow's private names that the agent reads, each looked up once; each may be missing."""
+
+import importlib
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+_EAGER: Final = "tensorflow.python.eager"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFlowInternals:
+    """What was found; a missing one is None and `missing` says which name and why.
+
+    Attributes:
+        functions: (scope, name) to reference count of every function that Python owns
+            (`atomic_function.RUNTIME_FUNCTION_REFS`); newest last.
+        function_type: Class of the objects that own a registered function.
+        eager_context: Gives the eager context, or None while TensorFlow has not started.
+        gradients: Name to entry of the gradient registry.
+        func_graph: Class of a traced graph.
+        branch_graphs: Classes of the graphs of conditions and loop bodies.
+        default_graph_stack: Stack of graphs that code is building in.
+        missing: Name of a field here to the reason.
+    """
+
+    functions: Mapping[tuple[int, bytes], int] | None = None
+    function_type: type | None = None
+    eager_context: Callable[[], Any] | None = None
+    gradients: MutableMapping[str, Any] | None = None
+    func_graph: type | None = None
+    branch_graphs: tuple[type, ...] = ()
+    default_graph_stack: Any = None
+    missing: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def find_internals() -> TensorFlowInternals:
+    """Look every private name up; TensorFlow must be imported already or be importable."""
+    missing: dict[str, str] = {}
+
+    def found(name: str, look: Callable[[], T]) -> T | None:
+        try:
+            return look()
+        except (ImportError, AttributeError) as exc:
+            missing[name] = f"this TensorFlow lacks a name that kmonitor reads ({exc})"
+            return None
+
+    atomic = f"{_EAGER}.polymorphic_function.atomic_function"
+    branches = "tensorflow.python.ops.control_flow_v2_func_graphs"
+    ops = "tensorflow.python.framework.ops"
+    return TensorFlowInternals(
+        functions=found("functions", lambda: _name(atomic, "RUNTIME_FUNCTION_REFS")),
+        function_type=found("function_type", lambda: _name(atomic, "AtomicFunction")),
+        eager_context=found("eager_context", lambda: _name(f"{_EAGER}.context", "context_safe")),
+        gradients=found("gradients", lambda: _name(ops, "gradient_registry")._registry),  # noqa: SLF001 - looked up, may be missing
+        func_graph=found(
+            "func_graph", lambda: _name("tensorflow.python.framework.func_graph", "FuncGraph")
+        ),
+        branch_graphs=found(
+            "branch_graphs",
+            lambda: (
+                _name(branches, "CondBranchFuncGraph"),
+                _name(branches, "WhileCondFuncGraph"),
+                _name(branches, "WhileBodyFuncGraph"),
+            ),
+        )
+        or (),
+        default_graph_stack=found(
+            "default_graph_stack", lambda: _name(ops, "_default_graph_stack")
+        ),
+        missing=missing,
+    )
+
+
+def _name(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,254 @@
+# pyright: basic
+"""Traces that TensorFlow's gradient registry keeps alive, and the release of the dead ones.
+
+Each use of a `tf.custom_gradient` in a graph registers `CustomGradient-<n>` for the life of the
+process; the entry's closure holds tensors, their graph, and the variables which that captures.
+An entry is *dead* when all graphs in its closure belong to step functions of Keras (a branch of a
+condition or loop counts to the trace around it) and none of those is owned by a function any more:
+its model is gone, was compiled anew, or has dropped the function. No one can then differentiate
+the trace. Users' own functions keep other names, live models keep their functions: both stay.
+"""
+
+import gc
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import Released
+from kmonitor_agent.frameworks.closures import closure_values
+from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
+
+STEP_FUNCTIONS: Final = frozenset(
+    {"one_step_on_data", "one_step_on_data_distributed"}
+    | {"multi_step_on_data", "multi_step_on_iterator"}
+    | {"predict_function", "test_function", "train_function"}
+)
+"""Names of the functions that Keras 3 and tf_keras trace for fit, evaluate and predict."""
+
+_PREFIX: Final = "CustomGradient-"
+_CLOSURE_DEPTH: Final = 4
+_MOST_HELD_LINES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A traced graph whose function is gone; only the registry holds it.
+
+    Attributes:
+        name: Name of the traced Python function.
+        operations: Nodes in it.
+        branches: Registered functions of its conditions and loops, kept by it.
+    """
+
+    name: str
+    operations: int
+    branches: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """What the registry holds now.
+
+    Attributes:
+        step_entries: Entries of Keras' step functions, live or dead; None if it cannot be told.
+        dead_step_entries: Those of them that no live model needs; None likewise.
+        orphans: Graphs that only the registry holds, each once.
+    """
+
+    step_entries: int | None = None
+    dead_step_entries: int | None = None
+    orphans: tuple[Orphan, ...] = ()
+
+
+@dataclass(slots=True)
+class _Entry:
+    """Graphs of one entry, and the functions that owned them when it was first seen."""
+
+    graphs: tuple["weakref.ref[Any]", ...]
+    is_step: bool
+    owners: frozenset[tuple[int, bytes]]
+
+
+class RetainedTraces:
+    """Knows the registry's entries; owned by the training thread."""
+
+    def __init__(self, internals: TensorFlowInternals) -> None:
+        self._internals = internals
+        self._entries: dict[str, _Entry] = {}
+
+    def why_unavailable(self) -> str:
+        """Why the registry cannot be read; empty when it can."""
+        for name in ("gradients", "func_graph", "function_type", "functions"):
+            if name in self._internals.missing:
+                return self._internals.missing[name]
+        return ""
+
+    def read(self) -> Retained:
+        """What is retained now; looks only at entries that are new."""
+        if self.why_unavailable():
+            return Retained()
+        self._read_new()
+        steps = [entry for entry in self._entries.values() if entry.is_step]
+        dead = sum(1 for entry in steps if not self._is_owned(entry))
+        return Retained(len(steps), dead, tuple(self._orphans()))
+
+    def release(self) -> Released:
+        """Remove the entries of dead step functions. Collect garbage before and after.
+
+        Who owns a graph is looked up afresh among all objects: tens of milliseconds.
+        """
+        why = self.why_unavailable()
+        if why:
+            return Released(why=why)
+        self._entries.clear()
+        self._read_new()
+        registry = self._internals.gradients or {}
+        dead = [key for key, entry in self._entries.items() if self._is_dead(entry)]
+        graphs = _distinct(g for key in dead for g in _alive(self._entries[key].graphs))
+        models = _count_models(graphs)
+        for key in dead:
+            registry.pop(key, None)
+            del self._entries[key]
+        return Released(traces=len(graphs), models=models, held=tuple(self._held()))
+
+    def _is_owned(self, entry: _Entry) -> bool:
+        functions = self._internals.functions or {}
+        return any(owner in functions for owner in entry.owners)
+
+    def _is_dead(self, entry: _Entry) -> bool:
+        return entry.is_step and not self._is_owned(entry)
+
+    def _read_new(self) -> None:
+        registry = self._internals.gradients or {}
+        now = {key: entry for key, entry in dict(registry).items() if key.startswith(_PREFIX)}
+        for gone in self._entries.keys() - now.keys():
+            del self._entries[gone]
+        found = {key: self._graphs(now[key]) for key in now.keys() - self._entries.keys()}
+        # Another thread may be tracing: what is being built has no owner yet, and is not dead.
+        found = {key: some for key, some in found.items() if all(map(_is_finished, some))}
+        graphs = _distinct(graph for some in found.values() for graph in some)
+        owners = self._owners(graphs)
+        for key, some in found.items():
+            names = (owners.get(id(graph), ()) for graph in some)
+            self._entries[key] = _Entry(
+                graphs=tuple(weakref.ref(graph) for graph in some),
+                is_step=bool(some) and all(graph.name in STEP_FUNCTIONS for graph in some),
+                owners=frozenset(name for each in names for name in each),
+            )
+
+    def _graphs(self, entry: Any) -> tuple[Any, ...]:
+        gradient = entry.get("type") if isinstance(entry, dict) else None
+        if not isinstance(gradient, FunctionType):
+            return ()
+        traced = self._internals.func_graph or ()
+        tensor_type = getattr(sys.modules.get("tensorflow"), "Tensor", ())
+        values = closure_values(gradient, _CLOSURE_DEPTH)
+        graphs = (
+            getattr(value, "graph", None) for value in values if isinstance(value, tensor_type)
+        )
+        return _distinct(self._root(graph) for graph in graphs if isinstance(graph, traced))
+
+    def _root(self, graph: Any) -> Any:
+        # A branch is traced in a graph of its own inside the step function's.
+        while isinstance(graph, self._internals.branch_graphs):
+            outer = graph.outer_graph
+            if not isinstance(outer, self._internals.func_graph or ()):
+                return graph
+            graph = outer
+        return graph
+
+    def _owners(self, graphs: tuple[Any, ...]) -> dict[int, list[tuple[int, bytes]]]:
+        # A graph does not know its function. Only functions refer to it from outside the graph.
+        owners: dict[int, list[tuple[int, bytes]]] = {}
+        if not graphs:
+            return owners
+        owner_type = self._internals.function_type or ()
+        by_name = {name: (scope, name) for scope, name in list(self._internals.functions or ())}
+        for referrer in gc.get_referrers(*graphs):
+            if isinstance(referrer, owner_type) and referrer.name in by_name:
+                owned = getattr(referrer, "_cached_graph", None)
+                owners.setdefault(id(owned), []).append(by_name[referrer.name])
+        return owners
+
+    def _orphans(self) -> Iterator[Orphan]:
+        seen: set[int] = set()
+        for entry in self._entries.values():
+            if self._is_owned(entry):
+                continue
+            for graph in _alive(entry.graphs):
+                if id(graph) not in seen:
+                    seen.add(id(graph))
+                    yield Orphan(graph.name, _operations(graph), tuple(_branches(graph)))
+
+    def _held(self) -> Iterator[str]:
+        live = _distinct(
+            graph
+            for entry in self._entries.values()
+            if entry.is_step
+            for graph in _alive(entry.graphs)
+        )
+        if live:
+            yield f"{_traces(len(live))} in use by live models"
+        users = Counter(
+            graph.name
+            for graph in _distinct(
+                graph
+                for entry in self._entries.values()
+                if not entry.is_step
+                for graph in _alive(entry.graphs)
+            )
+        )
+        for name, count in users.most_common(_MOST_HELD_LINES - 2):
+            yield f"{_traces(count)} held by `{name}` (a tf.function of the script)"
+        unknown = sum(1 for entry in self._entries.values() if not entry.graphs)
+        if unknown:
+            yield f"{unknown} custom gradients whose trace cannot be told"
+
+
+def _traces(count: int) -> str:
+    return f"{count} trace{'' if count == 1 else 's'}"
+
+
+def _distinct(graphs: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple({id(graph): graph for graph in graphs}.values())
+
+
+def _alive(references: Iterable["weakref.ref[Any]"]) -> Iterator[Any]:
+    return (graph for reference in references if (graph := reference()) is not None)
+
+
+def _is_finished(graph: Any) -> bool:
+    return bool(getattr(graph, "outputs", True)) or graph.structured_outputs is not None
+
+
+def _operations(graph: Any) -> int:
+    try:
+        return int(graph.num_operations())
+    except (AttributeError, TypeError, RuntimeError):
+        return 0
+
+
+def _branches(graph: Any) -> Iterator[str]:
+    for name in getattr(graph, "_functions", ()):
+        yield name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
+
+
+def _count_models(graphs: Iterable[Any]) -> int:
+    # Traces of one model capture the same variables; of different models, different ones.
+    groups: list[set[int]] = []
+    for graph in graphs:
+        captured = {id(handle) for handle in _captured_variables(graph)}
+        touching = [group for group in groups if group & captured]
+        groups = [group for group in groups if not group & captured]
+        groups.append(captured.union(*touching))
+    return len(groups)
+
+
+def _captured_variables(graph: Any) -> Iterator[Any]:
+    for handle, _ in getattr(graph, "captures", ()):
+        if getattr(getattr(handle, "dtype", None), "name", "") == "resource":
+            yield handle
