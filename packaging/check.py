@@ -20,7 +20,7 @@ def main(code: list[str]) -> int:
         "format": ["ruff", "format", "--check", *code],
         "lint": ["ruff", "check", "--quiet", *code],
         "types": ["basedpyright", "--level", "error"],
-        "imports": ["lint-imports", "--no-cache"],
+        "imports": ["lint-imports", "--no-cache", "--no-logo"],
     }
     failed = [name for name, command in checks.items() if not _passes(name, command)]
     if failed:

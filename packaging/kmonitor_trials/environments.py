@@ -1,0 +1,150 @@
+"""Trials in Python environments of their own: the wheel alone, without Qt, the oldest versions."""
+
+import shutil
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+from kmonitor_trials.outcome import ROOT, WORK, Failed, expect, tell
+
+LOCK = ROOT / "packaging" / "lock.txt"
+
+TEST_TOOLS = ("pytest", "hypothesis")
+
+FLOORS = ("keras==3.6.*", "tensorflow-cpu==2.18.*")
+"""The oldest versions that kmonitor promises to work with."""
+
+_OWN_ENVIRON = {"PYTHONPATH": "", "VIRTUAL_ENV": "", "PYTEST_ADDOPTS": ""}
+
+
+def try_wheel() -> None:
+    """The wheel holds its resources, and works in a clean environment with no extras.
+
+    Raises:
+        Failed: With what did not work.
+    """
+    python = _environment("wheel")
+    made = WORK / "wheel" / "dist"
+    shutil.rmtree(made, ignore_errors=True)
+    pip = [python, "-m", "pip"]
+    expect([*pip, "wheel", "-q", "--no-deps", "-w", made, ROOT], what="pip wheel")
+    (wheel,) = made.glob("*.whl")
+    expect([*pip, "install", "-q", "-c", LOCK, wheel], what="install the wheel, no extras")
+    _expect_a_working_command(python)
+
+
+def try_without_framework() -> None:
+    """With neither TensorFlow nor Qt the agent imports and everything else passes its tests.
+
+    Raises:
+        Failed: With what did not work.
+    """
+    python = _environment("without-framework")
+    _install(python, [str(ROOT), *TEST_TOOLS], locked=True)
+    _expect_missing(python, "tensorflow", "keras", "PySide6")
+    expect(
+        [python, "-c", "import kmonitor_agent; kmonitor_agent.MonitorCallback"],
+        what="import kmonitor_agent without TensorFlow",
+        cwd=WORK,
+    )
+    _expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1", "ALLOW_NO_FRAMEWORK": "1"})
+
+
+def try_without_qt() -> None:
+    """Without Qt everything but the window imports and passes its tests.
+
+    Raises:
+        Failed: With what did not work.
+    """
+    python = _environment("without-qt")
+    _install(python, [f"{ROOT}[demo]", *TEST_TOOLS], locked=True)
+    _expect_missing(python, "PySide6", "pyqtgraph")
+    _expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1"})
+
+
+def try_floors() -> None:
+    """The tests with a real training pass on the oldest Keras and TensorFlow that we promise.
+
+    Raises:
+        Failed: With what did not work.
+    """
+    python = _environment("floors")
+    # Not locked: the lock is for the newest versions, which need newer companions.
+    _install(python, [f"{ROOT}[demo]", *FLOORS, *TEST_TOOLS], locked=False)
+    said = expect(
+        [python, "-c", "import keras, tensorflow as t; print(keras.__version__, t.__version__)"],
+        what="versions",
+    )
+    tell(f"  keras and tensorflow: {said.splitlines()[-1]}")
+    _expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1"}, "-m", "keras and not full")
+
+
+def _environment(name: str) -> Path:
+    folder = WORK / name / "venv"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    venv.create(folder, clear=True, with_pip=True)
+    return folder / "bin" / "python"
+
+
+def _install(python: Path, wanted: Sequence[str], *, locked: bool) -> None:
+    constraints = ["-c", str(LOCK)] if locked else []
+    expect(
+        [python, "-m", "pip", "install", "-q", *constraints, *wanted],
+        what=f"install {' '.join(wanted)}",
+        environ=_OWN_ENVIRON,
+    )
+
+
+def _expect_missing(python: Path, *modules: str) -> None:
+    expect(
+        [python, "-c", f"import importlib.util as u; assert not any(map(u.find_spec, {modules}))"],
+        what=f"there is no {', '.join(modules)} here",
+    )
+
+
+def _expect_tests_pass(python: Path, allowed: dict[str, str], *options: str) -> None:
+    picked = options or ("-m", "not full")
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *picked, "tests"]
+    said = expect(command, what="the tests", environ={**_OWN_ENVIRON, **allowed})
+    tell(f"  {said.strip().splitlines()[-1]}")
+
+
+def _expect_a_working_command(python: Path) -> None:
+    """The command works from the wheel, and says kindly that the window is not installed."""
+    home = {"KMONITOR_HOME": str(WORK / "wheel" / "home"), **_OWN_ENVIRON}
+    kmonitor = python.parent / "kmonitor"
+    elsewhere = WORK / "wheel"
+    expect([kmonitor, "--version"], what="kmonitor --version", cwd=elsewhere, environ=home)
+    expect([kmonitor, "--help"], what="kmonitor --help", cwd=elsewhere, environ=home)
+    said = expect(
+        ["sh", "-c", f"'{kmonitor}' doctor; test $? -le 1"],
+        what="kmonitor doctor",
+        cwd=elsewhere,
+        environ=home,
+    )
+    if "Traceback" in said:
+        raise Failed("kmonitor doctor ends in a traceback")
+    said = expect(
+        ["sh", "-c", f"if '{kmonitor}'; then exit 1; fi"],
+        what="kmonitor without Qt is refused in words",
+        cwd=elsewhere,
+        environ=home,
+    )
+    if "Traceback" in said or "desktop" not in said:
+        raise Failed(f"kmonitor without Qt said: {said.strip()[-300:]}")
+    expect(
+        [python, "-I", "-c", _FIND_RESOURCES],
+        what="icons, fonts, guide and demo data are in the wheel",
+        cwd=elsewhere,
+        environ=home,
+    )
+
+
+_FIND_RESOURCES = """
+import kmonitor
+from kmonitor.resource_files import resource_path
+for name in ("icons", "fonts", "guide", "demo"):
+    folder = resource_path(name)
+    assert kmonitor.__path__[0] in str(folder), folder
+    assert any(folder.iterdir()), folder
+"""
