@@ -12,7 +12,12 @@ from kmonitor.presenters.limit_words import (
     metric_amount,
     threshold_value,
 )
-from kmonitor_agent.protocol.commands import LimitAction, LimitMetric, LimitSpec, SetLimits
+from kmonitor_agent.protocol.commands import (
+    LimitAction,
+    LimitMetric,
+    LimitSpec,
+    SetLimits,
+)
 from kmonitor_agent.protocol.messages import MetricNow, RunSummary
 
 CHART_METRICS: tuple[LimitMetric, ...] = ("vram", "ram", "graph", "step_time")

@@ -1,0 +1,1 @@
+"""Small controls that Qt lacks: chips, segments, a switch."""

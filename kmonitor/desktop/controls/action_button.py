@@ -1,0 +1,80 @@
+"""A wide button with an icon, a title and its shortcut."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+
+from kmonitor.desktop.controls.look import Look, repolish, set_tone
+from kmonitor.presenters.action_panel import ButtonPicture
+
+
+class ActionButton(QPushButton):
+    """Shows one `ButtonPicture`.
+
+    Signals:
+        command_requested: With the command's name, on click or shortcut; main thread.
+    """
+
+    command_requested = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._picture: ButtonPicture | None = None
+        self._shortcut = QShortcut(self)
+        self._shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
+        self._shortcut.activated.connect(self._on_shortcut_activated)
+        self._hint = QLabel()
+        self._hint.setProperty("role", "meta")
+        self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 0, 12, 0)
+        row.addStretch(1)
+        row.addWidget(self._hint)
+        self.setStyleSheet("text-align: left;")
+        self.setMinimumHeight(36)
+        self.clicked.connect(self._on_self_clicked)
+        look.palette_changed.connect(self._on_look_palette_changed)
+
+    def show_picture(self, picture: ButtonPicture) -> None:
+        """Show this from now on."""
+        if picture == self._picture:
+            return
+        if self._picture is None or self._picture.kind != picture.kind:
+            self.setProperty("kind", picture.kind)
+            repolish(self)
+        self._picture = picture
+        self.setText(f"  {picture.title}")
+        self.setToolTip(picture.tooltip)
+        self.setAccessibleName(picture.title)
+        self.setAccessibleDescription(picture.tooltip)
+        self.setEnabled(picture.is_enabled)
+        self._hint.setText(picture.shortcut)
+        self._shortcut.setKey(QKeySequence(picture.shortcut))
+        self._draw()
+
+    @Slot()
+    def _on_self_clicked(self) -> None:
+        if self._picture is not None:
+            self.command_requested.emit(self._picture.command)
+
+    @Slot()
+    def _on_shortcut_activated(self) -> None:
+        self.click()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        picture = self._picture
+        if picture is None:
+            return
+        if picture.kind == "primary":
+            self.setIcon(self._look.icon_on_accent(picture.icon))
+            colour = self._look.palette.on_accent if picture.is_enabled else ""
+            self._hint.setStyleSheet(f"color: {colour};" if colour else "")
+            return
+        is_danger = picture.kind == "danger"
+        self.setIcon(self._look.icon(picture.icon, "crit" if is_danger else "plain"))
+        set_tone(self._hint, "crit" if is_danger and picture.is_enabled else "")

@@ -1,0 +1,83 @@
+"""A row of chips in which the least important give way when there is no room."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+from typing_extensions import override
+
+from kmonitor.desktop.controls.chip import Chip
+from kmonitor.desktop.controls.look import Look
+from kmonitor.presenters.header import ChipPicture
+
+_GAP = 8
+
+
+class ChipRow(QWidget):
+    """Chips from left to right, each at its own width, as many as fit."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._chips: dict[str, Chip] = {}
+        self._pictures: tuple[ChipPicture, ...] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def show_chips(self, pictures: Sequence[ChipPicture]) -> None:
+        """Show these; a chip with the same key stays the same widget."""
+        pictures = tuple(pictures)
+        if pictures == self._pictures:
+            return
+        self._pictures = pictures
+        keys = {picture.key for picture in pictures}
+        for key in [key for key in self._chips if key not in keys]:
+            self._chips.pop(key).deleteLater()
+        for picture in pictures:
+            if picture.key not in self._chips:
+                self._chips[picture.key] = Chip(self._look, self)
+            self._chips[picture.key].show_picture(picture)
+        self._place()
+
+    @override
+    def sizeHint(self) -> QSize:
+        heights = [chip.sizeHint().height() for chip in self._chips.values()]
+        widths = [chip.sizeHint().width() + _GAP for chip in self._chips.values()]
+        return QSize(sum(widths), max(heights, default=30))
+
+    @override
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, self.sizeHint().height())
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        kept = self._fitting()
+        left = 0
+        for picture in self._pictures:
+            chip = self._chips[picture.key]
+            chip.setVisible(picture.key in kept)
+            if picture.key in kept:
+                size = chip.sizeHint()
+                chip.setGeometry(
+                    left, (self.height() - size.height()) // 2, size.width(), size.height()
+                )
+                left += size.width() + _GAP
+
+    def _fitting(self) -> set[str]:
+        kept: set[str] = set()
+        room = self.width()
+        for picture in sorted(self._pictures, key=_rank):
+            width = self._chips[picture.key].sizeHint().width()
+            if width > room:
+                break
+            kept.add(picture.key)
+            room -= width + _GAP
+        return kept
+
+
+def _rank(picture: ChipPicture) -> int:
+    return picture.rank

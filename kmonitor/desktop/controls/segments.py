@@ -1,0 +1,57 @@
+"""A choice of one among few, side by side."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QWidget,
+)
+
+
+class Segments(QFrame):
+    """Shows its choices as buttons of which one is down.
+
+    Signals:
+        chosen: With the key of a choice that the user made; main thread.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, choices: dict[str, str], name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("segments")
+        self.setAccessibleName(name)
+        self._group = QButtonGroup(self)
+        self._group.setExclusive(True)
+        self._buttons: dict[str, QPushButton] = {}
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2, 2, 2, 2)
+        row.setSpacing(2)
+        for key, text in choices.items():
+            button = QPushButton(text)
+            button.setCheckable(True)
+            button.setAccessibleName(f"{name}: {text}")
+            button.setProperty("key", key)
+            self._group.addButton(button)
+            self._buttons[key] = button
+            row.addWidget(button)
+        self._group.buttonClicked.connect(self._on_group_button_clicked)
+
+    def choose(self, key: str) -> None:
+        """Set the choice without telling anyone."""
+        self._buttons[key].setChecked(True)
+
+    def explain(self, key: str, tooltip: str) -> None:
+        """Say what a choice means."""
+        self._buttons[key].setToolTip(tooltip)
+
+    def button(self, key: str) -> QPushButton:
+        """The button of a choice."""
+        return self._buttons[key]
+
+    @Slot(QAbstractButton)
+    def _on_group_button_clicked(self, button: QAbstractButton) -> None:
+        self.chosen.emit(str(button.property("key")))
