@@ -26,6 +26,8 @@ _HOST_FILES = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs", "/etc/pip.con
 
 _LOCAL_PATH = re.compile(r"(?:file://)?(/[\w./-]+)")
 
+_DEPTH_OF_OPT = len(Path("/opt/wheels").parts)
+
 _STEPS = {
     "make setup on a bare machine": "make setup",
     "a second set-up takes seconds": "timeout 10 make setup",
@@ -155,8 +157,10 @@ def _local_places() -> list[Path]:
     settings = [one for one in (Path("/etc/pip.conf"), *_pip_settings()) if one.is_file()]
     texts += [one.read_text(encoding="utf-8") for one in settings]
     named = {Path(found) for text in texts for found in _LOCAL_PATH.findall(text)}
-    # Never a folder at the top: binding /usr or /etc would hide the tree's own.
-    return sorted(one for one in named if one.exists() and one.parent != Path("/"))
+    # With the folder around each: the pages of a local index may point beside it. Never a folder
+    # at the top: binding /usr or /etc would hide the tree's own.
+    around = {one if len(one.parts) <= _DEPTH_OF_OPT else one.parent for one in named}
+    return sorted(one for one in around if one.exists() and one.parent != Path("/"))
 
 
 def _pip_cache() -> Path:
