@@ -1,1 +1,1 @@
-"""How a desktop or a terminal reaches hubs."""
+"""How a desktop and the command line reach hubs."""

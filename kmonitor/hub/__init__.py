@@ -1,1 +1,1 @@
-"""The hub: one process per user and host that stores every event and serves desktops."""
+"""The hub: takes what trainings tell, keeps it, answers desktops and passes commands on."""

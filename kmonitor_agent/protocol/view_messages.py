@@ -95,6 +95,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         checkpoint_wall_s: When.
         faults: kmonitor's own faults counted in that process.
         gaps: Events known to be lost.
+        note: A desktop user's note on it.
         change: Grows with every change of this summary, for `RunsAsked.since_change`.
     """
 
@@ -133,6 +134,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     checkpoint_wall_s: Wall | None = None
     faults: Count = 0
     gaps: Count = 0
+    note: Text = ""
 
 
 class RunsAsked(Message, frozen=True, tag="runs"):

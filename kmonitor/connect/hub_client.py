@@ -1,0 +1,242 @@
+"""Questions to a hub, one at a time: for the command line and tests."""
+
+import time
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Self, TypeVar
+
+import msgspec
+
+from kmonitor.connect.view_link import ViewLink
+from kmonitor.errors import Expected
+from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.sockets import ipc, view_socket
+from kmonitor_agent.protocol.commands import (
+    FINAL_STATES,
+    Arguments,
+    CommandName,
+    CommandStatus,
+    NoArguments,
+)
+from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.protocol.messages import (
+    CommandAsked,
+    CommandTold,
+    EditAsked,
+    EditTold,
+    ErrorMessage,
+    HubAsked,
+    HubTold,
+    Message,
+    Row,
+    RowsAsked,
+    RowsTold,
+    RunsAsked,
+    RunsTold,
+    RunSummary,
+    SeriesAsked,
+    SeriesTold,
+)
+
+_NO_ARGUMENTS = NoArguments()
+
+T = TypeVar("T", bound=Message)
+
+_ASK_AGAIN_S = 1.0
+_POLL_S = 0.1
+
+
+class HubUnreachable(Expected):
+    """No hub answered.
+
+    Attributes:
+        endpoint: Where it was asked.
+        timeout_s: For how long, seconds.
+    """
+
+    def __init__(self, endpoint: str, timeout_s: float) -> None:
+        super().__init__(
+            f"No hub answered at {endpoint} within {timeout_s:g} s.",
+            "Start one with `kmonitor` or `kmonitor hub`.",
+        )
+        self.endpoint = endpoint
+        self.timeout_s = timeout_s
+
+
+class HubRefused(Expected):
+    """The hub answered that it will not.
+
+    Attributes:
+        code: See `ErrorMessage.code`.
+        text: The hub's words.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(f"The hub refused: {text}.")
+        self.code = code
+        self.text = text
+
+
+class HubClient:
+    """Asks and waits; for one thread. Use as a context manager or `close` it."""
+
+    def __init__(
+        self,
+        endpoint: str | None = None,
+        *,
+        folders: Folders | None = None,
+        timeout_s: float = 5.0,
+    ) -> None:
+        """Connect; a hub that is not there is noticed at the first question.
+
+        Args:
+            endpoint: ZeroMQ address; None: this user's hub.
+            folders: Where this user's hub is; None: by the environment.
+            timeout_s: How long each question waits for its answer, seconds.
+        """
+        self.endpoint = endpoint or ipc(view_socket(folders or find_folders()))
+        self._timeout_s = timeout_s
+        self._link = ViewLink(self.endpoint)
+        self._asked = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._link.close()
+
+    def hub(self, *, stop: bool = False) -> HubTold:
+        """The hub's own condition; with `stop` it also ends. Raises: `HubUnreachable`."""
+        return self._ask(HubAsked(ask=self._next(), stop=stop), HubTold)
+
+    def runs(self, since_change: int = 0) -> list[RunSummary]:
+        """Summaries that changed after `since_change`, oldest start first, all pages."""
+        found: dict[str, RunSummary] = {}
+        while True:
+            told = self._ask(RunsAsked(ask=self._next(), since_change=since_change), RunsTold)
+            found.update((run.run, run) for run in told.runs)
+            if not told.more:
+                return sorted(found.values(), key=lambda run: run.started_wall_s)
+            since_change = told.change
+
+    def rows(
+        self,
+        *,
+        cursor: int = 0,
+        runs: Sequence[str] = (),
+        kinds: Sequence[str] = (),
+        limit: int = 1000,
+    ) -> RowsTold:
+        """One page of rows behind `cursor`."""
+        asked = RowsAsked(
+            ask=self._next(), cursor=cursor, limit=limit, runs=list(runs), kinds=list(kinds)
+        )
+        return self._ask(asked, RowsTold)
+
+    def all_rows(self, run: str, kinds: Sequence[str] = ()) -> Iterator[Row]:
+        """Every stored row of a run, page by page."""
+        cursor = 0
+        while True:
+            page = self.rows(cursor=cursor, runs=[run], kinds=kinds)
+            yield from page.rows
+            if not page.more:
+                return
+            cursor = page.cursor
+
+    def series(
+        self,
+        run: str,
+        columns: Sequence[str],
+        *,
+        from_s: float = 0.0,
+        to_s: float | None = None,
+        buckets: int = 600,
+    ) -> SeriesTold:
+        """Columns of a run, thinned. Raises: `HubRefused` when the run is not known."""
+        asked = SeriesAsked(
+            ask=self._next(),
+            run=run,
+            columns=list(columns),
+            from_s=from_s,
+            to_s=to_s,
+            buckets=buckets,
+        )
+        return self._ask(asked, SeriesTold)
+
+    def command(
+        self,
+        run: RunSummary,
+        name: CommandName,
+        args: Arguments = _NO_ARGUMENTS,
+        *,
+        ttl_s: float = 3600.0,
+        id: str | None = None,  # noqa: A002 - the wire's word
+        asked_by: str = "",
+    ) -> CommandStatus:
+        """Ask once for a command; the same `id` asked again only tells where it stands."""
+        asked = CommandAsked(
+            ask=self._next(),
+            id=id or new_id(),
+            run=run.run,
+            name=name,
+            boot=run.boot,
+            args=args,
+            ttl_s=ttl_s,
+            asked_by=asked_by,
+        )
+        return self._ask(asked, CommandTold).status
+
+    def wait_for(self, asked: CommandStatus, *, timeout_s: float) -> CommandStatus:
+        """Ask again until the command is final, or `timeout_s` seconds have passed."""
+        end_s = time.monotonic() + timeout_s
+        status = asked
+        while status.state not in FINAL_STATES and time.monotonic() < end_s:
+            self._link.wait(_POLL_S)
+            # The hub knows the command by its id and ignores the rest.
+            again = CommandAsked(
+                ask=self._next(), id=asked.id, run=asked.run, name=asked.name, boot="known"
+            )
+            status = self._ask(again, CommandTold).status
+        return status
+
+    def edit(
+        self, run: str, *, name: str | None = None, note: str | None = None, delete: bool = False
+    ) -> None:
+        """Rename, annotate or delete a run. Raises: `HubRefused`."""
+        asked = EditAsked(ask=self._next(), run=run, name=name, note=note, delete=delete)
+        self._ask(asked, EditTold)
+
+    def _next(self) -> int:
+        self._asked += 1
+        return self._asked
+
+    def _ask(self, message: msgspec.Struct, answer: type[T]) -> T:
+        end_s = time.monotonic() + self._timeout_s
+        send_s = 0.0
+        while (now_s := time.monotonic()) < end_s:
+            if now_s >= send_s:
+                # Every question may be asked twice: the hub could have died in between.
+                self._link.send(message)
+                send_s = now_s + _ASK_AGAIN_S
+            self._link.wait(min(end_s, send_s) - now_s)
+            found = self._answer(self._asked, answer)
+            if found is not None:
+                return found
+        raise HubUnreachable(self.endpoint, self._timeout_s)
+
+    def _answer(self, ask: int, answer: type[T]) -> T | None:
+        while (told := self._link.receive()) is not None:
+            if isinstance(told, ErrorMessage) and told.ask == ask and not told.retry_ms:
+                raise HubRefused(told.code, told.text)
+            if isinstance(told, answer) and getattr(told, "ask", 0) == ask:
+                return told
+        return None

@@ -1,0 +1,147 @@
+"""This user's own hub: whether it answers, starting it when it does not, ending it."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+
+from kmonitor.connect.hub_client import HubClient, HubUnreachable
+from kmonitor.errors import Expected
+from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.sockets import (
+    NotPrivate,
+    make_private_folder,
+    view_socket,
+)
+from kmonitor_agent.protocol.messages import HubTold
+
+_ANSWER_S = 2.0
+_LOOK_S = 0.25
+_ANOTHER_STARTED_IT = 3
+"""Exit status of a hub that found another one running (`kmonitor.hub.service.EXIT_REFUSED`)."""
+
+
+_started: "list[subprocess.Popen[bytes]]" = []
+"""Hubs that this process started, kept so that they can be reaped when they end."""
+
+
+class HubDidNotStart(Expected):
+    """A hub was started and does not answer.
+
+    Attributes:
+        said: What it wrote before it ended; empty if it said nothing.
+    """
+
+    def __init__(self, folders: Folders, said: str) -> None:
+        super().__init__(
+            said or "The hub was started but does not answer.",
+            f"Its log is {folders.logs / 'hub.log'}.",
+        )
+        self.said = said
+
+
+def hub_answers(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubTold | None:
+    """What this user's hub says of itself; None if none answers within `timeout_s` seconds."""
+    if not view_socket(folders).exists():
+        return None
+    with HubClient(folders=folders, timeout_s=timeout_s) as client:
+        try:
+            return client.hub()
+        except HubUnreachable:
+            return None
+
+
+def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
+    """This user's hub; started as a process of its own when none answers.
+
+    It outlives its starter: trainings go on when the window is closed.
+
+    Raises:
+        HubDidNotStart: It refuses to run here, or does not answer in `timeout_s` seconds.
+    """
+    found = hub_answers(folders, timeout_s=_LOOK_S)
+    if found is not None:
+        return found
+    try:
+        make_private_folder(folders.runtime)
+    except (NotPrivate, OSError) as exc:
+        raise HubDidNotStart(folders, f"{exc}.") from exc
+    _reap()
+    end_s = time.monotonic() + timeout_s
+    process = _start(folders)
+    while time.monotonic() < end_s:
+        found = hub_answers(folders, timeout_s=_LOOK_S)
+        if found is not None:
+            return found
+        if process.poll() not in {None, _ANOTHER_STARTED_IT}:
+            break
+        if not view_socket(folders).exists():
+            threading.Event().wait(0.02)
+    raise HubDidNotStart(folders, _said(folders))
+
+
+def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
+    """End this user's hub after its last commit; False if none was running.
+
+    Raises:
+        HubUnreachable: It was asked to end, and is still there after `timeout_s` seconds.
+    """
+    if not view_socket(folders).exists():
+        return False
+    end_s = time.monotonic() + timeout_s
+    with HubClient(folders=folders, timeout_s=_ANSWER_S) as client:
+        try:
+            pid = client.hub(stop=True).pid
+        except HubUnreachable:
+            return False
+        while not _is_gone(pid):
+            if time.monotonic() > end_s:
+                raise HubUnreachable(client.endpoint, timeout_s)
+            threading.Event().wait(0.02)
+    return True
+
+
+def _start(folders: Folders) -> "subprocess.Popen[bytes]":
+    environ = {k: v for k, v in os.environ.items() if k != "KMONITOR_HOME"}
+    if find_folders(environ) != folders:
+        environ["KMONITOR_HOME"] = str(folders.state)
+    folders.logs.mkdir(parents=True, exist_ok=True)
+    with _first_words(folders).open("wb") as first_words:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kmonitor.hub"],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=first_words,
+            cwd="/" if os.name == "posix" else None,
+            start_new_session=True,
+        )
+    _started.append(process)
+    return process
+
+
+def _first_words(folders: Folders) -> Path:
+    return folders.logs / "hub.err"
+
+
+def _said(folders: Folders) -> str:
+    try:
+        words = _first_words(folders).read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    return words[-2000:].removeprefix("kmonitor hub: ")
+
+
+def _reap() -> None:
+    _started[:] = [process for process in _started if process.poll() is None]
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

@@ -1,0 +1,57 @@
+"""Where a desktop's command is judged, before it is queued: refused at once, with a reason."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from kmonitor.hub.command_book import MAX_OPEN_PER_RUN, CommandEntry
+from kmonitor.hub.ledger import Ledger
+from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.protocol.messages import CommandAsked, CommandTold, ErrorMessage
+
+
+class CommandDesk:
+    """Owned by the hub's main thread."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+
+    def take(self, asked: CommandAsked) -> Callable[[], CommandTold | ErrorMessage]:
+        """Take a command, or one asked again; returns what tells where it then stands."""
+        entry = self._known(asked.id)
+        if entry is None:
+            record = self._ledger.registry.get(asked.run)
+            if record is None:
+                return lambda: _error(asked, "not_found", "this hub knows no such run")
+            entry = self._ledger.book.add(asked, self._clock.wall_s(), self._refusal(asked))
+            result = f"refused: {entry.why}" if entry.is_final else "queued"
+            what = f"command {entry.name}"
+            self._ledger.audit(entry.asked_by, what, entry.run, entry.id, result)
+        elif (entry.run, entry.name) != (asked.run, asked.name):
+            return lambda: _error(asked, "invalid", "this id belongs to another command")
+        return lambda: CommandTold(ask=asked.ask, status=entry.status())
+
+    def _known(self, command: str) -> CommandEntry | None:
+        found = self._ledger.book.get(command)
+        if found is not None:
+            return found
+        body = self._ledger.database.command(command)
+        return None if body is None else self._ledger.book.remember(body)
+
+    def _refusal(self, asked: CommandAsked) -> str:
+        record = self._ledger.registry.get(asked.run)
+        if record is None or record.is_over:
+            return "the training has ended"
+        if asked.boot != record.boot:
+            return "the training was restarted in a new process since this was asked"
+        if asked.name not in record.actions:
+            if not record.actions:
+                return "this training takes no commands (it was started with commands=False)"
+            return f"this training cannot {asked.name}"
+        if len(self._ledger.book.open_of(asked.run)) >= MAX_OPEN_PER_RUN:
+            return f"{MAX_OPEN_PER_RUN} commands are waiting already"
+        return ""
+
+
+def _error(asked: CommandAsked, code: Literal["not_found", "invalid"], text: str) -> ErrorMessage:
+    return ErrorMessage(code=code, text=text, ask=asked.ask)

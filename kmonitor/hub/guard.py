@@ -1,0 +1,39 @@
+"""The hub's own faults: counted, logged at a bounded rate, never the end of the hub."""
+
+import logging
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+
+_MAX_PLACES = 64
+
+
+class HubFaults:
+    """Counts faults by part. Owned by the hub's main thread."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log = log
+        self._counts: Counter[str] = Counter()
+
+    def record(self, where: str, what: object = "") -> None:
+        """Count one fault of the part `where`; the 1st, 2nd, 4th, 8th ... is also logged."""
+        if where not in self._counts and len(self._counts) >= _MAX_PLACES:
+            where = "other"
+        self._counts[where] += 1
+        count = self._counts[where]
+        # Powers of two: a peer that sends rubbish for a night fills no disk.
+        if count & (count - 1) == 0:
+            exc = what if isinstance(what, BaseException) else None
+            self._log.warning("%s (%d so far): %s", where, count, what or "-", exc_info=exc)
+
+    def counts(self) -> dict[str, int]:
+        """Faults since the hub started, by part."""
+        return dict(self._counts)
+
+    @contextmanager
+    def guarded(self, where: str) -> Generator[None]:
+        """Let nothing that is raised inside reach the hub's loop."""
+        try:
+            yield
+        except Exception as exc:  # noqa: BLE001 - one bad message must not end the hub
+            self.record(where, exc)

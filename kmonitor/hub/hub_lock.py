@@ -1,0 +1,67 @@
+"""One hub per runtime folder and per database: a lock that dies with its process."""
+
+import os
+from pathlib import Path
+
+from kmonitor.errors import Expected
+
+
+class AnotherHub(Expected):
+    """Another hub holds the lock.
+
+    Attributes:
+        path: The lock's file.
+        pid: What the holder wrote into it; empty if nothing.
+    """
+
+    def __init__(self, path: Path, pid: str) -> None:
+        who = f"process {pid}" if pid else "another process"
+        super().__init__(
+            f"A hub is already running here ({who} holds {path}).",
+            "Use it, or end it with: kmonitor hub --stop",
+        )
+        self.path = path
+        self.pid = pid
+
+
+class HubLock:
+    """An exclusive lock on a file, held until `release` or the end of the process."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the lock.
+
+        Raises:
+            AnotherHub: Somebody else holds it.
+            OSError: The file cannot be made.
+        """
+        self._path = path
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            _lock(self._fd)
+        except OSError as exc:
+            pid = os.read(self._fd, 32).decode("ascii", "replace").strip()
+            os.close(self._fd)
+            raise AnotherHub(path, pid) from exc
+        os.ftruncate(self._fd, 0)
+        os.write(self._fd, str(os.getpid()).encode())
+
+    def is_in_place(self) -> bool:
+        """Whether the file that is locked still lies at its path."""
+        try:
+            there = self._path.stat()
+        except OSError:
+            return False
+        ours = os.fstat(self._fd)
+        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+    def release(self) -> None:
+        """Give the lock up; the file stays, since removing it would race with the next hub."""
+        os.close(self._fd)
+
+
+def _lock(fd: int) -> None:
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

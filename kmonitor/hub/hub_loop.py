@@ -1,0 +1,179 @@
+"""The hub's one loop: agents in, commits, answers out."""
+
+import math
+import os
+from collections.abc import Callable
+
+import zmq
+
+from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.ingest import Ingest
+from kmonitor.hub.ledger import Ledger
+from kmonitor.hub.liveness import Liveness
+from kmonitor.hub.local_process import ProcessWatch
+from kmonitor.hub.schedule import Schedule
+from kmonitor.hub.series_desk import SeriesDesk
+from kmonitor.hub.sockets import Door
+from kmonitor.hub.store.database import Database
+from kmonitor.hub.views import Views
+from kmonitor.hub.wake import Wake
+from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.sockets import ingest_socket, view_socket
+from kmonitor_agent.protocol.messages import HubAsked, HubTold
+from kmonitor_agent.release import VERSION
+
+DATABASE_NAME = "hub.sqlite3"
+"""File name of the hub's database in its folder."""
+
+_MAX_AT_ONCE = 256
+"""Most messages of one socket before the other gets its turn."""
+
+
+class HubLoop:
+    """Everything of a running hub; owned by the thread that calls `run`.
+
+    Attributes:
+        hub: The hub's id.
+    """
+
+    def __init__(
+        self,
+        folders: Folders,
+        context: "zmq.Context[zmq.Socket[bytes]]",
+        wake: Wake,
+        faults: HubFaults,
+        clock: Clock,
+    ) -> None:
+        """Open database and sockets.
+
+        Raises:
+            NewerDatabase: A newer program wrote the database.
+            zmq.ZMQError: A socket cannot be bound.
+        """
+        self._clock = clock
+        self._wake = wake
+        self._faults = faults
+        self._started_wall_s = clock.wall_s()
+        database = Database(folders.database / DATABASE_NAME)
+        self.hub = database.hub
+        self._ledger = Ledger(database, faults, clock)
+        self._agents = Door(context, ingest_socket(folders))
+        self._desktops = Door(context, view_socket(folders))
+        self._series = SeriesDesk(database.path, wake.wake)
+        processes = ProcessWatch()
+        self._host = processes.host
+        self._ingest = Ingest(self._ledger, faults, clock, self._agents.send)
+        self._views = Views(self._ledger, self._series, faults, clock, self._desktops.send)
+        self._views.host = processes.host
+        self._views.on_hub_asked = self._tell_hub
+        self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
+        self._is_stopping = False
+        self._is_moved = False
+
+    def stop(self) -> None:
+        """End once what was taken is committed; from a signal or any thread."""
+        self._is_stopping = True
+        self._wake.wake()
+
+    def run(self, is_in_place: Callable[[], bool]) -> bool:
+        """Serve until `stop`, or until a file of ours was moved away.
+
+        Args:
+            is_in_place: Whether the hub's locks still lie where they were.
+
+        Returns:
+            Whether it ended because something was moved away.
+        """
+        schedule = self._schedule(is_in_place)
+        poller = zmq.Poller()
+        poller.register(self._agents.socket, zmq.POLLIN)
+        poller.register(self._desktops.socket, zmq.POLLIN)
+        poller.register(self._wake.fileno(), zmq.POLLIN)
+        self._series.start()
+        while not (self._is_stopping or self._is_moved):
+            now_s = self._clock.monotonic_s()
+            wait_s = schedule.wait_s(now_s)
+            commit_s = self._ledger.wait_s(now_s)
+            if commit_s is not None:
+                wait_s = min(wait_s, commit_s)
+            poller.poll(math.ceil(wait_s * 1000))
+            self._wake.clear()
+            self._serve()
+            schedule.run_due(self._clock.monotonic_s())
+            self._commit_if_due()
+        return self._is_moved
+
+    def close(self) -> None:
+        """Commit, then close everything."""
+        self._ledger.commit()
+        self._ingest.acknowledge()
+        self._series.stop()
+        self._agents.close()
+        self._desktops.close()
+        self._ledger.database.close()
+
+    def _schedule(self, is_in_place: Callable[[], bool]) -> Schedule:
+        def look_around() -> None:
+            doors = self._agents.is_in_place() and self._desktops.is_in_place()
+            if not (doors and is_in_place() and self._ledger.database.is_in_place()):
+                self._is_moved = True
+
+        def expire() -> None:
+            self._views.expire()
+            self._ingest.sessions.expire(self._clock.monotonic_s())
+
+        schedule = Schedule(self._faults)
+        schedule.every(0.1, "commands", self._ingest.send_commands)
+        schedule.every(0.2, "hints", self._views.hint)
+        schedule.every(0.5, "liveness", self._liveness.look)
+        schedule.every(2.0, "places", look_around)
+        schedule.every(2.0, "expiry", expire)
+        schedule.every(0.1, "sweep", self._sweep)
+        return schedule
+
+    def _serve(self) -> None:
+        for name, door, handle in (
+            ("ingest", self._agents, self._ingest.handle),
+            ("view", self._desktops, self._views.handle),
+        ):
+            for _ in range(_MAX_AT_ONCE):
+                frames = door.receive()
+                if frames is None:
+                    break
+                with self._faults.guarded(name):
+                    handle(frames)
+        for identity, told in self._series.take_answers():
+            self._desktops.send(identity, told)
+
+    def _commit_if_due(self) -> None:
+        wait_s = self._ledger.wait_s(self._clock.monotonic_s())
+        if wait_s == 0.0 and self._ledger.commit():
+            self._ingest.acknowledge()
+            self._views.hint()
+
+    def _sweep(self) -> None:
+        self._ledger.database.sweep()
+
+    def _tell_hub(self, identity: bytes, asked: HubAsked) -> None:
+        if asked.stop:
+            self.stop()
+        faults = self._faults.counts()
+        unsent = self._agents.unsent + self._desktops.unsent
+        if unsent:
+            faults["unsent"] = unsent
+        told = HubTold(
+            ask=asked.ask,
+            hub=self.hub,
+            version=VERSION,
+            pid=os.getpid(),
+            host=self._host,
+            started_wall_s=self._started_wall_s,
+            agents=len(self._ingest.sessions),
+            viewers=len(self._views),
+            rows=self._ledger.registry.rows,
+            database_bytes=self._ledger.database.size_bytes(),
+            wall_s=self._clock.wall_s(),
+            faults=faults,
+        )
+        self._desktops.send(identity, told)

@@ -1,0 +1,239 @@
+"""The agents' side of the hub: hello, batch, ping, bye; acknowledgements after the commit."""
+
+from typing import assert_never
+
+from kmonitor.hub.command_book import CommandEntry, as_command
+from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.intake import Intake, Send
+from kmonitor.hub.ledger import Ledger
+from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.sessions import Session, Sessions
+from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.protocol.codec import (
+    decode_event,
+    encode_event,
+    unpack_from_agent,
+)
+from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
+from kmonitor_agent.protocol.facts import AnyEvent, Lost
+from kmonitor_agent.protocol.messages import (
+    Ack,
+    Again,
+    Batch,
+    Bye,
+    ErrorMessage,
+    Hello,
+    Nack,
+    Ping,
+    Pong,
+    Welcome,
+)
+from kmonitor_agent.protocol.version import MAX_BATCH_EVENTS, MINOR_VERSIONS
+
+PING_MS = 500
+"""How often an agent is asked to ping."""
+
+
+class Ingest:
+    """Owned by the hub's main thread."""
+
+    def __init__(self, ledger: Ledger, faults: HubFaults, clock: Clock, send: Send) -> None:
+        self.sessions = Sessions()
+        self._ledger = ledger
+        self._faults = faults
+        self._clock = clock
+        self._send = send
+        self._intake = Intake("ingest", faults, send)
+        self._behind: set[str] = set()
+
+    def handle(self, frames: list[bytes]) -> None:
+        """Serve one message: routing id and two frames."""
+        message = self._intake.read(unpack_from_agent, frames)
+        if message is None:
+            return
+        identity = frames[0]
+        session = self.sessions.hear_socket(identity, self._clock.monotonic_s())
+        match message:
+            case Hello():
+                self._hello(identity, message)
+            case Batch():
+                self._batch(identity, session, message)
+            case Ping():
+                self._ping(identity, session, message)
+            case Bye():
+                self._bye(session)
+            case ErrorMessage() | Pong():
+                if isinstance(message, ErrorMessage):
+                    self._faults.record("ingest: agent's error", message.text)
+            case _:
+                assert_never(message)
+
+    def acknowledge(self) -> None:
+        """After a commit: confirm what is stored, and fetch what was turned away before it."""
+        for session in self.sessions.all():
+            record = self._ledger.registry.get(session.run)
+            if record is None:
+                continue
+            if session.run in self._behind:
+                self._behind.discard(session.run)
+                self._send(session.identity, Again(acked=record.accepted))
+            elif record.accepted > session.acked:
+                session.acked = record.accepted
+                self._send(session.identity, Ack(run=session.run, acked=record.accepted))
+
+    def send_commands(self) -> None:
+        """Send queued commands whose turn it is, and end those whose time is up."""
+        now_s = self._clock.monotonic_s()
+        for entry, left_s in self._ledger.book.due(now_s):
+            session = self.sessions.of_run(entry.run)
+            if session is not None and session.boot == entry.boot:
+                self._send_command(session, entry, left_s)
+        for entry, state, why in self._ledger.book.overdue(now_s):
+            self._ledger.settle(entry, state, why)
+
+    def _send_command(self, session: Session, entry: CommandEntry, left_s: float) -> None:
+        if entry.was_sent:
+            self._send(session.identity, as_command(entry, left_s))
+            return
+        # That it may have reached the agent must be known to the next hub too.
+        self._ledger.book.mark_sent(entry)
+        message = as_command(entry, left_s)
+        self._ledger.then(lambda: self._send(session.identity, message))
+
+    def _hello(self, identity: bytes, hello: Hello) -> None:
+        oldest, newest = MINOR_VERSIONS
+        minor = min(newest, hello.proto[1])
+        if minor < max(oldest, hello.proto[0]):
+            self._faults.record("ingest: version", hello.proto)
+            text = (
+                f"this hub speaks KM1 minor versions {oldest} to {newest}, the agent "
+                f"{hello.proto[0]} to {hello.proto[1]}: update the older one"
+            )
+            self._send(identity, ErrorMessage(code="unsupported", text=text, fatal=True))
+            return
+        if not self._take_session(identity, hello):
+            return
+        record = self._ledger.registry.get_or_add(hello.run)
+        if hello.first > record.accepted + 1:
+            self._write_gap(record, hello)
+        session = self.sessions.of_run(hello.run)
+        # What is taken but not yet committed is not confirmed by a welcome either.
+        if session is not None:
+            self._ledger.then(lambda: self._welcome(session, record, minor))
+
+    def _take_session(self, identity: bytes, hello: Hello) -> bool:
+        now_s = self._clock.monotonic_s()
+        current = self.sessions.of_run(hello.run)
+        if current is not None and current.boot != hello.boot:
+            text = "a newer process of this run is connected"
+            error = ErrorMessage(code="superseded", text=text, fatal=True)
+            if hello.start_wall < current.start_wall_s:
+                self._send(identity, error)
+                return False
+            self._send(current.identity, error)
+        self.sessions.add(Session(identity, hello.run, hello.boot, hello.start_wall, now_s))
+        self._behind.discard(hello.run)
+        return True
+
+    def _welcome(self, session: Session, record: RunRecord, minor: int) -> None:
+        session.acked = record.accepted
+        welcome = Welcome(
+            hub=self._ledger.database.hub,
+            boot=session.boot,
+            proto=minor,
+            acked=record.accepted,
+            ping_ms=PING_MS,
+            max_batch=MAX_BATCH_EVENTS,
+        )
+        self._send(session.identity, welcome)
+
+    def _write_gap(self, record: RunRecord, hello: Hello) -> None:
+        if not record.is_known:
+            record.boot = hello.boot
+            record.host = hello.host
+            record.pid = hello.pid
+            record.pid_namespace = hello.pid_namespace
+            record.started_wall_s = record.boot_wall_s = hello.start_wall
+        last = hello.first - 1
+        # Its own time is not known: it stands where the run had got to.
+        t_s = max(0.0, record.last_t_s - record.boot_offset_s)
+        gap = Lost(
+            t_s=t_s,
+            first=record.accepted + 1,
+            last=last,
+            why="neither the training's machine nor the hub has these any more",
+        )
+        self._faults.record("ingest: gap", f"{hello.run} {gap.first}..{gap.last}")
+        self._ledger.take(record, [(last, "lost", gap, encode_event(gap))])
+
+    def _batch(self, identity: bytes, session: Session | None, batch: Batch) -> None:
+        if session is None or (session.run, session.boot) != (batch.run, batch.boot):
+            record = self._ledger.registry.get(batch.run)
+            self._send(identity, Again(acked=self._confirmed(record)))
+            return
+        record = self._ledger.registry.get_or_add(batch.run)
+        if batch.first > record.accepted + 1:
+            self._send(identity, Again(acked=self._confirmed(record)))
+            return
+        if self._ledger.is_full:
+            # Nothing can be committed now; the agent keeps it and hears of it when it can.
+            self._behind.add(batch.run)
+            self._faults.record("ingest: full", batch.run)
+            return
+        n_known = min(record.accepted + 1 - batch.first, len(batch.events))
+        if n_known:
+            self._compare_known(record, batch, n_known)
+        if n_known == len(batch.events):
+            self._ledger.then(
+                lambda: self._send(identity, Ack(run=batch.run, acked=record.accepted))
+            )
+            return
+        self._take_new(identity, record, batch, n_known)
+
+    def _take_new(self, identity: bytes, record: RunRecord, batch: Batch, n_known: int) -> None:
+        taken: list[tuple[int, str, AnyEvent | None, bytes]] = []
+        try:
+            for seq, body in enumerate(batch.events[n_known:], batch.first + n_known):
+                taken.append((seq, *_read(body)))
+        except ProtocolError as exc:
+            self._faults.record("ingest: event", exc)
+            nack = Nack(run=batch.run, first=batch.first, n=len(batch.events), why=str(exc)[:1000])
+            self._send(identity, nack)
+            return
+        if record.seen:
+            record.seen = record.seen_why = ""
+        self._ledger.take(record, taken)
+
+    def _compare_known(self, record: RunRecord, batch: Batch, n_known: int) -> None:
+        stored = self._ledger.database.bodies(record.key, batch.first, batch.first + n_known - 1)
+        for seq, body in enumerate(batch.events[:n_known], batch.first):
+            if seq in stored and stored[seq] != body:
+                self._faults.record("ingest: conflict", f"{record.run} {seq}: kept the first")
+
+    def _ping(self, identity: bytes, session: Session | None, ping: Ping) -> None:
+        if session is None:
+            self._send(identity, Again(acked=0))
+            return
+        pong = Pong(
+            n=ping.n,
+            last=session.acked,
+            mono=self._clock.monotonic_s(),
+            wall=self._clock.wall_s(),
+        )
+        self._send(identity, pong)
+
+    def _confirmed(self, record: RunRecord | None) -> int:
+        return 0 if record is None else self._ledger.confirmed(record)
+
+    def _bye(self, session: Session | None) -> None:
+        if session is not None:
+            self.sessions.drop(session)
+
+
+def _read(body: bytes) -> tuple[str, AnyEvent | None, bytes]:
+    try:
+        event = decode_event(body)
+    except UnsupportedType as exc:
+        # A newer agent: kept as it is, for a desktop that knows it.
+        return exc.type_name, None, body
+    return str(event.__struct_config__.tag), event, body

@@ -1,0 +1,36 @@
+"""From frames to a message, or to an answer that says what was wrong with them."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from kmonitor.hub.guard import HubFaults
+from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
+from kmonitor_agent.protocol.messages import ErrorMessage
+
+T = TypeVar("T")
+
+Send = Callable[[bytes, msgspec.Struct], None]
+"""Sends a message to the socket behind a routing id, or drops it if that is gone."""
+
+
+class Intake:
+    """One socket's rule for bytes that are no message: count, and answer what can be answered."""
+
+    def __init__(self, name: str, faults: HubFaults, send: Send) -> None:
+        self._name = name
+        self._faults = faults
+        self._send = send
+
+    def read(self, unpack: Callable[[Sequence[bytes]], T], frames: list[bytes]) -> T | None:
+        """The message in `frames` (routing id first), None if it is none."""
+        try:
+            return unpack(frames[1:])
+        except UnsupportedType as exc:
+            self._faults.record(f"{self._name}: unknown type", exc.type_name)
+            text = f"this hub does not know {exc.type_name!r}"
+            self._send(frames[0], ErrorMessage(code="unsupported", text=text))
+        except ProtocolError as exc:
+            self._faults.record(f"{self._name}: malformed", exc)
+        return None

@@ -1,0 +1,173 @@
+"""What the hub knows, made durable in group commits: nothing is acknowledged before."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+from kmonitor.hub.command_book import CommandBook, CommandEntry
+from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.registry import Registry
+from kmonitor.hub.run_fold import fold
+from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.store.database import Changes, Database
+from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.protocol.commands import CommandState
+from kmonitor_agent.protocol.facts import AnyEvent, BootEnded, BootStarted, CommandProgress
+
+COMMIT_INTERVAL_S = 0.06
+"""At least so long from one commit to the next; one that comes alone is committed at once."""
+
+_RETRY_S = 1.0
+_MAX_PENDING_BYTES = 64 * 1024 * 1024
+_ROW_OVERHEAD_BYTES = 200
+
+
+class Ledger:
+    """Registry, command book and database as one. Owned by the hub's main thread.
+
+    Attributes:
+        registry: All runs.
+        book: All commands.
+        database: Where they are kept.
+        head: Newest row id that is committed: what desktops may see.
+    """
+
+    def __init__(self, database: Database, faults: HubFaults, clock: Clock) -> None:
+        self.database = database
+        self.registry = Registry(database.next_key)
+        self.registry.load(database.runs(), database.deleted_runs())
+        self.book = CommandBook(database.open_commands())
+        self._faults = faults
+        self._clock = clock
+        self._next_row = database.head + 1
+        self._pending = Changes()
+        self._pending_bytes = 0
+        self._thens: list[Callable[[], None]] = []
+        self._not_before_s = 0.0
+        self._unconfirmed: dict[str, int] = {}
+
+    @property
+    def head(self) -> int:
+        """Newest row id that is committed."""
+        return self.database.head
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits for a commit that nothing more can be taken."""
+        return self._pending_bytes > _MAX_PENDING_BYTES
+
+    def take(
+        self, record: RunRecord, events: Sequence[tuple[int, str, AnyEvent | None, bytes]]
+    ) -> None:
+        """Take a run's events; they wait for the next commit.
+
+        Args:
+            record: The run.
+            events: (seq, kind, event, body); event None: a type of a newer agent, kept as it is.
+        """
+        wall_s = self._clock.wall_s()
+        self._unconfirmed.setdefault(record.run, record.accepted)
+        for seq, kind, event, body in events:
+            if isinstance(event, BootStarted) and record.is_known and event.boot != record.boot:
+                self._boot_is_over(record, "the process was restarted before it answered")
+            t_s = record.last_t_s if event is None else fold(record, event)
+            row = self._next_row
+            self._next_row += 1
+            self._pending.events.append((row, record.key, seq, t_s, wall_s, kind, body))
+            self._pending_bytes += len(body) + _ROW_OVERHEAD_BYTES
+            if isinstance(event, CommandProgress):
+                self._progress(event, row)
+            elif isinstance(event, BootEnded) and event.why != "restart":
+                self._boot_is_over(record, "the training ended before it answered")
+            record.accepted = seq
+        record.rows += len(events)
+        record.last_wall_s = wall_s
+        self.registry.touch(record)
+
+    def confirmed(self, record: RunRecord) -> int:
+        """Newest sequence number of a run that is committed."""
+        return self._unconfirmed.get(record.run, record.accepted)
+
+    def settle(self, entry: CommandEntry, state: CommandState, why: str = "") -> None:
+        """Move a command on and write down how it ended."""
+        if self.book.advance(entry, state, why) and entry.is_final:
+            self._audit_end(entry)
+
+    def run_is_lost(self, record: RunRecord) -> None:
+        """Close the open commands of a run whose process is gone."""
+        self._boot_is_over(record, "the training's process is gone")
+
+    def audit(self, who: str, what: str, run: str, subject: str, result: str) -> None:
+        """Write down who did what."""
+        self._pending.audit.append((self._clock.wall_s(), who, what, run, subject, result))
+
+    def then(self, act: Callable[[], None]) -> None:
+        """Do something once everything known now is committed."""
+        self._thens.append(act)
+
+    def wait_s(self, now_s: float) -> float | None:
+        """Seconds until the next commit is due; None if nothing waits for one."""
+        if self._has_changes():
+            return max(0.0, self._not_before_s - now_s)
+        return 0.0 if self._thens else None
+
+    def commit(self) -> bool:
+        """Write what waits; False if it could not be written (it will be tried again)."""
+        if self._has_changes() and not self._write():
+            return False
+        thens, self._thens = self._thens, []
+        for act in thens:
+            with self._faults.guarded("answer"):
+                act()
+        return True
+
+    def _write(self) -> bool:
+        changes = self._pending
+        # After a failure older copies are still here; rows replace each other in order.
+        changes.runs += self.registry.take_dirty()
+        changes.commands += self.book.take_dirty()
+        changes.deleted += self.registry.take_deleted()
+        started_s = self._clock.monotonic_s()
+        try:
+            self.database.write(changes)
+        except sqlite3.Error as exc:
+            # No acknowledgement leaves; the agents keep what they have and resend.
+            self._faults.record("store", exc)
+            self._not_before_s = started_s + _RETRY_S
+            return False
+        self._pending = Changes()
+        self._pending_bytes = 0
+        self._unconfirmed.clear()
+        self._not_before_s = started_s + COMMIT_INTERVAL_S
+        return True
+
+    def _has_changes(self) -> bool:
+        pending = self._pending
+        return bool(
+            pending.events
+            or pending.audit
+            or pending.runs
+            or pending.commands
+            or pending.deleted
+            or self.registry.is_dirty
+            or self.book.is_dirty
+        )
+
+    def _progress(self, event: CommandProgress, row: int) -> None:
+        entry = self.book.get(event.id)
+        if entry is None:
+            return  # asked by the script itself
+        if self.book.advance(entry, event.state, event.why, row) and entry.is_final:
+            self._audit_end(entry)
+
+    def _boot_is_over(self, record: RunRecord, why: str) -> None:
+        for entry in self.book.open_of(record.run):
+            if entry.boot != record.boot or entry.name == "restart":
+                continue  # a restart is reported by the process that follows
+            if entry.state == "queued" and not entry.was_sent:
+                self.settle(entry, "expired", why)
+            else:
+                self.settle(entry, "unknown", why)
+
+    def _audit_end(self, entry: CommandEntry) -> None:
+        result = f"{entry.state}: {entry.why}" if entry.why else entry.state
+        self.audit(entry.asked_by, f"command {entry.name}", entry.run, entry.id, result)

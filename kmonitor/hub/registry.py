@@ -1,0 +1,134 @@
+"""All runs the hub knows, and what changed since when."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from kmonitor.hub.run_record import RunRecord
+
+_RESTART_STEP = 1_000_000
+"""Told changes that were not yet committed when a hub died are passed over by this much."""
+
+_PAGE_RUNS = 200
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(RunRecord).decode
+
+
+class Registry:
+    """Runs by id, in the order of their last change. Owned by the hub's main thread."""
+
+    def __init__(self, next_key: int) -> None:
+        self._runs: OrderedDict[str, RunRecord] = OrderedDict()
+        self._by_key: dict[int, str] = {}
+        self._deleted: dict[str, int] = {}
+        self._dirty: dict[str, RunRecord] = {}
+        self._gone: list[tuple[int, str, int]] = []
+        self._next_key = next_key
+        self.change = 0
+        """Newest change given to any run."""
+
+    def load(self, runs: Iterable[tuple[int, bytes]], deleted: Iterable[tuple[str, int]]) -> None:
+        """Take what the database kept."""
+        records = [_decode(body) for _, body in runs]
+        for record in sorted(records, key=lambda r: r.change):
+            self._runs[record.run] = record
+            self._by_key[record.key] = record.run
+            self.change = max(self.change, record.change)
+        for run, change in deleted:
+            self._deleted[run] = max(change, self._deleted.get(run, 0))
+            self.change = max(self.change, change)
+        self.change += _RESTART_STEP
+        for record in self.live():
+            # A desktop may have been told of changes that the last hub could not commit.
+            self.touch(record)
+
+    def get(self, run: str) -> RunRecord | None:
+        """A run, or None."""
+        return self._runs.get(run)
+
+    def get_or_add(self, run: str) -> RunRecord:
+        """A run; a new one is empty until its first event."""
+        found = self._runs.get(run)
+        if found is not None:
+            return found
+        record = RunRecord(key=self._next_key, run=run)
+        self._next_key += 1
+        self._runs[run] = record
+        self._by_key[record.key] = run
+        return record
+
+    def id_of(self, key: int) -> str | None:
+        """Run id of a key in the database; None if that run was deleted."""
+        return self._by_key.get(key)
+
+    def live(self) -> list[RunRecord]:
+        """Runs whose process is not known to be gone."""
+        return [record for record in self._runs.values() if not record.is_over]
+
+    def all(self) -> Iterator[RunRecord]:
+        """Every run, least recently changed first."""
+        return iter(self._runs.values())
+
+    def touch(self, record: RunRecord) -> None:
+        """Note that a run changed: desktops are told, the database is written."""
+        self.change += 1
+        record.change = self.change
+        self._runs.move_to_end(record.run)
+        self._dirty[record.run] = record
+
+    def delete(self, record: RunRecord) -> None:
+        """Forget a run."""
+        self.change += 1
+        self._runs.pop(record.run)
+        self._by_key.pop(record.key)
+        self._dirty.pop(record.run, None)
+        self._deleted[record.run] = self.change
+        self._gone.append((record.key, record.run, self.change))
+
+    def was_deleted(self, run: str) -> bool:
+        """Whether a desktop deleted this run."""
+        return run in self._deleted and run not in self._runs
+
+    def changed_since(self, change: int) -> tuple[list[RunRecord], bool]:
+        """At most 200 known runs changed after `change`, in order; whether there are more."""
+        found: list[RunRecord] = []
+        for record in reversed(self._runs.values()):
+            if record.change <= change:
+                break
+            if record.is_known:
+                found.append(record)
+        found.reverse()
+        return found[:_PAGE_RUNS], len(found) > _PAGE_RUNS
+
+    def deleted_since(self, change: int) -> list[str]:
+        """Runs deleted after `change`; none when everything is asked anew."""
+        if change == 0:
+            return []
+        return [
+            run
+            for run, deleted in self._deleted.items()
+            if deleted > change and run not in self._runs
+        ]
+
+    def take_dirty(self) -> list[tuple[int, str, int, bytes]]:
+        """(key, run, change, record) of runs to be written; they count as written."""
+        dirty = [(r.key, r.run, r.change, _encode(r)) for r in self._dirty.values()]
+        self._dirty.clear()
+        return dirty
+
+    def take_deleted(self) -> list[tuple[int, str, int]]:
+        """(key, run, change) of runs to be removed; they count as removed."""
+        gone, self._gone = self._gone, []
+        return gone
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether something is to be written."""
+        return bool(self._dirty or self._gone)
+
+    @property
+    def rows(self) -> int:
+        """Events of all runs."""
+        return sum(record.rows for record in self._runs.values())

@@ -1,0 +1,207 @@
+"""From events to what is known of a run: pure, so that it can be repeated from the database."""
+
+from collections.abc import Callable
+from typing import Any
+
+from kmonitor.hub.run_record import RunRecord
+from kmonitor_agent.protocol.facts import (
+    ActionRecord,
+    AnyEvent,
+    BootEnded,
+    BootStarted,
+    CommandProgress,
+    EpochEnded,
+    EpochStarted,
+    Fault,
+    FitEnded,
+    FitStarted,
+    GraphSize,
+    LimitsInForce,
+    Lost,
+    Paused,
+    Sample,
+    Sources,
+)
+from kmonitor_agent.protocol.messages import RunState
+
+_METRIC_FIELDS = (
+    "ram_bytes",
+    "ram_of_bytes",
+    "vram_bytes",
+    "vram_of_bytes",
+    "graph_operations",
+    "step_time_s",
+)
+_RECLAIMS = frozenset({"save", "collect", "reload"})
+_END_PHASES: dict[str, RunState] = {
+    "finished": "finished",
+    "failed": "failed",
+    "interrupted": "interrupted",
+    "stopped": "stopped",
+    "restart": "starting",
+}
+
+
+def fold(record: RunRecord, event: AnyEvent) -> float:
+    """Add one event to what is known of its run.
+
+    Returns:
+        The event's run time, seconds.
+    """
+    apply = _FOLDS.get(type(event))
+    if apply is not None:
+        apply(record, event)
+    run_t_s = record.boot_offset_s + event.t_s
+    record.last_t_s = max(record.last_t_s, run_t_s)
+    return run_t_s
+
+
+def _boot_started(record: RunRecord, event: BootStarted) -> None:
+    if not record.is_known:
+        record.started_wall_s = event.started_wall_s
+    elif event.boot != record.boot:
+        # The wall clock places a later process of the run; where it jumped back, run time
+        # still goes on.
+        after_first_s = event.started_wall_s - record.started_wall_s
+        record.boot_offset_s = max(after_first_s, record.last_t_s)
+    if not record.renamed:
+        record.name = event.name
+    record.boot = event.boot
+    record.boot_wall_s = event.started_wall_s
+    record.host = event.host
+    record.pid = event.pid
+    record.pid_namespace = event.pid_namespace
+    record.versions = event.versions
+    record.backend = event.backend or record.backend
+    record.actions = event.actions
+    record.phase = "idle" if record.fit else "starting"
+    record.phase_why = record.seen = record.seen_why = ""
+    record.faults = {}
+
+
+def _boot_ended(record: RunRecord, event: BootEnded) -> None:
+    record.phase = _END_PHASES[event.why]
+    words = [event.error_type, event.message]
+    record.phase_why = ": ".join(word for word in words if word)
+    if event.why == "restart":
+        record.phase_why = "restarting in a new process"
+
+
+def _fit_started(record: RunRecord, event: FitStarted) -> None:
+    record.fit = event.fit
+    record.epoch = None
+    record.epochs = event.epochs
+    record.step = 0
+    record.steps = event.steps
+    record.model = event.model
+    record.batch_size = event.batch_size
+    record.optimizer = event.optimizer
+    record.learning_rate = event.learning_rate
+    record.phase = "training"
+    record.phase_why = ""
+
+
+def _fit_ended(record: RunRecord, event: FitEnded) -> None:
+    record.fits_done += 1
+    record.phase = "idle"
+    how = {"failed": "the last fit failed", "interrupted": "the last fit was interrupted"}
+    words = [how.get(event.how, ""), event.error_type, event.message]
+    record.phase_why = ": ".join(word for word in words if word)
+
+
+def _epoch_started(record: RunRecord, event: EpochStarted) -> None:
+    record.epoch = event.epoch
+    record.step = 0
+    if record.phase in {"starting", "idle"}:
+        record.phase = "training"
+        record.phase_why = ""
+
+
+def _epoch_ended(record: RunRecord, event: EpochEnded) -> None:
+    record.epoch = event.epoch
+    record.epochs_done += 1
+    record.step = event.steps
+    if event.learning_rate is not None:
+        record.learning_rate = event.learning_rate
+    if event.step_times is not None:
+        record.metrics["step_time_s"] = event.step_times.p50_s
+
+
+def _sample(record: RunRecord, event: Sample) -> None:
+    record.step = event.step if event.fit else record.step
+    for field in _METRIC_FIELDS:
+        value = getattr(event, field)
+        if value is not None:
+            record.metrics[field] = value
+
+
+def _graph(record: RunRecord, event: GraphSize) -> None:
+    record.metrics["graph_operations"] = float(event.operations)
+
+
+def _sources(record: RunRecord, event: Sources) -> None:
+    for source in event.sources:
+        record.sources[source.field] = source
+        if source.absent:
+            record.metrics.pop(source.field, None)
+
+
+def _limits(record: RunRecord, event: LimitsInForce) -> None:
+    record.limits = event.limits
+
+
+def _paused(record: RunRecord, event: Paused) -> None:
+    if event.paused:
+        record.phase = "paused"
+    elif record.phase == "paused":
+        record.phase = "training" if record.fits_done < record.fit else "idle"
+
+
+def _command(record: RunRecord, event: CommandProgress) -> None:
+    if event.name not in _RECLAIMS:
+        return
+    if event.state == "started" and record.phase in {"training", "paused", "idle"}:
+        record.before_reclaim = record.phase
+        record.phase = "reclaiming"
+    elif event.state in {"done", "failed"}:
+        _end_reclaim(record)
+
+
+def _action(record: RunRecord, event: ActionRecord) -> None:
+    if event.ok and event.checkpoint:
+        record.checkpoint_epoch = event.epoch
+        record.checkpoint_bytes = event.state_bytes
+        record.checkpoint_wall_s = record.boot_wall_s + event.t_s
+    _end_reclaim(record)
+
+
+def _end_reclaim(record: RunRecord) -> None:
+    if record.phase == "reclaiming":
+        record.phase = record.before_reclaim
+
+
+def _fault(record: RunRecord, event: Fault) -> None:
+    record.faults[event.where] = max(event.count, record.faults.get(event.where, 0))
+
+
+def _lost(record: RunRecord, event: Lost) -> None:
+    record.gaps += max(0, event.last - event.first + 1)
+
+
+_FOLDS: dict[type[AnyEvent], Callable[[RunRecord, Any], None]] = {
+    ActionRecord: _action,
+    BootEnded: _boot_ended,
+    BootStarted: _boot_started,
+    CommandProgress: _command,
+    EpochEnded: _epoch_ended,
+    EpochStarted: _epoch_started,
+    Fault: _fault,
+    FitEnded: _fit_ended,
+    FitStarted: _fit_started,
+    GraphSize: _graph,
+    LimitsInForce: _limits,
+    Lost: _lost,
+    Paused: _paused,
+    Sample: _sample,
+    Sources: _sources,
+}

@@ -1,0 +1,136 @@
+"""The hub as a program: from its lock to its last commit."""
+
+import argparse
+import faulthandler
+import os
+import sys
+from collections.abc import Sequence
+from enum import Enum
+
+import zmq
+
+from kmonitor.errors import Expected
+from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.hub_lock import HubLock
+from kmonitor.hub.hub_loop import HubLoop
+from kmonitor.hub.logbook import LOG, close_log, open_log
+from kmonitor.hub.wake import Wake
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.sockets import NotPrivate, hub_lock, make_private_folder
+from kmonitor_agent.release import VERSION
+
+EXIT_REFUSED = 3
+"""Exit status when the hub cannot run here: another one does, or a folder is not private."""
+
+_MIN_FILES = 4096
+
+
+class Ending(Enum):
+    """Why the hub's loop ended."""
+
+    STOPPED = "stopped"
+    MOVED = "moved"
+
+
+class CannotStart(Expected):
+    """The hub refuses to run here; says why and what to do."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """`python -m kmonitor.hub`: run until SIGTERM, SIGINT or a desktop's request.
+
+    Returns:
+        Exit status: 0 when asked to end, `EXIT_REFUSED` when it could not run.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m kmonitor.hub",
+        description="Take what this user's trainings tell, keep it, and serve desktops.",
+    )
+    parser.add_argument("--version", action="version", version=VERSION)
+    parser.parse_args(argv)
+    try:
+        run(find_folders())
+    except Expected as exc:
+        sys.stderr.write(f"kmonitor hub: {exc}\n")
+        return EXIT_REFUSED
+    return 0
+
+
+def run(folders: Folders) -> None:
+    """Run the hub in this process's main thread until it is asked to end.
+
+    Raises:
+        AnotherHub: One is running already.
+        CannotStart: The runtime folder is not private, or a folder cannot be made.
+        NewerDatabase: A newer program wrote the database.
+    """
+    os.umask(0o077)
+    _raise_file_limit()
+    try:
+        handler = open_log(folders.logs)
+    except OSError as exc:
+        raise CannotStart(f"{folders.logs} cannot be written: {exc.strerror}.") from exc
+    # To standard error: a stopped process has no business with the rotated file.
+    if not faulthandler.is_enabled():
+        faulthandler.enable()
+    try:
+        # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted
+        # database) is answered by starting anew: a restart loses nothing.
+        while _run_once(folders) is Ending.MOVED:
+            LOG.warning("folder, lock or database was moved away: starting anew")
+    except Expected as exc:
+        LOG.error("cannot run: %s", exc)
+        raise
+    finally:
+        close_log(handler)
+
+
+def _run_once(folders: Folders) -> Ending:
+    try:
+        make_private_folder(folders.runtime)
+        folders.database.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except NotPrivate as exc:
+        raise CannotStart(f"{exc.path} {exc.why}.") from exc
+    except OSError as exc:
+        raise CannotStart(f"{exc.filename} cannot be made: {exc.strerror}.") from exc
+    lock = HubLock(hub_lock(folders))
+    try:
+        # The runtime folder may be cleaned away under a living hub; the database's own lock
+        # keeps a second one from writing meanwhile.
+        database_lock = HubLock(folders.database / "hub.lock")
+        try:
+            return _loop(folders, (lock, database_lock))
+        finally:
+            database_lock.release()
+    finally:
+        lock.release()
+
+
+def _loop(folders: Folders, locks: tuple[HubLock, HubLock]) -> Ending:
+    wake = Wake()
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    try:
+        loop = HubLoop(folders, context, wake, HubFaults(LOG), SystemClock())
+        try:
+            with wake.on_signals(loop.stop):
+                LOG.info("hub %s, version %s, in %s", loop.hub, VERSION, folders.runtime)
+                moved = loop.run(lambda: all(lock.is_in_place() for lock in locks))
+                LOG.info("hub ended (%s)", "moved" if moved else "stopped")
+                return Ending.MOVED if moved else Ending.STOPPED
+        finally:
+            loop.close()
+    finally:
+        context.destroy(linger=0)
+        wake.close()
+
+
+def _raise_file_limit() -> None:
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MIN_FILES if hard == resource.RLIM_INFINITY else min(_MIN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

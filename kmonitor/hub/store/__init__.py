@@ -1,0 +1,1 @@
+"""What the hub keeps: one SQLite database, one writer, and readers that never block it."""

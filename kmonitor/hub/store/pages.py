@@ -1,0 +1,156 @@
+"""Pages of stored events behind a cursor: bounded work, whatever is asked."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kmonitor_agent.protocol.version import MAX_BATCH_BYTES
+
+_WINDOW_ROWS = 20_000
+"""Most rows that one page looks through, so that a sparse filter cannot hold up ingest."""
+
+_FIELDS = "row, run_key, seq, t_s, body"
+
+StoredRow = tuple[int, int, int, float, bytes]
+"""row, run key, seq, run time in seconds, body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows and where to go on.
+
+    Attributes:
+        rows: In rising order of their row ids.
+        cursor: Row id to ask from next.
+        more: Whether stored rows behind `cursor` could match.
+    """
+
+    rows: list[StoredRow]
+    cursor: int
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows.
+
+    Attributes:
+        cursor: Behind this row id.
+        limit: At most so many.
+        run_keys: Only of these runs; empty: all.
+        kinds: Only these event types; empty: all.
+    """
+
+    cursor: int
+    limit: int
+    run_keys: tuple[int, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+
+def read_page(connection: sqlite3.Connection, wanted: Wanted, head: int) -> Page:
+    """One page of at most `wanted.limit` rows and `MAX_BATCH_BYTES`.
+
+    Args:
+        connection: Any connection on the hub's database.
+        wanted: Which rows.
+        head: Newest row id that is stored.
+    """
+    if wanted.cursor >= head:
+        return Page([], wanted.cursor, more=False)
+    if len(wanted.run_keys) != 1:
+        return _window_page(connection, wanted, head)
+    run_key = wanted.run_keys[0]
+    if wanted.kinds:
+        rows = _rows_of_kinds(connection, run_key, wanted)
+    else:
+        rows = _rows_of_run(connection, run_key, wanted)
+    rows = _within_bytes(rows[: wanted.limit])
+    if not rows:
+        return Page([], head, more=False)
+    return Page(rows, rows[-1][0], more=rows[-1][0] < head)
+
+
+def _window_page(connection: sqlite3.Connection, wanted: Wanted, head: int) -> Page:
+    end = min(head, wanted.cursor + _WINDOW_ROWS)
+    where = ["row > ?", "row <= ?"]
+    values: list[object] = [wanted.cursor, end]
+    if wanted.run_keys:
+        where.append(f"run_key IN ({_marks(wanted.run_keys)})")
+        values += wanted.run_keys
+    if wanted.kinds:
+        where.append(f"kind IN ({_marks(wanted.kinds)})")
+        values += wanted.kinds
+    query = f"SELECT {_FIELDS} FROM events WHERE {' AND '.join(where)} ORDER BY row LIMIT ?"  # noqa: S608 - placeholders only
+    found: list[StoredRow] = connection.execute(query, [*values, wanted.limit]).fetchall()
+    rows = _within_bytes(found)
+    is_cut = len(rows) == wanted.limit or len(rows) < len(found)
+    cursor = rows[-1][0] if is_cut else end
+    return Page(rows, cursor, more=cursor < head)
+
+
+def _rows_of_run(connection: sqlite3.Connection, run_key: int, wanted: Wanted) -> list[StoredRow]:
+    after_seq = seq_at_row(connection, run_key, wanted.cursor)
+    return connection.execute(
+        f"SELECT {_FIELDS} FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - constant
+        (run_key, after_seq, wanted.limit),
+    ).fetchall()
+
+
+def _rows_of_kinds(
+    connection: sqlite3.Connection, run_key: int, wanted: Wanted
+) -> list[StoredRow]:
+    # One limited query a kind, merged: `kind IN (...)` would sort all rows behind the cursor.
+    one = (
+        f"SELECT * FROM (SELECT {_FIELDS} FROM events"  # noqa: S608 - constant
+        " WHERE run_key = ? AND kind = ? AND row > ? ORDER BY row LIMIT ?)"
+    )
+    kinds = list(dict.fromkeys(wanted.kinds))
+    values: list[object] = []
+    for kind in kinds:
+        values += [run_key, kind, wanted.cursor, wanted.limit]
+    query = " UNION ALL ".join([one] * len(kinds)) + " ORDER BY 1 LIMIT ?"
+    return connection.execute(query, [*values, wanted.limit]).fetchall()
+
+
+def seq_at_row(connection: sqlite3.Connection, run_key: int, row: int) -> int:
+    """Largest seq of a run whose row id is at most `row`; 0 if there is none.
+
+    In a run row ids rise with seq, so a search by halves needs some twenty look-ups where a
+    scan would read the whole run.
+    """
+    hit = connection.execute(
+        "SELECT seq FROM events WHERE row = ? AND run_key = ?", (row, run_key)
+    ).fetchone()
+    if hit:
+        return int(hit[0])
+    low = 0
+    newest = connection.execute(
+        "SELECT max(seq) FROM events WHERE run_key = ?", (run_key,)
+    ).fetchone()
+    high = int(newest[0] or 0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        found = connection.execute(
+            "SELECT seq, row FROM events WHERE run_key = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
+            (run_key, middle),
+        ).fetchone()
+        if found is None or int(found[1]) <= row:
+            low = middle
+        else:
+            high = int(found[0]) - 1
+    return low
+
+
+def _within_bytes(rows: Sequence[StoredRow]) -> list[StoredRow]:
+    kept: list[StoredRow] = []
+    n_bytes = 0
+    for row in rows:
+        n_bytes += len(row[4]) + 64
+        if kept and n_bytes > MAX_BATCH_BYTES:
+            break
+        kept.append(row)
+    return kept
+
+
+def _marks(values: Iterable[object]) -> str:
+    return ",".join("?" for _ in values)

@@ -1,0 +1,123 @@
+"""The tables, how a database is opened, and how an older one is brought forward."""
+
+import sqlite3
+from pathlib import Path
+
+from kmonitor.errors import Expected
+
+SCHEMA_VERSION = 1
+"""`PRAGMA user_version` of a database that this program writes."""
+
+_MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: (
+        "CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+        # `record` is the fold of the run's events (run_record.RunRecord as msgpack).
+        (
+            "CREATE TABLE runs (key INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE,"
+            " change INTEGER NOT NULL, record BLOB NOT NULL)"
+        ),
+        # `t_s` is run time; `wall_s` is when the hub took the event.
+        (
+            "CREATE TABLE events (row INTEGER PRIMARY KEY, run_key INTEGER NOT NULL,"
+            " seq INTEGER NOT NULL, t_s REAL NOT NULL, wall_s REAL NOT NULL,"
+            " kind TEXT NOT NULL, body BLOB NOT NULL)"
+        ),
+        "CREATE UNIQUE INDEX events_by_seq ON events (run_key, seq)",
+        # The row id is the last part of every index: pages of one kind come in order.
+        "CREATE INDEX events_by_kind ON events (run_key, kind)",
+        (
+            "CREATE TABLE commands (id TEXT PRIMARY KEY, entry BLOB NOT NULL,"
+            " open INTEGER NOT NULL)"
+            " WITHOUT ROWID"
+        ),
+        "CREATE INDEX open_commands ON commands (open) WHERE open",
+        (
+            "CREATE TABLE audit (id INTEGER PRIMARY KEY, wall_s REAL NOT NULL, who TEXT NOT NULL,"
+            " what TEXT NOT NULL, run TEXT NOT NULL, subject TEXT NOT NULL, result TEXT NOT NULL)"
+        ),
+        # `swept`: the run's events are gone too, not only the run.
+        (
+            "CREATE TABLE deleted (run_key INTEGER PRIMARY KEY, run TEXT NOT NULL,"
+            " change INTEGER NOT NULL, swept INTEGER NOT NULL)"
+        ),
+        "CREATE INDEX deleted_by_run ON deleted (run)",
+    ),
+}
+
+
+class NewerDatabase(Expected):
+    """A newer kmonitor wrote this database.
+
+    Attributes:
+        path: The database.
+        version: Its schema.
+    """
+
+    def __init__(self, path: Path, version: int) -> None:
+        super().__init__(
+            f"{path} was written by a newer kmonitor (schema {version}, "
+            f"this program knows {SCHEMA_VERSION}).",
+            "Update kmonitor, or set KMONITOR_HOME to another folder.",
+        )
+        self.path = path
+        self.version = version
+
+
+def open_writer(path: Path) -> sqlite3.Connection:
+    """The one connection that writes, with the newest schema.
+
+    Raises:
+        NewerDatabase: A newer program wrote it.
+        sqlite3.DatabaseError: It is no database, or is damaged.
+    """
+    connection = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+    try:
+        _configure(connection)
+        _migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """A connection that can only read, for a thread of its own."""
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
+
+
+def _configure(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode=WAL")
+    # NORMAL forgets acknowledged rows when power is lost (measured); with group commits FULL
+    # costs one fsync for some hundred rows.
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA journal_size_limit=67108864")
+    connection.execute("PRAGMA cache_size=-16384")
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > SCHEMA_VERSION:
+        raise NewerDatabase(path, version)
+    if version == SCHEMA_VERSION:
+        return
+    if version:
+        _back_up(connection, path.with_name(f"{path.name}.schema-{version}"))
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for step in range(version + 1, SCHEMA_VERSION + 1):
+            for statement in _MIGRATIONS[step]:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={SCHEMA_VERSION:d}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _back_up(connection: sqlite3.Connection, path: Path) -> None:
+    copy = sqlite3.connect(path)
+    try:
+        connection.backup(copy)
+    finally:
+        copy.close()

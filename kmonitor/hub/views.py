@@ -1,0 +1,233 @@
+"""The desktops' side of the hub: runs, rows, series, commands, edits; one answer a question."""
+
+import sqlite3
+from typing import TYPE_CHECKING, Literal, Protocol, assert_never
+
+import msgspec
+
+from kmonitor.hub.command_desk import CommandDesk
+from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.intake import Intake, Send
+from kmonitor.hub.ledger import Ledger
+from kmonitor.hub.store.pages import Wanted
+from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.protocol.codec import unpack_from_desktop
+from kmonitor_agent.protocol.facts import SourceOf
+from kmonitor_agent.protocol.messages import (
+    CommandAsked,
+    EditAsked,
+    EditTold,
+    ErrorMessage,
+    FromDesktop,
+    Head,
+    HubAsked,
+    Ping,
+    Pong,
+    Row,
+    RowsAsked,
+    RowsTold,
+    RunsAsked,
+    RunsTold,
+    SeriesAsked,
+)
+from kmonitor_agent.release import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_VIEWERS = 256
+_VIEWER_EXPIRES_S = 10.0
+_HINT_INTERVAL_S = 0.2
+
+
+class SeriesDesk(Protocol):
+    """Who answers questions for series, on a thread of its own."""
+
+    def ask(
+        self, identity: bytes, asked: SeriesAsked, run_key: int, sources: list[SourceOf]
+    ) -> bool:
+        """Take a question; False when too many wait."""
+        ...
+
+
+class Views:
+    """Owned by the hub's main thread.
+
+    Attributes:
+        host: Name of this host.
+        on_hub_asked: Answers `HubAsked`.
+    """
+
+    def __init__(
+        self, ledger: Ledger, series: SeriesDesk, faults: HubFaults, clock: Clock, send: Send
+    ) -> None:
+        self.host = ""
+        self.on_hub_asked: Callable[[bytes, HubAsked], None] = _nobody
+        self._ledger = ledger
+        self._series = series
+        self._faults = faults
+        self._clock = clock
+        self._send = send
+        self._commands = CommandDesk(ledger, clock)
+        self._intake = Intake("view", faults, send)
+        self._heard_s: dict[bytes, float] = {}
+        self._hinted = Head(head=0, change=0)
+        self._hint_after_s = 0.0
+
+    def __len__(self) -> int:
+        return len(self._heard_s)
+
+    def handle(self, frames: list[bytes]) -> None:
+        """Serve one message: routing id and two frames."""
+        message = self._intake.read(unpack_from_desktop, frames)
+        if message is None:
+            return
+        identity = frames[0]
+        self._hear(identity)
+        try:
+            self._serve(identity, message)
+        except sqlite3.Error as exc:
+            self._faults.record("view: store", exc)
+            text = f"the database could not be read: {exc}"
+            ask = getattr(message, "ask", 0)
+            self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=1000, ask=ask))
+
+    def hint(self) -> None:
+        """Tell every desktop that there is something new, at most five times a second."""
+        now_s = self._clock.monotonic_s()
+        hint = Head(head=self._ledger.head, change=self._ledger.registry.change)
+        if hint == self._hinted or now_s < self._hint_after_s:
+            return
+        self._hinted = hint
+        self._hint_after_s = now_s + _HINT_INTERVAL_S
+        for identity in self._heard_s:
+            self._send(identity, hint)
+
+    def expire(self) -> None:
+        """Forget desktops that were silent for ten seconds."""
+        oldest_s = self._clock.monotonic_s() - _VIEWER_EXPIRES_S
+        gone = [who for who, heard_s in self._heard_s.items() if heard_s < oldest_s]
+        for identity in gone:
+            del self._heard_s[identity]
+
+    def _hear(self, identity: bytes) -> None:
+        if identity not in self._heard_s and len(self._heard_s) >= MAX_VIEWERS:
+            del self._heard_s[min(self._heard_s, key=lambda who: self._heard_s[who])]
+        self._heard_s[identity] = self._clock.monotonic_s()
+
+    def _serve(self, identity: bytes, message: FromDesktop) -> None:
+        match message:
+            case RunsAsked():
+                self._send(identity, self._runs(message))
+            case RowsAsked():
+                self._send(identity, self._rows(message))
+            case SeriesAsked():
+                self._ask_series(identity, message)
+            case CommandAsked():
+                self._command(identity, message)
+            case EditAsked():
+                self._edit(identity, message)
+            case HubAsked():
+                self.on_hub_asked(identity, message)
+            case Ping() | Pong():
+                self._pong(identity, message)
+            case _:
+                assert_never(message)
+
+    def _pong(self, identity: bytes, message: Ping | Pong) -> None:
+        if isinstance(message, Ping):
+            mono, wall = self._clock.monotonic_s(), self._clock.wall_s()
+            self._send(identity, Pong(n=message.n, mono=mono, wall=wall))
+
+    def _runs(self, asked: RunsAsked) -> RunsTold:
+        registry = self._ledger.registry
+        since = asked.since_change
+        records, more = registry.changed_since(since)
+        change = records[-1].change if more else registry.change
+        summaries = sorted((r.summary() for r in records), key=lambda s: s.started_wall_s)
+        return RunsTold(
+            ask=asked.ask,
+            hub=self._ledger.database.hub,
+            change=change,
+            head=self._ledger.head,
+            version=VERSION,
+            host=self.host,
+            runs=summaries,
+            deleted=registry.deleted_since(since),
+            more=more,
+        )
+
+    def _rows(self, asked: RowsAsked) -> RowsTold:
+        registry = self._ledger.registry
+        head = self._ledger.head
+        records = [registry.get(run) for run in asked.runs]
+        keys = tuple(record.key for record in records if record is not None)
+        told = RowsTold(
+            ask=asked.ask,
+            hub=self._ledger.database.hub,
+            cursor=max(asked.cursor, head) if asked.runs else asked.cursor,
+            rows=[],
+            more=False,
+            head=head,
+        )
+        if asked.runs and not keys:
+            return told  # none of these runs is known
+        page = self._ledger.database.page(
+            Wanted(asked.cursor, asked.limit, keys, tuple(asked.kinds))
+        )
+        rows: list[Row] = []
+        for row, key, seq, t_s, body in page.rows:
+            run = registry.id_of(key)
+            if run is not None:  # else deleted, and not yet swept
+                rows.append(Row(row=row, run=run, seq=seq, t_s=t_s, body=body))
+        return msgspec.structs.replace(told, cursor=page.cursor, rows=rows, more=page.more)
+
+    def _ask_series(self, identity: bytes, asked: SeriesAsked) -> None:
+        record = self._ledger.registry.get(asked.run)
+        if record is None:
+            self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
+            return
+        wanted = {_source_field(column) for column in asked.columns}
+        sources = [source for field, source in record.sources.items() if field in wanted]
+        if not self._series.ask(identity, asked, record.key, sources):
+            text = "too many charts are being drawn at once"
+            self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
+
+    def _command(self, identity: bytes, asked: CommandAsked) -> None:
+        answer = self._commands.take(asked)
+        # A state that a desktop has seen must outlive this process.
+        self._ledger.then(lambda: self._send(identity, answer()))
+
+    def _edit(self, identity: bytes, asked: EditAsked) -> None:
+        registry = self._ledger.registry
+        record = registry.get(asked.run)
+        if record is None:
+            self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
+            return
+        if asked.delete and not record.is_over:
+            text = "its training still runs, or is silent: stop it first"
+            self._refuse(identity, asked.ask, "invalid", text)
+            return
+        if asked.delete:
+            self._ledger.audit("desktop", "delete", record.run, record.name, "done")
+            registry.delete(record)
+        else:
+            if asked.name is not None:
+                record.name, record.renamed = asked.name, True
+            if asked.note is not None:
+                record.note = asked.note
+            registry.touch(record)
+        told = EditTold(ask=asked.ask, run=asked.run)
+        self._ledger.then(lambda: self._send(identity, told))
+
+    def _refuse(
+        self, identity: bytes, ask: int, code: Literal["not_found", "invalid"], text: str
+    ) -> None:
+        self._send(identity, ErrorMessage(code=code, text=text, ask=ask))
+
+
+def _source_field(column: str) -> str:
+    return column.removeprefix("epoch:")
+
+
+def _nobody(_identity: bytes, _asked: HubAsked) -> None: ...
