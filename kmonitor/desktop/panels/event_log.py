@@ -1,0 +1,157 @@
+"""The event log below the charts."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFont, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.desktop.controls.look import Look, role_label
+from kmonitor.desktop.controls.segments import Segments
+from kmonitor.desktop.icons import icon_pixmap
+from kmonitor.desktop.item_models.event_log_model import ROW_ROLE, EventLogModel
+from kmonitor.desktop.theme import SIZES
+from kmonitor.presenters.event_log import LogRow
+
+_ROW_HEIGHT = 27
+
+
+class EventLogPanel(QFrame):
+    """One sentence per event, newest first.
+
+    Signals (main thread):
+        filter_chosen: "all", "warnings" or "actions".
+    """
+
+    filter_chosen = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._model = EventLogModel(self)
+        self._list = QListView()
+        self._filter = Segments(
+            {
+                "all": self.tr("All"),
+                "warnings": self.tr("Warnings"),
+                "actions": self.tr("Actions"),
+            },
+            self.tr("Events shown"),
+        )
+        self._empty = role_label("meta")
+        self._build(look)
+        self._filter.choose("all")
+        self._filter.chosen.connect(self.filter_chosen)
+        look.palette_changed.connect(self._on_look_palette_changed)
+
+    def show_rows(self, rows: Sequence[LogRow], empty_text: str) -> None:
+        """Show these rows, or the text when there are none."""
+        self._model.show_rows(rows)
+        self._empty.setText(empty_text)
+        self._empty.setVisible(not rows)
+        self._list.setVisible(bool(rows))
+
+    def show_filter(self, key: str) -> None:
+        """Set the filter switch."""
+        self._filter.choose(key)
+
+    def _build(self, look: Look) -> None:
+        self._list.setModel(self._model)
+        self._list.setItemDelegate(_LogRowDelegate(look, self._list))
+        self._list.setFrameShape(QFrame.Shape.NoFrame)
+        self._list.setUniformItemSizes(True)
+        self._list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self._list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list.setStyleSheet("background: transparent;")
+        self._list.setAccessibleName(self.tr("Events"))
+        top = QHBoxLayout()
+        top.addWidget(role_label("strong", self.tr("Events")))
+        top.addStretch(1)
+        top.addWidget(self._filter)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SIZES.padding, 9, 10, 8)
+        column.setSpacing(5)
+        column.addLayout(top)
+        column.addWidget(self._empty)
+        column.addWidget(self._list, 1)
+        column.addStretch(0)
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._list.viewport().update()
+
+
+class _LogRowDelegate(QStyledItemDelegate):
+    """Paints a `LogRow`: icon, time, run, sentence."""
+
+    def __init__(self, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._look = look
+
+    @override
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        return QSize(200, _ROW_HEIGHT)
+
+    @override
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        row = index.data(ROW_ROLE)
+        if not isinstance(row, LogRow):
+            return
+        area: QRect = option.rect  # type: ignore[attr-defined]
+        state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
+        colours = self._look.palette
+        painter.save()
+        if state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver):
+            painter.fillRect(area, QColor(colours.raised))
+        tone = {"info": "mute", "warning": "warn", "error": "crit"}[row.line.level]
+        if row.line.is_action and tone == "mute":
+            tone = "accent"
+        colour: str = getattr(colours, tone)
+        icon = icon_pixmap(row.line.icon, colour, 14, painter.device().devicePixelRatioF())
+        painter.drawPixmap(area.left() + 4, area.center().y() - 6, icon)
+        self._texts(painter, area, row)
+        painter.restore()
+
+    def _texts(self, painter: QPainter, area: QRect, row: LogRow) -> None:
+        colours = self._look.palette
+        font = QFont(painter.font())
+        font.setPixelSize(SIZES.body_px)
+        painter.setFont(font)
+        name_width = min(170, max(90, area.width() // 6))
+        left = area.left() + 30
+        rest = area.right() - left - 74 - name_width
+        parts = (
+            (row.time, 62, colours.mute, Qt.TextElideMode.ElideRight),
+            (row.run_name, name_width, colours.sub, Qt.TextElideMode.ElideMiddle),
+            (
+                row.line.text,
+                area.right() - left - 74 - name_width,
+                colours.text,
+                Qt.TextElideMode.ElideRight,
+            ),
+        )
+        for text, width, colour, mode in parts:
+            painter.setPen(QColor(colour))
+            shown = painter.fontMetrics().elidedText(text, mode, width)
+            box = QRect(left, area.top(), width + 4, area.height())
+            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, shown)
+            left += width + 14

@@ -1,0 +1,166 @@
+"""The header: which run, how it goes, and how the charts are looked at."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+
+from kmonitor.desktop.controls.chip_row import ChipRow
+from kmonitor.desktop.controls.elided_label import ElidedLabel
+from kmonitor.desktop.controls.look import Look, repolish, role_label
+from kmonitor.desktop.controls.segments import Segments
+from kmonitor.desktop.theme import SIZES
+from kmonitor.presenters.header import HeaderPicture
+
+_THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
+
+
+class HeaderPanel(QFrame):
+    """Brand, title, chips and the view's switches.
+
+    Signals (main thread):
+        x_axis_chosen: "epochs" or "seconds".
+        live_toggled: Whether the charts follow the newest data.
+        theme_chosen: "system", "dark" or "light".
+        help_requested: The guide is wanted.
+    """
+
+    x_axis_chosen = Signal(str)
+    live_toggled = Signal(bool)
+    theme_chosen = Signal(str)
+    help_requested = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("header")
+        self.setFixedHeight(SIZES.header)
+        self._look = look
+        self._theme = "system"
+        self._is_live = True
+        self._mark = QLabel()
+        self._brand = QFrame()
+        self._title = ElidedLabel("title")
+        self._subtitle = ElidedLabel("meta")
+        self._chips = ChipRow(look)
+        self._axis = Segments(
+            {"epochs": self.tr("Epochs"), "seconds": self.tr("Seconds")},
+            self.tr("Horizontal axis"),
+        )
+        self._live = QPushButton()
+        self._theme_button = QPushButton()
+        self._help = QPushButton()
+        self._view_parts: tuple[QWidget, ...] = (self._axis, self._live)
+        self._build()
+        self._connect()
+        self._draw_icons()
+
+    def set_left_width(self, width_px: int) -> None:
+        """Let the title begin at the charts' left edge."""
+        self._brand.setFixedWidth(width_px)
+
+    def show_picture(self, picture: HeaderPicture) -> None:
+        """Show this run; an empty picture leaves only brand, theme and help."""
+        self._title.setText(picture.title)
+        self._subtitle.setText(picture.subtitle)
+        self._chips.show_chips(picture.chips)
+        for part in self._view_parts:
+            part.setVisible(bool(picture.title))
+
+    def show_axis(self, kind: str) -> None:
+        """Set the axis switch."""
+        self._axis.choose(kind)
+
+    def show_live(self, *, is_live: bool) -> None:
+        """Set the live button."""
+        self._is_live = is_live
+        self._live.setText(self.tr("Live") if is_live else self.tr("Held"))
+        self._live.setProperty("kind", "" if is_live else "held")
+        tooltip = (
+            self.tr("Charts follow the newest data. Press to hold the view (Space)")
+            if is_live
+            else self.tr("The view is held; data still arrive. Press to follow again (Space)")
+        )
+        self._live.setToolTip(tooltip)
+        self._live.setAccessibleName(self._live.text())
+        self._live.setAccessibleDescription(tooltip)
+        repolish(self._live)
+        self._draw_icons()
+
+    def show_theme(self, theme: str) -> None:
+        """Set the theme button."""
+        self._theme = theme
+        self._draw_icons()
+
+    def _build(self) -> None:
+        brand = QHBoxLayout(self._brand)
+        brand.setContentsMargins(SIZES.padding, 0, 0, 0)
+        brand.setSpacing(10)
+        brand.addWidget(self._mark)
+        brand.addWidget(role_label("brand", "kmonitor"))
+        brand.addStretch(1)
+        titles = QVBoxLayout()
+        titles.setSpacing(1)
+        titles.setContentsMargins(0, 9, 0, 9)
+        titles.addWidget(self._title)
+        titles.addWidget(self._subtitle)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 14, 0)
+        row.setSpacing(8)
+        row.addWidget(self._brand)
+        row.addLayout(titles, 4)
+        row.addSpacing(8)
+        row.addWidget(self._chips, 9)
+        for part in (self._axis, self._live, self._theme_button, self._help):
+            row.addWidget(part, 0, Qt.AlignmentFlag.AlignVCenter)
+
+    def _connect(self) -> None:
+        self._theme_button.setProperty("kind", "icon")
+        self._help.setProperty("kind", "icon")
+        self._help.setToolTip(self.tr("Guide (F1)"))
+        self._help.setAccessibleName(self.tr("Guide"))
+        self._theme_button.setAccessibleName(self.tr("Theme"))
+        self._theme_button.setToolTip(self.tr("Theme: system, dark or light"))
+        self._live.setMinimumWidth(78)
+        self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
+        self._axis.explain("seconds", self.tr("Count seconds of run time"))
+        self._axis.chosen.connect(self.x_axis_chosen)
+        self._live.clicked.connect(self._on_live_clicked)
+        self._theme_button.clicked.connect(self._on_theme_button_clicked)
+        self._help.clicked.connect(self.help_requested)
+        self._look.palette_changed.connect(self._on_look_palette_changed)
+
+    @Slot()
+    def _on_live_clicked(self) -> None:
+        self.live_toggled.emit(not self._is_live)
+
+    @Slot()
+    def _on_theme_button_clicked(self) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        titles = {
+            "system": self.tr("As the system"),
+            "dark": self.tr("Dark"),
+            "light": self.tr("Light"),
+        }
+        for key, title in titles.items():
+            action = menu.addAction(self._look.icon(_THEME_ICONS[key]), title)
+            action.setCheckable(True)
+            action.setChecked(key == self._theme)
+            action.setData(key)
+        menu.triggered.connect(self._on_menu_triggered)
+        menu.popup(self._theme_button.mapToGlobal(self._theme_button.rect().bottomLeft()))
+
+    @Slot(QAction)
+    def _on_menu_triggered(self, action: QAction) -> None:
+        self.theme_chosen.emit(str(action.data()))
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._draw_icons()
+
+    def _draw_icons(self) -> None:
+        self._mark.setPixmap(self._look.pixmap("logo", "accent", 20, self))
+        self._live.setIcon(
+            self._look.icon("pause") if self._is_live else self._look.icon("play", "warn")
+        )
+        self._theme_button.setIcon(self._look.icon(_THEME_ICONS[self._theme], "mute"))
+        self._help.setIcon(self._look.icon("help", "mute"))

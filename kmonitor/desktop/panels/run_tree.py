@@ -1,0 +1,112 @@
+"""The left panel: a search field and the tree of runs by host."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtWidgets import QFrame, QLineEdit, QTreeView, QVBoxLayout, QWidget
+
+from kmonitor.desktop.controls.look import Look, role_label
+from kmonitor.desktop.item_models.run_tree_model import RunTreeModel
+from kmonitor.desktop.panels.run_row import RunRowDelegate
+from kmonitor.presenters.run_tree import HostRow
+
+
+class RunTreePanel(QFrame):
+    """Runs by host.
+
+    Signals (main thread):
+        run_chosen: With the id of the run that the user chose.
+        search_edited: With the text of the search field.
+    """
+
+    run_chosen = Signal(str)
+    search_edited = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("left")
+        self._look = look
+        self._model = RunTreeModel(self)
+        self._search = QLineEdit()
+        self._tree = QTreeView()
+        self._empty = role_label("sub")
+        self._search_icon = QAction(self)
+        self._build()
+        self._search.textChanged.connect(self.search_edited)
+        self._tree.selectionModel().currentChanged.connect(self._on_tree_current_changed)
+        self._model.rowsInserted.connect(self._on_model_rows_inserted)
+        find = QShortcut(QKeySequence("Ctrl+F"), self)
+        find.activated.connect(self._on_find_activated)
+        look.palette_changed.connect(self._on_look_palette_changed)
+        self._on_look_palette_changed()
+
+    def show_rows(self, hosts: Sequence[HostRow], selected: str | None, empty_text: str) -> None:
+        """Show these rows with this run selected.
+
+        Args:
+            hosts: The tree.
+            selected: Run id.
+            empty_text: Shown instead when there are no rows.
+        """
+        self._model.show_rows(hosts)
+        self._empty.setText(empty_text)
+        self._empty.setVisible(not hosts)
+        index = self._model.index_of(selected or "")
+        if index.isValid() and index != self._tree.currentIndex():
+            self._tree.setCurrentIndex(index)
+
+    def clear_search(self) -> None:
+        """Show all runs again."""
+        self._search.clear()
+
+    def _build(self) -> None:
+        self._search.setPlaceholderText(self.tr("Find run or host   Ctrl+F"))
+        self._search.setAccessibleName(self.tr("Find run or host"))
+        self._search.setToolTip(self.tr("Words of a run's name or host (Ctrl+F)"))
+        self._search.setClearButtonEnabled(True)
+        self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
+        self._tree.setModel(self._model)
+        self._tree.setItemDelegate(RunRowDelegate(self._look, self._tree))
+        self._tree.setHeaderHidden(True)
+        self._tree.setRootIsDecorated(False)
+        self._tree.setIndentation(0)
+        self._tree.setItemsExpandable(False)
+        self._tree.setMouseTracking(True)
+        self._tree.setFrameShape(QFrame.Shape.NoFrame)
+        self._tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._tree.setVerticalScrollMode(QTreeView.ScrollMode.ScrollPerPixel)
+        self._tree.setAccessibleName(self.tr("Runs by host"))
+        self._empty.setWordWrap(True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._empty.setContentsMargins(6, 10, 6, 0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 12, 11, 8)
+        column.setSpacing(10)
+        column.addWidget(self._search)
+        column.addWidget(self._empty)
+        column.addWidget(self._tree, 1)
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_tree_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
+        del previous
+        run = self._model.run_at(current)
+        if run is not None:
+            self.run_chosen.emit(run)
+
+    @Slot(QModelIndex, int, int)
+    def _on_model_rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
+        del first, last
+        self._tree.expand(parent)
+        if not parent.isValid():
+            self._tree.expandAll()
+
+    @Slot()
+    def _on_find_activated(self) -> None:
+        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._search.selectAll()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._search_icon.setIcon(self._look.icon("search", "mute"))
+        self._tree.viewport().update()
