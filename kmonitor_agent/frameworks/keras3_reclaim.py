@@ -17,7 +17,7 @@ from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
 
 _FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
 _CLOSURE_DEPTH: Final = 4
-_SLICE_BYTES: Final = 16 * 1024 * 1024
+_SLICE_BYTES: Final = 4 * 1024 * 1024
 """A larger variable is assigned in slices: a whole one would be in memory twice more."""
 
 

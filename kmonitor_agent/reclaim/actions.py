@@ -1,0 +1,233 @@
+"""Save, collect and reload, on the training thread, inside a running `fit` or between two.
+
+None of them raises. When a step fails, the model is left or put back as it was and training goes
+on; the outcome says what failed.
+"""
+
+import contextlib
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kmonitor_agent.frameworks.base import (
+    Framework,
+    KerasModel,
+    ReclaimSteps,
+    Released,
+    StateUnreadable,
+    StateVariable,
+)
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.protocol.facts import Footprint
+from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused
+from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
+from kmonitor_agent.reclaim.outcome import ActionName, Outcome
+from kmonitor_agent.reclaim.state_file import Checksum, NotAStateFile, StoredVariable, Tag
+
+__all__ = ["Outcome", "Tag", "collect", "reload", "save"]
+
+_MOST_WHY = 4000
+
+
+def save(framework: Framework, model: KerasModel, store: CheckpointStore, *, tag: Tag) -> Outcome:
+    """Write the model's exact state to the store; nothing else changes."""
+
+    def work(run: _Run) -> None:
+        _save(run, store, tag)
+
+    return _act("save", framework, model, work)
+
+
+def collect(framework: Framework, model: KerasModel | None) -> Outcome:
+    """Let go of traces of dead models, collect garbage and give free pages back."""
+    return _act("collect", framework, model, _collect)
+
+
+def reload(
+    framework: Framework, model: KerasModel, store: CheckpointStore, *, tag: Tag
+) -> Outcome:
+    """Save, drop the model's functions, clear the session, restore: training goes on the same."""
+    return _act("reload", framework, model, lambda run: _reload(run, store, tag))
+
+
+class _Failed(Exception):
+    """An action that did not do what was asked; `why` for the user."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(slots=True)
+class _Run:
+    """One action while it runs: what it works on, and the outcome as far as it is known."""
+
+    framework: Framework
+    steps: ReclaimSteps
+    model: KerasModel
+    outcome: Outcome
+    notes: list[str]
+
+    def tell(self, **known: Any) -> None:
+        """Fill in fields of the outcome."""
+        self.outcome = replace(self.outcome, **known)
+
+    def measure(self) -> None:
+        """Take the footprint after the action."""
+        self.tell(after=footprint(self.framework, self.model))
+
+
+def _act(
+    action: ActionName,
+    framework: Framework,
+    model: KerasModel | None,
+    work: Callable[[_Run], None],
+) -> Outcome:
+    clock = SystemClock()
+    started_s = clock.monotonic_s()
+    nothing = Outcome(ok=False, action=action, seconds=0.0, before=Footprint())
+    run: _Run | None = None
+    try:
+        nothing = replace(nothing, before=footprint(framework, model))
+        steps = _steps(framework, action)
+        run = _Run(framework, steps, model, replace(nothing, ok=True), [])
+        work(run)
+        outcome = replace(run.outcome, why="; ".join(run.notes)[:_MOST_WHY])
+    except (_Failed, SaveRefused, StateUnreadable) as exc:
+        outcome = _failed(run, nothing, exc.why)
+    except Exception as exc:  # noqa: BLE001 - a reclaim that fails must never end the training
+        outcome = _failed(run, nothing, _described(exc))
+    return replace(outcome, seconds=clock.monotonic_s() - started_s)
+
+
+def _steps(framework: Framework, action: ActionName) -> ReclaimSteps:
+    steps = framework.reclaim_steps()
+    why = framework.probed().unavailable.get(action, "")
+    if steps is None or why:
+        raise _Failed(why or f"{action} is not available here")
+    return steps
+
+
+def _failed(run: _Run | None, nothing: Outcome, why: str) -> Outcome:
+    known = run.outcome if run is not None else nothing
+    notes = run.notes if run is not None else []
+    return replace(known, ok=False, why="; ".join([why, *notes])[:_MOST_WHY])
+
+
+def _save(run: _Run, store: CheckpointStore, tag: Tag) -> tuple[list[StateVariable], Checkpoint]:
+    state = run.steps.state(run.model)
+    stored = [StoredVariable(each.path, each.n_bytes, each.variable) for each in state]
+    checkpoint = store.save(stored, run.steps.read, tag=tag)
+    run.tell(
+        variables=len(state),
+        state_bytes=checkpoint.state_bytes,
+        checkpoint=checkpoint.path.name,
+        checksum=checkpoint.checksum,
+    )
+    return state, checkpoint
+
+
+def _collect(run: _Run) -> None:
+    collect_garbage()
+    _release(run)
+    collect_garbage()
+    give_pages_back()
+    run.measure()
+
+
+def _release(run: _Run) -> None:
+    released: Released = run.steps.release_retained()
+    run.tell(released_traces=released.traces, released_models=released.models, held=released.held)
+    if released.why:
+        run.notes.append(f"retained traces not released: {released.why}")
+
+
+def _reload(run: _Run, store: CheckpointStore, tag: Tag) -> None:
+    inexact = run.steps.inexact(run.model)
+    state, checkpoint = _save(run, store, tag)
+    if inexact:
+        run.notes.append(inexact)
+    with _functions_made_again(run):
+        _clear(run)
+        _restore(run, state, store, checkpoint)
+    run.tell(mode="assign")
+    run.measure()
+
+
+@contextlib.contextmanager
+def _functions_made_again(run: _Run) -> Generator[None]:
+    # Whatever happens between: a fit that goes on needs its step function.
+    dropped = run.steps.drop_functions(run.model)
+    try:
+        yield
+    finally:
+        run.steps.make_functions(run.model, dropped)
+
+
+def _clear(run: _Run) -> None:
+    # The first collection lets dropped functions go, so that their traces count as dead.
+    collect_garbage()
+    _release(run)
+    left_out = run.steps.clear_session()
+    if left_out:
+        run.notes.append(left_out)
+    collect_garbage()
+    give_pages_back()
+
+
+def _restore(
+    run: _Run,
+    state: Sequence[StateVariable],
+    store: CheckpointStore,
+    checkpoint: Checkpoint,
+) -> None:
+    try:
+        _assign(run, state, store, checkpoint)
+        if _checksum(run, state) == checkpoint.checksum:
+            return
+        why = "the restored state differs from the saved one"
+    except Exception as exc:  # noqa: BLE001 - whatever a framework raises; the state is judged below
+        why = _described(exc)
+    _settle(run, state, store, checkpoint, why)
+
+
+def _settle(
+    run: _Run,
+    state: Sequence[StateVariable],
+    store: CheckpointStore,
+    checkpoint: Checkpoint,
+    why: str,
+) -> None:
+    # Variables are assigned in place: after a failure they mostly still hold what was saved.
+    if _checksum(run, state) != checkpoint.checksum:
+        _assign(run, state, store, checkpoint)
+        if _checksum(run, state) != checkpoint.checksum:
+            raise _Failed(f"the state is damaged, stop and load {checkpoint.path.name}: {why}")
+    raise _Failed(f"restoring failed, the state is as it was saved: {why}")
+
+
+def _assign(
+    run: _Run,
+    state: Sequence[StateVariable],
+    store: CheckpointStore,
+    checkpoint: Checkpoint,
+) -> None:
+    # No loop variable and no zip: either would hold one value while the next is read.
+    values = store.read(checkpoint)
+    for each in state:
+        run.steps.assign(each.variable, next(values))
+    if next(values, None) is not None:
+        raise NotAStateFile("it holds more variables than the model")
+
+
+def _checksum(run: _Run, state: Sequence[StateVariable]) -> str:
+    checksum = Checksum()
+    for each in state:
+        checksum.add(run.steps.read(each.variable))
+    return checksum.text()
+
+
+def _described(exc: BaseException) -> str:
+    if isinstance(exc, NotAStateFile):
+        return f"the checkpoint is damaged: {exc.why}"
+    return f"{type(exc).__name__}: {exc}"[:1000]

@@ -1,0 +1,246 @@
+"""A model's exact state on disk: whole and verified, or not there at all.
+
+A checkpoint is one HDF5 file. It is written variable by variable under a name that no one takes
+for a checkpoint, flushed to the disk, read back and compared, then renamed, and the folder is
+flushed too. The file's form stands in `state_file`.
+"""
+
+import contextlib
+import os
+import shutil
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from kmonitor_agent.local.clock import Clock, SystemClock
+from kmonitor_agent.reclaim.state_file import (
+    NotAStateFile,
+    StateHeader,
+    StoredVariable,
+    Tag,
+    read_header,
+    read_variables,
+    write_state,
+)
+
+_SUFFIX: Final = ".h5"
+_UNFINISHED: Final = ".tmp"
+_FREE_FACTOR: Final = 2
+"""A save needs this many times the state's size to be free: older ones stay until it is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One checkpoint in a store.
+
+    Attributes:
+        path: The file.
+        n_bytes: Its size, bytes.
+        wall_s: When it was taken, UTC epoch seconds.
+        epoch: Index from 0 of the epoch in or after which it was taken.
+        checksum: "crc32:..." over all variables in order.
+        tag: Where in the run it was taken.
+        variables: How many variables it holds.
+        state_bytes: Their size, bytes.
+    """
+
+    path: Path
+    n_bytes: int
+    wall_s: float
+    epoch: int
+    checksum: str
+    tag: Tag
+    variables: int
+    state_bytes: int
+
+
+class SaveRefused(Exception):
+    """A checkpoint was not begun or not finished; nothing of it is left.
+
+    Attributes:
+        why: The reason and what to do, for the user.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class CheckpointStore:
+    """The checkpoints of one run in one folder; owned by the training thread."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        keep: int = 2,
+        clock: Clock | None = None,
+        free_bytes: Callable[[Path], int] | None = None,
+    ) -> None:
+        """Nothing is created before the first save.
+
+        Args:
+            folder: Where the files lie.
+            keep: How many of the newest are kept, at least 1.
+            clock: For the time of a checkpoint; None: the machine's.
+            free_bytes: Free space below a folder, bytes; None: asked of the system.
+        """
+        self.folder = folder
+        self._keep = max(1, keep)
+        self._clock = clock or SystemClock()
+        self._free_bytes = free_bytes or _free_bytes
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Every whole checkpoint, oldest first; files that are none are left out."""
+        found = (self._checkpoint(path) for path in self._files())
+        return [checkpoint for checkpoint in found if checkpoint is not None]
+
+    def latest(self) -> Checkpoint | None:
+        """The newest whole checkpoint."""
+        for path in reversed(self._files()):
+            checkpoint = self._checkpoint(path)
+            if checkpoint is not None:
+                return checkpoint
+        return None
+
+    def save(
+        self, variables: Sequence[StoredVariable], read: Callable[[Any], Any], *, tag: Tag
+    ) -> Checkpoint:
+        """Write a checkpoint, see that it reads back the same, and drop the oldest.
+
+        Args:
+            variables: What to write, in the order in which it will be read.
+            read: Gives a variable's value as a numpy array; called for one at a time.
+            tag: Where in the run this is.
+
+        Raises:
+            SaveRefused: No room, no permission, or what was read back differs.
+        """
+        state_bytes = sum(variable.n_bytes for variable in variables)
+        self._make_folder()
+        self._remove_unfinished()
+        self._check_space(state_bytes)
+        target = self.folder / self._name(tag)
+        unfinished = target.with_name(f"{target.name}.{os.getpid()}{_UNFINISHED}")
+        try:
+            header = write_state(unfinished, variables, read, tag=tag, wall_s=self._clock.wall_s())
+            _flush_file(unfinished)
+            _verify(unfinished, header)
+            unfinished.replace(target)
+            _flush_folder(self.folder)
+        except OSError as exc:
+            raise SaveRefused(f"the checkpoint could not be written: {exc}"[:1000]) from exc
+        finally:
+            # Whatever ended it, also an interrupt: nothing half-written stays.
+            with contextlib.suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+        self._drop_oldest()
+        return _as_checkpoint(target, header)
+
+    def read(self, checkpoint: Checkpoint) -> Iterator[Any]:
+        """The values of a checkpoint in the order of saving, one in memory at a time.
+
+        Raises:
+            NotAStateFile: It is damaged; what was given before is right.
+            OSError: It cannot be read.
+        """
+        return read_variables(checkpoint.path)
+
+    def _files(self) -> list[Path]:
+        try:
+            found = [path for path in self.folder.iterdir() if path.suffix == _SUFFIX]
+        except OSError:
+            return []
+        return sorted(found, key=_ordinal)
+
+    def _checkpoint(self, path: Path) -> Checkpoint | None:
+        try:
+            return _as_checkpoint(path, read_header(path))
+        except (NotAStateFile, OSError):
+            return None
+
+    def _make_folder(self) -> None:
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as exc:
+            raise SaveRefused(f"the checkpoint folder cannot be made: {exc}"[:1000]) from exc
+
+    def _check_space(self, state_bytes: int) -> None:
+        try:
+            free = self._free_bytes(self.folder)
+        except OSError as exc:
+            raise SaveRefused(f"the checkpoint folder cannot be read: {exc}"[:1000]) from exc
+        if free < _FREE_FACTOR * state_bytes:
+            raise SaveRefused(
+                f"not enough room in {self.folder}: {free} bytes free, but {_FREE_FACTOR} times"
+                f" the state of {state_bytes} bytes is wanted; free some, or set checkpoint_dir"
+            )
+
+    def _name(self, tag: Tag) -> str:
+        ordinal = max((_ordinal(path) for path in self._files()), default=0) + 1
+        return f"{ordinal:06d}-fit{tag.fit}-epoch{tag.epoch}-step{tag.step}{_SUFFIX}"
+
+    def _remove_unfinished(self) -> None:
+        # Left by a process that was killed while it saved; one that lives may share the folder.
+        for path in self.folder.glob(f"*{_UNFINISHED}"):
+            pid = path.name.removesuffix(_UNFINISHED).rpartition(".")[2]
+            if pid == str(os.getpid()) or not (pid.isdigit() and psutil.pid_exists(int(pid))):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def _drop_oldest(self) -> None:
+        whole = [checkpoint.path for checkpoint in self.checkpoints()]
+        for path in whole[: -self._keep]:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _as_checkpoint(path: Path, header: StateHeader) -> Checkpoint:
+    return Checkpoint(
+        path=path,
+        n_bytes=path.stat().st_size,
+        wall_s=header.wall_s,
+        epoch=header.tag.epoch,
+        checksum=header.checksum,
+        tag=header.tag,
+        variables=header.variables,
+        state_bytes=header.state_bytes,
+    )
+
+
+def _ordinal(path: Path) -> int:
+    first = path.name.partition("-")[0]
+    return int(first) if first.isdigit() else 0
+
+
+def _verify(path: Path, header: StateHeader) -> None:
+    try:
+        deque(read_variables(path), maxlen=0)  # a loop variable would hold two values at a time
+        found = read_header(path)
+    except NotAStateFile as exc:
+        raise SaveRefused(
+            f"the checkpoint did not read back as it was written: {exc.why}"
+        ) from exc
+    if found != header:
+        raise SaveRefused("the checkpoint did not read back as it was written: another header")
+
+
+def _free_bytes(folder: Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
+def _flush_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _flush_folder(folder: Path) -> None:
+    if os.name == "posix":  # Windows knows no handle of a folder to flush
+        _flush_file(folder)

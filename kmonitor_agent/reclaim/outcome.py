@@ -1,0 +1,45 @@
+"""What a save, collect or reload did: the fields of an `ActionRecord` that reclaim knows."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kmonitor_agent.protocol.facts import Footprint
+
+ActionName = Literal["save", "collect", "reload"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Result of one action; the fields mean what they mean in `ActionRecord`.
+
+    Attributes:
+        ok: Whether it did what was asked.
+        action: What was asked.
+        seconds: How long the training waited.
+        before: Just before.
+        after: Just after; None when nothing was changed.
+        mode: "assign" for a reload; empty otherwise.
+        variables: Variables saved.
+        state_bytes: Their size, bytes.
+        checkpoint: File name of the checkpoint, or empty.
+        checksum: Of the saved state, verified by reading back.
+        released_traces: Traces released.
+        released_models: Dead models that they belonged to.
+        held: What is still held and by whom.
+        why: What failed or was left out; empty when all went well.
+    """
+
+    ok: bool
+    action: ActionName
+    seconds: float
+    before: Footprint
+    after: Footprint | None = None
+    mode: str = ""
+    variables: int = 0
+    state_bytes: int = 0
+    checkpoint: str = ""
+    checksum: str = ""
+    released_traces: int = 0
+    released_models: int = 0
+    held: tuple[str, ...] = ()
+    why: str = ""
