@@ -1,7 +1,6 @@
 """What `kmonitor doctor` looks at, one function a subject; looking changes nothing."""
 
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import psutil
-import pynvml
+import pynvml  # pyright: ignore[reportMissingTypeStubs]
 
 import kmonitor
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
@@ -32,6 +31,13 @@ NETWORK_FILE_SYSTEMS = frozenset(
     | {"beegfs", "ceph", "fuse.ceph", "fuse.glusterfs", "afs", "pvfs2", "9p"}
 )
 """Where SQLite's locks cannot be trusted and sockets do not work. Source: psutil's `fstype`."""
+
+_BACKENDS = {
+    "TensorFlow": ("tensorflow", "tensorflow-cpu", "tf-nightly"),
+    "JAX": ("jax",),
+    "PyTorch": ("torch",),
+}
+"""Backend to the distributions that bring it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,24 +156,16 @@ def _driver() -> Finding:
 def _frameworks() -> Iterator[Finding]:
     """Versions only; importing a framework takes seconds and hundreds of megabytes."""
     keras = _version("keras")
-    backends = {
-        name: version
-        for name, packages in (
-            ("TensorFlow", ("tensorflow", "tensorflow-cpu", "tf-nightly")),
-            ("JAX", ("jax",)),
-            ("PyTorch", ("torch",)),
-        )
-        if (version := next(filter(None, map(_version, packages)), ""))
-    }
+    backends = {name: _first_version(*packages) for name, packages in _BACKENDS.items()}
     here = f"in {sys.prefix}"
     if keras:
         yield Finding("Keras", "ok", f"{keras} {here}")
     else:
-        found = f"not installed {here}; trainings may well use another environment"
-        yield Finding("Keras", "note", found, 'for the demo: python -m pip install ".[demo]"')
-    if backends:
-        words = ", ".join(f"{name} {version}" for name, version in backends.items())
-        yield Finding("Keras backends", "ok", words)
+        absent = f"not installed {here}; trainings may well use another environment"
+        yield Finding("Keras", "note", absent, 'for the demo: python -m pip install ".[demo]"')
+    found = [f"{name} {version}" for name, version in backends.items() if version]
+    if found:
+        yield Finding("Keras backends", "ok", ", ".join(found))
 
 
 def _hub(folders: Folders) -> Finding:
@@ -241,6 +239,11 @@ def _spool(folders: Folders) -> Finding:
     runs = len({path.relative_to(folders.spool).parts[0] for path in files})
     found = f"{plain_text(bytes_text(size))} of {runs} runs in {folders.spool}"
     return Finding("spool", "ok", f"{found} (at most 1 GiB)")
+
+
+def _first_version(*distributions: str) -> str:
+    versions = [_version(distribution) for distribution in distributions]
+    return next((version for version in versions if version), "")
 
 
 def _version(distribution: str) -> str:

@@ -1,7 +1,7 @@
 """`kmonitor export`: everything that is stored of a run, for programs."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
@@ -60,7 +60,7 @@ def _write_lines(lines: Iterator[str], file: TextIO) -> int:
 
 
 @contextmanager
-def _opened(output: Path | None) -> Iterator[TextIO]:
+def _opened(output: Path | None) -> Generator[TextIO]:
     if output is None or str(output) == "-":
         yield sys.stdout
         return

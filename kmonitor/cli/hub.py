@@ -26,7 +26,8 @@ def run() -> int:
     """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`."""
     folders = find_folders()
     with folder_faults_named(folders):
-        return service.run(folders)
+        service.run(folders)
+    return DONE
 
 
 @app.command

@@ -1,6 +1,6 @@
 """The hub as the commands use it: found or started, asked, and let go."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from kmonitor.connect.hub_client import HubClient
@@ -11,7 +11,7 @@ from kmonitor_agent.local.sockets import NotPrivate
 
 
 @contextmanager
-def open_hub() -> Iterator[HubClient]:
+def open_hub() -> Generator[HubClient]:
     """A client of this user's hub, which is started if none answers.
 
     Raises:
@@ -25,7 +25,7 @@ def open_hub() -> Iterator[HubClient]:
 
 
 @contextmanager
-def folder_faults_named(folders: Folders) -> Iterator[None]:
+def folder_faults_named(folders: Folders) -> Generator[None]:
     """Turn what is wrong with our folders into a message with what to do."""
     try:
         yield

@@ -1,7 +1,6 @@
 """Limits as they are typed: `ram=80%:reload`, `graph=50k`, `vram=off`."""
 
 from collections.abc import Sequence
-from typing import cast
 
 import msgspec
 
@@ -49,12 +48,12 @@ def _one(word: str) -> tuple[LimitMetric, LimitSpec | None]:
         known = ", ".join(LIMIT_METRICS)
         raise Expected(f'"{word}" is no limit; it begins with one of {known} and "=".', _EXAMPLE)
     if threshold.strip() == OFF:
-        return cast("LimitMetric", metric), None
+        return metric, None
     try:
         limit = Limit(metric, _threshold(threshold), action=action or "notify")
     except (ValueError, TypeError) as exc:
         raise Expected(f'"{word}" is no limit: {exc}', _EXAMPLE) from exc
-    return cast("LimitMetric", metric), limit.spec
+    return metric, limit.spec
 
 
 def _threshold(text: str) -> str | float:

@@ -46,6 +46,10 @@ def write_csv(events: Sequence[dict[str, Any]], file: TextIO) -> int:
 
 def _flat(event: dict[str, Any]) -> dict[str, Any]:
     flat = {key: value for key, value in event.items() if key not in _APART}
-    flat |= {f"step_times.{key}": value for key, value in (event.get("step_times") or {}).items()}
-    flat |= {f"log:{key}": value for key, value in event.get("logs", {}).items()}
+    flat |= _prefixed("step_times.", event.get("step_times"))
+    flat |= _prefixed("log:", event.get("logs"))
     return {key: "" if value is None else value for key, value in flat.items()}
+
+
+def _prefixed(prefix: str, part: dict[str, Any] | None) -> dict[str, Any]:
+    return {f"{prefix}{key}": value for key, value in (part or {}).items()}

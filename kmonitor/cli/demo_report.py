@@ -1,0 +1,73 @@
+"""What a training of the demo tells the demo, one JSON object a line."""
+
+import msgspec
+
+
+class Told(msgspec.Struct, frozen=True, tag_field="told"):
+    """Common part."""
+
+
+class Began(Told, frozen=True, tag="began"):
+    """The data are there and the training begins.
+
+    Attributes:
+        run: Run id; empty without kmonitor.
+        images: How many there are.
+        folds: Planned models.
+    """
+
+    run: str
+    images: int
+    folds: int
+
+
+class FoldDone(Told, frozen=True, tag="fold"):
+    """One model of the cross-validation is trained and given up.
+
+    Attributes:
+        fold: From 1.
+        seconds: It took.
+        operations: In all live traces of the process, when its training ended.
+        functions: Registered with the runtime.
+        ram_bytes: Resident set of the process.
+        accuracy: On the images left out.
+        digest: Of all variables of model and optimizer, and of the history.
+    """
+
+    fold: int
+    seconds: float
+    operations: int
+    functions: int
+    ram_bytes: int
+    accuracy: float
+    digest: str
+
+
+class LimitTaken(Told, frozen=True, tag="limit"):
+    """The limit that the rest of the training runs under.
+
+    Attributes:
+        operations: Graph size at which the training is to be reloaded.
+        growth: Operations that the second model added.
+    """
+
+    operations: int
+    growth: int
+
+
+AnyTold = Began | FoldDone | LimitTaken
+
+_decoder: "msgspec.json.Decoder[AnyTold]" = msgspec.json.Decoder(AnyTold)
+
+
+def as_line(told: AnyTold) -> str:
+    """As one line of JSON."""
+    return msgspec.json.encode(told).decode()
+
+
+def from_line(line: str) -> AnyTold | None:
+    """What a line tells; None for anything else that a process prints."""
+    try:
+        return _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeError):
+        return None
