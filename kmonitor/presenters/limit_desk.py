@@ -104,10 +104,9 @@ class LimitDesk:
             for limit in run.limits
         ]
         if limits != run.limits:
-            metrics = sorted({limit.metric for limit in limits})
-            command = self._commands.send(
-                run, "set_limits", SetLimits(metrics, limits), now_s=now_s
-            )
+            metrics = [m for m in LIMIT_METRICS if any(lim.metric == m for lim in limits)]
+            args = SetLimits(metrics, limits)
+            command = self._commands.send(run, "set_limits", args, now_s=now_s)
             for metric in metrics:
                 changed = [limit for limit in limits if limit.metric == metric]
                 self._pending[run.run, metric] = _Pending(_strongest(changed), command)

@@ -138,16 +138,11 @@ class _LogRowDelegate(QStyledItemDelegate):
         painter.setFont(font)
         name_width = min(170, max(90, area.width() // 6))
         left = area.left() + 30
-        rest = area.right() - left - 74 - name_width
+        rest = area.right() - left - 90 - name_width
         parts = (
             (row.time, 62, colours.mute, Qt.TextElideMode.ElideRight),
             (row.run_name, name_width, colours.sub, Qt.TextElideMode.ElideMiddle),
-            (
-                row.line.text,
-                area.right() - left - 74 - name_width,
-                colours.text,
-                Qt.TextElideMode.ElideRight,
-            ),
+            (row.line.text, rest, colours.text, Qt.TextElideMode.ElideRight),
         )
         for text, width, colour, mode in parts:
             painter.setPen(QColor(colour))

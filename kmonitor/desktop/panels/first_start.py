@@ -1,0 +1,94 @@
+"""The friendly page before the first run."""
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from kmonitor.desktop.controls.look import Look, role_label
+from kmonitor.presenters.first_start import SNIPPET, FirstStartPicture
+
+_COPIED_MS = 1800
+
+
+class FirstStartPanel(QFrame):
+    """Says what is awaited and what to add to a script.
+
+    Signals (main thread):
+        demo_requested: The user wants to see a demo training.
+    """
+
+    demo_requested = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._look = look
+        self._mark = QLabel()
+        self._title = role_label("big")
+        self._text = role_label("sub")
+        self._snippet = role_label("snippet", SNIPPET)
+        self._copy = QPushButton(self.tr("Copy the two lines"))
+        self._demo = QPushButton()
+        self._note = role_label("meta")
+        self._build()
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._demo.clicked.connect(self.demo_requested)
+        look.palette_changed.connect(self._on_look_palette_changed)
+        self._on_look_palette_changed()
+
+    def show_picture(self, picture: FirstStartPicture) -> None:
+        """Show this."""
+        self._title.setText(picture.title)
+        self._text.setText(picture.text)
+        self._demo.setText(picture.demo_button)
+        self._demo.setEnabled(picture.can_start_demo)
+        self._demo.setAccessibleName(picture.demo_button)
+        self._note.setText(picture.note)
+
+    def _build(self) -> None:
+        self._copy.setProperty("kind", "primary")
+        self._copy.setToolTip(self.tr("Copy both lines to the clipboard"))
+        self._copy.setAccessibleName(self._copy.text())
+        self._demo.setToolTip(self.tr("A real training of about a minute, in its own process"))
+        self._snippet.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
+        centre = Qt.AlignmentFlag.AlignHCenter
+        for label in (self._mark, self._title, self._text, self._note):
+            label.setAlignment(centre)
+        for label in (self._text, self._note):
+            label.setWordWrap(True)
+            label.setMaximumWidth(560)
+            label.setMinimumWidth(420)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(10)
+        buttons.addStretch(1)
+        buttons.addWidget(self._copy)
+        buttons.addWidget(self._demo)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 24, 24, 24)
+        column.setSpacing(12)
+        column.addStretch(3)
+        for part in (self._mark, self._title, self._text, self._snippet):
+            column.addWidget(part, 0, centre)
+        column.addSpacing(4)
+        column.addLayout(buttons)
+        column.addWidget(self._note, 0, centre)
+        column.addStretch(4)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(SNIPPET)
+        self._copy.setText(self.tr("Copied"))
+        QTimer.singleShot(_COPIED_MS, self._on_copied_timeout)
+
+    @Slot()
+    def _on_copied_timeout(self) -> None:
+        self._copy.setText(self.tr("Copy the two lines"))
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._mark.setPixmap(self._look.pixmap("logo", "accent", 44, self))
