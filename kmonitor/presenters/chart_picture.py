@@ -4,7 +4,7 @@ A presenter builds a new `ChartPicture` when something changed and keeps the arr
 curves that did not: a chart compares arrays by identity and redraws only what is new.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import numpy as np
@@ -124,7 +124,7 @@ class ChartPicture:
     y_range: tuple[float, float] | None = None
     limit: LimitPicture | None = None
     flags: tuple[FlagPicture, ...] = ()
-    epoch_marks: FloatArray = NO_POINTS
+    epoch_marks: FloatArray = field(default_factory=lambda: NO_POINTS)
     gaps: tuple[GapPicture, ...] = ()
     empty_text: str = ""
     title: str = ""

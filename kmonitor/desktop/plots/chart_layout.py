@@ -1,0 +1,90 @@
+"""From a picture and a size to a scene: axes, margins, room for names."""
+
+from dataclasses import replace
+
+import numpy as np
+from PySide6.QtCore import QSizeF
+from PySide6.QtGui import QFontMetricsF
+
+from kmonitor.desktop.plots.backdrop import Scene, left_margin
+from kmonitor.desktop.plots.chart_colours import ChartColours
+from kmonitor.desktop.plots.overlay import name_width
+from kmonitor.desktop.plots.plot_frame import BOTTOM_PX, RIGHT_PX, TOP_PX, PlotFrame
+from kmonitor.presenters.axis_ticks import Axis, axis_between, value_axis, x_axis
+from kmonitor.presenters.chart_picture import ChartPicture
+
+_LEAST_PLOT_PX = 40.0
+_DOT_ROOM_PX = 6.0
+_MOST_NAMES_PART = 0.3
+
+
+def scene_for(picture: ChartPicture, size: QSizeF, colours: ChartColours) -> Scene:
+    """Everything in its place for a widget of this size."""
+    height = max(size.height() - TOP_PX - BOTTOM_PX, _LEAST_PLOT_PX)
+    y_axis = _y_axis(picture, height)
+    left = left_margin(y_axis, colours)
+    width = max(size.width() - left - RIGHT_PX, _LEAST_PLOT_PX)
+    lo, hi = _spread_range(picture.x_range)
+    room = min(_room_for_ends(picture, width, colours), _MOST_NAMES_PART * width)
+    x_hi = hi + (hi - lo) * room / (width - room)
+    frame = PlotFrame(
+        left=left,
+        top=TOP_PX,
+        width=width,
+        height=height,
+        x_lo=lo,
+        x_hi=x_hi,
+        y_lo=y_axis.lo,
+        y_hi=y_axis.hi,
+        data_width=width - room,
+    )
+    return Scene(
+        picture=picture,
+        frame=frame,
+        x_axis=x_axis(picture.x_kind, lo, x_hi, width_px=width),
+        y_axis=y_axis,
+        colours=colours,
+    )
+
+
+def with_limit_value(picture: ChartPicture, value: float, text: str) -> ChartPicture:
+    """The same picture with its limit line elsewhere, while it is dragged."""
+    if picture.limit is None:
+        return picture
+    return replace(picture, limit=replace(picture.limit, value=value, text=text))
+
+
+def _y_axis(picture: ChartPicture, height: float) -> Axis:
+    if picture.y_range is not None:
+        lo, hi = _spread_range(picture.y_range)
+        return axis_between(lo, hi, unit=picture.unit, height_px=height)
+    lows: list[float] = []
+    highs: list[float] = []
+    for curve in picture.curves:
+        values = curve.y[np.isfinite(curve.y)]
+        if len(values):
+            lows.append(float(values.min()))
+            highs.append(float(values.max()))
+    limit = picture.limit.value if picture.limit is not None else None
+    if not lows:
+        lows = highs = [0.0]
+    return value_axis(min(lows), max(highs), unit=picture.unit, height_px=height, limit=limit)
+
+
+def _room_for_ends(picture: ChartPicture, width: float, colours: ChartColours) -> float:
+    """How far names and newest dots would reach beyond the range, pixels."""
+    metrics = QFontMetricsF(colours.font(colours.meta_px))
+    lo, hi = _spread_range(picture.x_range)
+    reach = [
+        (min(float(curve.x[-1]), hi) - hi) / (hi - lo) * width
+        + max(_DOT_ROOM_PX, name_width(curve, metrics))
+        for curve in picture.curves
+        if len(curve.x)
+    ]
+    return max(0.0, *reach) if reach else 0.0
+
+
+def _spread_range(span: tuple[float, float]) -> tuple[float, float]:
+    """The range, or one of width 1 where it is empty: a chart needs a scale."""
+    lo, hi = span
+    return (lo, hi) if hi > lo else (lo, lo + 1.0)

@@ -1,0 +1,80 @@
+# pyright: basic
+# pyqtgraph comes without types.
+"""The pyqtgraph view of one chart: backdrop, curves, overlay, in one paint."""
+
+import pyqtgraph as pg
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
+from typing_extensions import override
+
+from kmonitor.desktop.plots.backdrop import Scene, paint_backdrop
+from kmonitor.desktop.plots.overlay import paint_overlay
+from kmonitor.desktop.plots.run_curve import RunCurve
+
+
+class ChartView(pg.GraphicsView):
+    """Draws a `Scene`; takes no mouse events, its chart does; main thread only.
+
+    pyqtgraph's own axes, ranges and mouse handling are left out: each costs more per refresh
+    than all curves together.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, useOpenGL=False, background="default")
+        self._chart: Scene | None = None
+        self._curves: list[RunCurve] = []
+        self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
+        self._box.setZValue(0.0)
+        self._box.disableAutoRange()
+        self.scene().addItem(self._box)
+        self.scene().setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)
+        # Any change repaints the whole chart: working out dirty parts is dearer.
+        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.FullViewportUpdate)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    def show_chart(self, chart: Scene) -> None:
+        """Draw this at the next paint."""
+        self._chart = chart
+        frame = chart.frame
+        if self._box.geometry() != frame.rect:
+            self._box.setGeometry(frame.rect)
+        self._box.setRange(
+            xRange=(frame.x_lo, frame.x_hi),
+            yRange=(frame.y_lo, frame.y_hi),
+            padding=0.0,
+            disableAutoRange=False,
+        )
+        self._show_curves(chart)
+        self.viewport().update()
+
+    @override
+    def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
+        chart = self._chart
+        if chart is None:
+            return
+        painter.fillRect(rect, chart.colours.colour("card"))
+        painter.save()
+        paint_backdrop(painter, chart)
+        painter.restore()
+
+    @override
+    def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
+        if self._chart is not None:
+            painter.save()
+            paint_overlay(painter, self._chart)
+            painter.restore()
+
+    def _show_curves(self, chart: Scene) -> None:
+        pictures = chart.picture.curves
+        while len(self._curves) < len(pictures):
+            curve = RunCurve()
+            self._box.addItem(curve, ignoreBounds=True)
+            self._curves.append(curve)
+        while len(self._curves) > len(pictures):
+            self._box.removeItem(self._curves.pop())
+        for curve, picture in zip(self._curves, pictures, strict=True):
+            curve.setZValue(1.0 if picture.selected else 0.0)
+            curve.show_picture(picture, chart.frame, chart.colours)

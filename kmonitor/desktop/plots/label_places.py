@@ -1,0 +1,89 @@
+"""Where labels go so that none covers another: plain geometry in pixels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+Span = tuple[float, float]
+"""From and to along one direction, pixels."""
+
+_APART_PX: Final = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class FlagPlace:
+    """Where one flag's label lies.
+
+    Attributes:
+        x: Of the flag's pole.
+        left: Left edge of its label.
+        width: Of its label; 0: no room, only the pole is drawn.
+    """
+
+    x: float
+    left: float
+    width: float
+
+    @property
+    def span(self) -> Span:
+        """What the label takes."""
+        return self.left, self.left + self.width
+
+
+def flag_places(xs: Sequence[float], widths: Sequence[float], within: Span) -> list[FlagPlace]:
+    """One place a flag, in the same order; where two collide the later flag keeps its label.
+
+    A label stands right of its pole, or left of it where it would leave the plot.
+    """
+    places: list[FlagPlace] = []
+    taken: list[Span] = []
+    for x, width in zip(reversed(xs), reversed(widths), strict=True):
+        left = x if x + width <= within[1] else x - width
+        span = (left, left + width)
+        if left < within[0] or _meets(span, taken):
+            places.append(FlagPlace(x, x, 0.0))
+        else:
+            taken.append(span)
+            places.append(FlagPlace(x, left, width))
+    return places[::-1]
+
+
+def free_left(width: float, within: Span, taken: Sequence[Span]) -> float | None:
+    """Left edge of the leftmost free place for a label, or None if there is none."""
+    left = within[0]
+    for span in sorted(taken):
+        if left + width + _APART_PX <= span[0]:
+            break
+        left = max(left, span[1] + _APART_PX)
+    return left if left + width <= within[1] else None
+
+
+def spread(ys: Sequence[float], *, apart: float, within: Span) -> list[float | None]:
+    """Heights near the wanted ones, at least `apart` from each other.
+
+    Args:
+        ys: Wanted heights.
+        apart: Least distance.
+        within: Least and largest height.
+
+    Returns:
+        One a wanted height, in the same order; None for those that find no room (the last ones).
+    """
+    room = max(0, int((within[1] - within[0]) / apart) + 1)
+    order = sorted(range(min(len(ys), room)), key=lambda i: ys[i])
+    placed: list[float | None] = [None] * len(ys)
+    least = within[0]
+    for i in order:
+        least = max(ys[i], least)
+        placed[i] = least
+        least += apart
+    most = within[1]
+    for i in reversed(order):
+        height = placed[i]
+        placed[i] = most = min(height if height is not None else most, most)
+        most -= apart
+    return placed
+
+
+def _meets(span: Span, taken: Sequence[Span]) -> bool:
+    return any(span[0] < other[1] + 2.0 and other[0] < span[1] + 2.0 for other in taken)

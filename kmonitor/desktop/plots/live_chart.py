@@ -1,0 +1,321 @@
+"""One live chart: what the window embeds."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from typing_extensions import override
+
+from kmonitor.desktop.plots.backdrop import Scene
+from kmonitor.desktop.plots.chart_colours import ChartColours
+from kmonitor.desktop.plots.chart_layout import scene_for, with_limit_value
+from kmonitor.desktop.plots.chart_view import ChartView
+from kmonitor.desktop.plots.crosshair_layer import CrosshairLayer
+from kmonitor.desktop.plots.limit_drag import LimitDrag
+from kmonitor.desktop.plots.limit_grip import LimitGrip
+from kmonitor.desktop.plots.overlay import limit_colour, limit_y
+from kmonitor.desktop.plots.plot_frame import zoomed
+from kmonitor.desktop.plots.tooltips import text_at
+from kmonitor.presenters.chart_picture import ChartPicture, CrosshairCard, LimitPicture
+from kmonitor.presenters.formats import amount_text
+
+_NEAR_LINE_PX = 5.0
+_PAN_FROM_PX = 4.0
+_ZOOM_STEP = 0.8
+_WHEEL_NOTCH = 120.0
+_CROSSHAIR_STEP_PX = 4.0
+_KEYS_SETTLE_MS = 700
+_NOTHING = ChartPicture(unit="bytes", x_kind="epochs", x_range=(0.0, 1.0))
+
+
+class LiveChart(QWidget):
+    """Shows a `ChartPicture`; decides nothing about runs, units or limits. Main thread only.
+
+    It never asks for a repaint by itself: `set_picture` redraws what differs, and costs next to
+    nothing when given the same picture again. While the limit line is moved the line keeps to
+    the pointer, whatever the pictures say; after the drop the next picture counts.
+
+    Signals, all from the main thread:
+        limit_dragged(value): The limit line is being moved; in the picture's unit.
+        limit_dropped(value): It was let go (or set by keys): ask the agent for this limit.
+        crosshair_moved(x): The pointer (or a key) stands at x of the horizontal axis.
+        crosshair_left(): The pointer has left the plot.
+        range_zoomed(lo, hi): Wheel, drag or keys ask for this horizontal range; the next picture
+            should have it as `x_range`.
+        zoom_reset(): Double click or key 0 asks for the whole range again.
+        resized(): The plot's width changed; pictures should be thinned to the new one.
+    """
+
+    limit_dragged = Signal(float)
+    limit_dropped = Signal(float)
+    crosshair_moved = Signal(float)
+    crosshair_left = Signal()
+    range_zoomed = Signal(float, float)
+    zoom_reset = Signal()
+    resized = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._colours = ChartColours()
+        self._picture = _NOTHING
+        self._drag: LimitDrag | None = None
+        self._is_held = False
+        self._pan_from: QPointF | None = None
+        self._pan_range = (0.0, 1.0)
+        self._crosshair_x: float | None = None
+        self._view = ChartView(self)
+        self._crosshair = CrosshairLayer(self)
+        self._grip = LimitGrip(self)
+        self._settle = QTimer(self, singleShot=True, interval=_KEYS_SETTLE_MS)
+        self._scene = scene_for(_NOTHING, QSizeF(380.0, 240.0), self._colours)
+        self._connect()
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(160, 100)
+
+    def set_theme(self, colours: ChartColours) -> None:
+        """Paint with these from now on."""
+        self._colours = colours
+        self._refresh()
+
+    def set_picture(self, picture: ChartPicture) -> None:
+        """Show this; the same object again is free."""
+        if picture is self._picture:
+            return
+        self._picture = picture
+        if not self._is_held:
+            self._drag = None
+        if picture.title and picture.title != self.accessibleName():
+            self.setAccessibleName(picture.title)
+        self._refresh()
+
+    def set_crosshair(self, x: float | None, card: CrosshairCard | None = None) -> None:
+        """Draw the crosshair at x of the horizontal axis, or none."""
+        self._crosshair_x = x
+        self._crosshair.show_crosshair(x, card or CrosshairCard(""))
+
+    def plot_width_px(self) -> int:
+        """Width that `x_range` takes: how many buckets to thin to."""
+        return max(1, int(self._scene.frame.data_width))
+
+    def is_limit_held(self) -> bool:
+        """Whether the limit line is being moved right now."""
+        return self._is_held
+
+    @override
+    def sizeHint(self) -> QSize:
+        return QSize(520, 280)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._view.setGeometry(self.rect())
+        self._crosshair.setGeometry(self.rect())
+        self._refresh()
+        self.resized.emit()
+
+    @override
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton:
+            super().mousePressEvent(event)
+        elif self._is_near_limit(event.position()):
+            self._on_grip_grabbed(event.position().y())
+        elif self._scene.frame.rect.contains(event.position()):
+            self._pan_from, self._pan_range = event.position(), self._picture.x_range
+
+    @override
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if not event.buttons() & Qt.MouseButton.LeftButton:
+            self._hover(event.position())
+        elif self._is_held:
+            self._on_grip_moved(event.position().y())
+        elif self._pan_from is not None:
+            self._pan(event.position())
+
+    @override
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._pan_from = None
+            self._on_grip_released()
+
+    @override
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and not self._is_held:
+            self.zoom_reset.emit()
+
+    @override
+    def leaveEvent(self, event: QEvent) -> None:
+        self.crosshair_left.emit()
+        super().leaveEvent(event)
+
+    @override
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        notches = event.angleDelta().y() / _WHEEL_NOTCH
+        if notches:
+            self._zoom(self._scene.frame.x_at(event.position().x()), _ZOOM_STEP**notches)
+        event.accept()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        match event.key():
+            case Qt.Key.Key_Left:
+                self._step_crosshair(-_CROSSHAIR_STEP_PX)
+            case Qt.Key.Key_Right:
+                self._step_crosshair(_CROSSHAIR_STEP_PX)
+            case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
+                self._zoom(self._middle(), _ZOOM_STEP)
+            case Qt.Key.Key_Minus:
+                self._zoom(self._middle(), 1.0 / _ZOOM_STEP)
+            case Qt.Key.Key_0:
+                self.zoom_reset.emit()
+            case _:
+                super().keyPressEvent(event)
+
+    @override
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent):
+            text = text_at(self._scene, QPointF(event.pos()))
+            if text:
+                QToolTip.showText(event.globalPos(), text, self)
+            else:
+                QToolTip.hideText()
+            return True
+        return super().event(event)
+
+    def _connect(self) -> None:
+        self._grip.grabbed.connect(self._on_grip_grabbed)
+        self._grip.moved.connect(self._on_grip_moved)
+        self._grip.released.connect(self._on_grip_released)
+        self._grip.stepped.connect(self._on_grip_stepped)
+        self._grip.confirmed.connect(self._on_grip_released)
+        self._grip.cancelled.connect(self._on_grip_cancelled)
+        self._settle.timeout.connect(self._on_grip_released)
+
+    def _refresh(self) -> None:
+        self._scene = self._make_scene()
+        self._view.show_chart(self._scene)
+        self._crosshair.show_scene(self._scene)
+        self._place_grip()
+
+    def _make_scene(self) -> Scene:
+        picture = self._picture
+        if self._drag is not None and picture.limit is not None:
+            value = amount_text(self._drag.value, picture.unit)
+            text = self.tr("limit {value}").format(value=value)
+            picture = with_limit_value(picture, self._drag.value, text)
+            picture = replace(picture, y_range=self._drag.y_range())
+        return scene_for(picture, QSizeF(self.size()), self._colours)
+
+    def _place_grip(self) -> None:
+        limit, y = self._scene.picture.limit, limit_y(self._scene)
+        if limit is None or y is None or not limit.is_draggable:
+            self._grip.hide()
+            return
+        self._grip.set_look(
+            limit_colour(limit, self._scene),
+            self._colours.colour("card"),
+            self._colours.colour("accent"),
+        )
+        self._grip.stand_at(self._scene.frame.right, y)
+        self._grip.announce(
+            f"{self._picture.title} {limit.text}".strip(),
+            self.tr("Drag to move the limit, or use the Up and Down keys and Enter"),
+        )
+        self._grip.show()
+
+    def _draggable_limit(self) -> LimitPicture | None:
+        limit = self._picture.limit
+        return limit if limit is not None and limit.is_draggable else None
+
+    def _is_near_limit(self, at: QPointF) -> bool:
+        y = limit_y(self._scene)
+        return (
+            y is not None
+            and self._draggable_limit() is not None
+            and abs(at.y() - y) <= _NEAR_LINE_PX
+            and self._scene.frame.left <= at.x() <= self._scene.frame.right
+        )
+
+    def _begin_move(self) -> LimitDrag | None:
+        limit = self._draggable_limit()
+        if limit is None:
+            return None
+        if not self._is_held:
+            self._drag = LimitDrag(
+                self._scene.frame, limit.value, quantum=self._scene.y_axis.quantum
+            )
+            self._is_held = True
+        return self._drag
+
+    def _show_move(self, drag: LimitDrag) -> None:
+        self._refresh()
+        self.limit_dragged.emit(drag.value)
+
+    @Slot(float)
+    def _on_grip_grabbed(self, y: float) -> None:
+        drag = self._begin_move()
+        if drag is not None:
+            drag.grab(y)
+
+    @Slot(float)
+    def _on_grip_moved(self, y: float) -> None:
+        drag = self._drag
+        if self._is_held and drag is not None:
+            drag.move_to(y)
+            self._show_move(drag)
+
+    @Slot(int)
+    def _on_grip_stepped(self, n: int) -> None:
+        drag = self._begin_move()
+        if drag is not None:
+            drag.step(n)
+            self._settle.start()
+            self._show_move(drag)
+
+    @Slot()
+    def _on_grip_released(self) -> None:
+        self._settle.stop()
+        drag, limit = self._drag, self._picture.limit
+        if not self._is_held or drag is None:
+            return
+        self._is_held = False
+        if limit is not None and drag.value != limit.value:
+            self.limit_dropped.emit(drag.value)
+
+    @Slot()
+    def _on_grip_cancelled(self) -> None:
+        self._settle.stop()
+        self._is_held, self._drag = False, None
+        self._refresh()
+
+    def _hover(self, at: QPointF) -> None:
+        near = self._is_near_limit(at)
+        self.setCursor(Qt.CursorShape.SizeVerCursor if near else Qt.CursorShape.ArrowCursor)
+        frame = self._scene.frame
+        if frame.left <= at.x() <= frame.right:
+            self.crosshair_moved.emit(frame.x_at(at.x()))
+        else:
+            self.crosshair_left.emit()
+
+    def _pan(self, at: QPointF) -> None:
+        start, frame = self._pan_from, self._scene.frame
+        if start is None or abs(at.x() - start.x()) < _PAN_FROM_PX:
+            return
+        shift = (start.x() - at.x()) / frame.width * (frame.x_hi - frame.x_lo)
+        self.range_zoomed.emit(self._pan_range[0] + shift, self._pan_range[1] + shift)
+
+    def _zoom(self, around: float, factor: float) -> None:
+        lo, hi = zoomed(self._picture.x_range, around=around, factor=factor)
+        self.range_zoomed.emit(lo, hi)
+
+    def _middle(self) -> float:
+        """What the keys zoom around: the crosshair, else the middle."""
+        x = self._crosshair_x
+        return sum(self._picture.x_range) / 2.0 if x is None else x
+
+    def _step_crosshair(self, px: float) -> None:
+        frame = self._scene.frame
+        at = frame.right if self._crosshair_x is None else frame.x_px(self._crosshair_x)
+        self.crosshair_moved.emit(frame.x_at(min(max(at + px, frame.left), frame.right)))

@@ -1,0 +1,223 @@
+"""What lies over the curves: limit line, flags, newest dots and names."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+
+from kmonitor.desktop.plots.backdrop import Scene
+from kmonitor.desktop.plots.label_places import FlagPlace, Span, flag_places, free_left, spread
+from kmonitor.presenters.chart_picture import CurvePicture, FlagPicture, LimitPicture
+
+GRIP_WIDTH_PX = 24.0
+GRIP_HEIGHT_PX = 16.0
+FLAG_HEIGHT_PX = 17.0
+LONGEST_NAME_PX = 112.0
+
+_LINE_PX = 13.0
+_LABEL_HEIGHT_PX = 14.0
+_NAME_GAP_PX = 7.0
+
+
+@dataclass(frozen=True, slots=True)
+class EndPoint:
+    """The last point of a curve in sight.
+
+    Attributes:
+        curve: Which.
+        x, y: Where, pixels.
+        is_newest: Whether it is the run's newest: only that gets a dot.
+    """
+
+    curve: CurvePicture
+    x: float
+    y: float
+    is_newest: bool = True
+
+
+def paint_overlay(painter: QPainter, scene: Scene) -> None:
+    """Paint everything that lies over the curves; coordinates are the widget's."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    flags = placed_flags(scene)
+    _paint_flags(painter, scene, flags)
+    ends = end_points(scene)
+    _paint_names(painter, scene, ends)
+    _paint_limit(painter, scene, [place for _, place in flags])
+    _paint_dots(painter, scene, ends)
+    _paint_empty(painter, scene)
+
+
+def placed_flags(scene: Scene) -> list[tuple[FlagPicture, FlagPlace]]:
+    """The flags in sight with their places, for painting and for tooltips."""
+    frame = scene.frame
+    flags = [flag for flag in scene.picture.flags if frame.x_lo <= flag.x <= frame.x_hi]
+    metrics = QFontMetricsF(_flag_font(scene))
+    widths = [metrics.horizontalAdvance(flag.text) + 10.0 for flag in flags]
+    places = flag_places([frame.x_px(flag.x) for flag in flags], widths, (frame.left, frame.right))
+    return list(zip(flags, places, strict=True))
+
+
+def end_points(scene: Scene) -> list[EndPoint]:
+    """The last point in sight of each curve that has one."""
+    frame, ends = scene.frame, list[EndPoint]()
+    x_to = max(scene.picture.x_range)
+    for curve in scene.picture.curves:
+        there = np.flatnonzero(np.isfinite(curve.y))
+        in_sight = there[curve.x[there] <= x_to]
+        if not len(in_sight):
+            continue
+        x, y = float(curve.x[in_sight[-1]]), float(curve.y[in_sight[-1]])
+        if x >= frame.x_lo and frame.y_lo <= y <= frame.y_hi:
+            is_newest = bool(in_sight[-1] == there[-1])
+            ends.append(EndPoint(curve, frame.x_px(x), frame.y_px(y), is_newest=is_newest))
+    return ends
+
+
+def name_width(curve: CurvePicture, metrics: QFontMetricsF) -> float:
+    """Room that the name at a curve's end takes, pixels; 0 for the selected one."""
+    if curve.selected or not curve.label:
+        return 0.0
+    return min(metrics.horizontalAdvance(curve.label), LONGEST_NAME_PX) + _NAME_GAP_PX + 2.0
+
+
+def limit_y(scene: Scene) -> float | None:
+    """Where the limit line lies, pixels, kept within the plot; None without one."""
+    limit, frame = scene.picture.limit, scene.frame
+    if limit is None:
+        return None
+    return min(max(frame.y_px(limit.value), frame.top), frame.bottom)
+
+
+def limit_colour(limit: LimitPicture, scene: Scene) -> QColor:
+    """In force: the critical colour; pending or only offered: quieter."""
+    names = {"in_force": "crit", "pending": "warn", "offered": "mute"}
+    return scene.colours.colour(names[limit.look])
+
+
+def _flag_font(scene: Scene) -> QFont:
+    return scene.colours.font(scene.colours.meta_px, weight=QFont.Weight.DemiBold)
+
+
+def _paint_flags(
+    painter: QPainter, scene: Scene, flags: list[tuple[FlagPicture, FlagPlace]]
+) -> None:
+    painter.setFont(_flag_font(scene))
+    frame, colours = scene.frame, scene.colours
+    # All poles first: none may cross another flag's label.
+    for flag, place in flags:
+        painter.setPen(QPen(_flag_colour(flag, scene), 1.0))
+        x = round(place.x) + 0.5
+        painter.drawLine(QLineF(x, frame.top, x, frame.bottom))
+    for flag, place in flags:
+        if place.width:
+            box = QRectF(place.left, frame.top, place.width, FLAG_HEIGHT_PX)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(_flag_colour(flag, scene))
+            painter.drawRoundedRect(box, 3.0, 3.0)
+            painter.setPen(colours.colour("on_accent"))
+            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, flag.text)
+
+
+def _flag_colour(flag: FlagPicture, scene: Scene) -> QColor:
+    return scene.colours.colour("accent" if flag.ok else "warn")
+
+
+def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
+    frame, colours = scene.frame, scene.colours
+    named = [end for end in ends if not end.curve.selected and end.curve.label]
+    heights = spread(
+        [end.y for end in named],
+        apart=_LINE_PX,
+        within=(frame.top + _LINE_PX / 2, frame.bottom - _LINE_PX / 2),
+    )
+    painter.setFont(colours.font(colours.meta_px))
+    metrics = QFontMetricsF(painter.font())
+    for end, y in zip(named, heights, strict=True):
+        if y is None:
+            continue
+        left = end.x + _NAME_GAP_PX
+        room = min(_right_of_names(scene, y) - left, LONGEST_NAME_PX)
+        text = metrics.elidedText(end.curve.label, Qt.TextElideMode.ElideMiddle, room)
+        hue = colours.colour("mute") if end.curve.stale else colours.series(end.curve.hue)
+        painter.setPen(hue)
+        box = QRectF(left, y - _LINE_PX / 2, room + 2.0, _LINE_PX)
+        painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+
+
+def _right_of_names(scene: Scene, y: float) -> float:
+    """How far a name may reach at this height: it stays clear of the grip."""
+    limit, height = scene.picture.limit, limit_y(scene)
+    has_grip = limit is not None and limit.is_draggable and height is not None
+    if has_grip and height is not None and abs(height - y) < (GRIP_HEIGHT_PX + _LINE_PX) / 2:
+        return scene.frame.right - GRIP_WIDTH_PX - 4.0
+    return scene.frame.right
+
+
+def _paint_limit(painter: QPainter, scene: Scene, flags: list[FlagPlace]) -> None:
+    limit, y = scene.picture.limit, limit_y(scene)
+    if limit is None or y is None:
+        return
+    frame = scene.frame
+    colour = limit_colour(limit, scene)
+    right = frame.right - (GRIP_WIDTH_PX if limit.is_draggable else 0.0)
+    pen = QPen(colour, 1.0)
+    pen.setDashPattern([2.0, 6.0] if limit.look == "offered" else [2.0, 2.0])
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setPen(pen)
+    painter.drawLine(QLineF(frame.left, round(y), right, round(y)))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setFont(scene.colours.font(scene.colours.meta_px, weight=QFont.Weight.Medium))
+    metrics = QFontMetricsF(painter.font())
+    box = _limit_label_box(scene, flags, y, metrics.horizontalAdvance(limit.text) + 2.0)
+    painter.fillRect(box, _veil(scene))
+    painter.setPen(colour)
+    text = metrics.elidedText(limit.text, Qt.TextElideMode.ElideRight, box.width())
+    painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+
+
+def _limit_label_box(scene: Scene, flags: list[FlagPlace], y: float, width: float) -> QRectF:
+    """Above the line, clear of flags and grip; below it where there is no such place."""
+    frame, limit = scene.frame, scene.picture.limit
+    grip = GRIP_WIDTH_PX + 4.0 if limit is not None and limit.is_draggable else 0.0
+    within: Span = (frame.left + 8.0, frame.right - grip)
+    top = y - _LABEL_HEIGHT_PX - 2.0
+    poles: list[Span] = [(place.x - 1.0, place.x + 1.0) for place in flags]
+    labels = [place.span for place in flags if place.width]
+    if top >= frame.top - 6.0:
+        taken = poles + (labels if top < frame.top + FLAG_HEIGHT_PX else [])
+        left = free_left(width, within, taken)
+        if left is not None:
+            return QRectF(left, top, width, _LABEL_HEIGHT_PX)
+    low = max(y + 2.0, frame.top + (FLAG_HEIGHT_PX if labels else 0.0))
+    left = free_left(width, within, poles)
+    room = min(width, within[1] - within[0])
+    return QRectF(within[0] if left is None else left, low, room, _LABEL_HEIGHT_PX)
+
+
+def _veil(scene: Scene) -> QColor:
+    veil = scene.colours.colour("card")
+    veil.setAlphaF(0.72)
+    return veil
+
+
+def _paint_dots(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
+    colours = scene.colours
+    newest = [end for end in ends if end.is_newest]
+    for end in sorted(newest, key=lambda each: each.curve.selected):
+        colour = colours.colour("mute") if end.curve.stale else colours.series(end.curve.hue)
+        radius = 4.0 if end.curve.selected else 2.5
+        painter.setPen(QPen(colours.colour("card"), 1.5))
+        painter.setBrush(colour)
+        painter.drawEllipse(QPointF(end.x, end.y), radius, radius)
+
+
+def _paint_empty(painter: QPainter, scene: Scene) -> None:
+    picture = scene.picture
+    if picture.has_points or not picture.empty_text:
+        return
+    painter.setFont(scene.colours.font(scene.colours.body_px))
+    painter.setPen(scene.colours.colour("sub"))
+    box = scene.frame.rect.adjusted(12.0, 12.0, -12.0, -12.0)
+    flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+    painter.drawText(box, int(flags), picture.empty_text)

@@ -1,0 +1,189 @@
+"""Where ticks stand on a chart's axes, and their texts: one unit, few digits."""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.presenters.chart_picture import XKind
+from kmonitor.presenters.formats import NARROW_SPACE, Unit, byte_unit, count_text
+
+AIR_PX: Final = 26
+"""Room above the limit line, for its label and the flags."""
+
+_TOP_AIR_PX: Final = 14
+_PX_A_TICK: Final = 38
+_PX_AN_X_TICK: Final = 76
+_STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
+_WHOLE_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
+_COUNTED: Final = ("operations", "functions")
+_BYTE_STEP: Final = 1024.0
+_BYTE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_SMALL_COUNT: Final = 5000.0
+_STARTS_ABOVE_ZERO_FROM: Final = 0.6
+_DURATION_STEPS_S: Final = (
+    *(1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
+    *(60.0, 120.0, 300.0, 600.0, 900.0, 1800.0),
+    *(3600.0, 7200.0, 10800.0, 21600.0, 43200.0, 86400.0),
+)
+_MINUTE_S: Final = 60.0
+_HOUR_S: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis, ready to draw.
+
+    Attributes:
+        lo: Value at its start.
+        hi: Value at its end.
+        ticks: Values that are marked, rising.
+        texts: One a tick.
+        unit: Of all texts; empty where the texts carry it or none is needed.
+        quantum: A round step of about a thousandth of the axis: what a drag rounds to.
+    """
+
+    lo: float
+    hi: float
+    ticks: tuple[float, ...]
+    texts: tuple[str, ...]
+    unit: str = ""
+    quantum: float = 0.0
+
+
+def value_axis(
+    lowest: float, highest: float, *, unit: Unit, height_px: float, limit: float | None = None
+) -> Axis:
+    """The vertical axis for values and a limit.
+
+    It starts at 0 unless the values move only in the upper part (from 60 % on): then it starts
+    below them, or their movement would not be seen. Its end is rounded, so that it rests while
+    the values creep.
+
+    Args:
+        lowest: Least value shown.
+        highest: Largest value shown.
+        unit: Of all values.
+        height_px: Height of the plot, pixels.
+        limit: A limit line; gets `AIR_PX` above it.
+    """
+    least, top = (lowest, highest) if limit is None else (min(lowest, limit), max(highest, limit))
+    lo = _start(least, top)
+    room = max(height_px, 4.0 * AIR_PX)
+    hi = lo + (top - lo) * room / (room - _TOP_AIR_PX)
+    if limit is not None:
+        hi = max(hi, lo + (limit - lo) * room / (room - AIR_PX))
+    if hi <= lo:
+        hi = lo + _least_span(unit)
+    quarter = _value_step(lo, hi, unit=unit, height_px=height_px) / 4.0
+    return axis_between(lo, math.ceil(hi / quarter) * quarter, unit=unit, height_px=height_px)
+
+
+def axis_between(lo: float, hi: float, *, unit: Unit, height_px: float) -> Axis:
+    """The vertical axis from `lo` to `hi` as they are."""
+    scale, name = _scale(unit, hi)
+    step = _value_step(lo, hi, unit=unit, height_px=height_px)
+    ticks = _multiples(step, lo, hi)
+    suffix = name if unit in _COUNTED else ""
+    return Axis(
+        lo=lo,
+        hi=hi,
+        ticks=ticks,
+        texts=tuple(_value_text(tick / scale, step / scale, suffix) for tick in ticks),
+        unit="" if suffix else name,
+        quantum=_nice((hi - lo) / scale / 500.0) * scale,
+    )
+
+
+def x_axis(kind: XKind, lo: float, hi: float, *, width_px: float) -> Axis:
+    """The horizontal axis: the unit is said once, at the first tick behind 0."""
+    per_tick = (hi - lo) * _PX_AN_X_TICK / max(width_px, 1.0)
+    if kind == "epochs":
+        step = max(1.0, _nice(per_tick, _WHOLE_STEPS))
+        ticks = _multiples(step, lo, hi)
+        texts = [count_text(tick) for tick in ticks]
+        first, last = "epoch ", ""
+    else:
+        step = next((s for s in _DURATION_STEPS_S if s >= per_tick), 0.0) or (
+            _nice(per_tick / _DURATION_STEPS_S[-1]) * _DURATION_STEPS_S[-1]
+        )
+        ticks = _multiples(step, lo, hi)
+        texts, last = _duration_texts(ticks, step)
+        first = ""
+    named = next((i for i, tick in enumerate(ticks) if tick > 0.0), None)
+    if named is not None:
+        texts[named] = f"{first}{texts[named]}{last}"
+    return Axis(lo=lo, hi=hi, ticks=ticks, texts=tuple(texts))
+
+
+def _start(least: float, top: float) -> float:
+    if least < 0.0 or top <= 0.0:
+        return min(least, 0.0)
+    if least < _STARTS_ABOVE_ZERO_FROM * top:
+        return 0.0
+    span = max(top - least, 0.02 * top)
+    below = max(0.0, least - 0.75 * span)
+    grain = _nice(span / 4.0)
+    return math.floor(below / grain) * grain
+
+
+def _least_span(unit: Unit) -> float:
+    return {"bytes": 4.0 * _BYTE_STEP**2, "seconds": 1e-3}.get(unit, 4.0)
+
+
+def _scale(unit: Unit, hi: float) -> tuple[float, str]:
+    """Size of the unit that suits the axis' end, and its name or suffix."""
+    match unit:
+        case "bytes":
+            name = byte_unit(hi)
+            return _BYTE_STEP ** _BYTE_UNITS.index(name), name
+        case "seconds":
+            scales = ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"))
+            return next((s for s in scales if hi >= s[0]), scales[-1])
+        case "operations" | "functions":
+            scales = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+            return next((s for s in scales if hi > _SMALL_COUNT * s[0] / 1e3), (1.0, ""))
+
+
+def _value_step(lo: float, hi: float, *, unit: Unit, height_px: float) -> float:
+    scale, _ = _scale(unit, hi)
+    least = (hi - lo) / scale * _PX_A_TICK / max(height_px, 2.0 * _PX_A_TICK)
+    if scale == 1.0 and unit in _COUNTED:
+        return max(1.0, _nice(least, _WHOLE_STEPS))
+    return _nice(least) * scale
+
+
+def _nice(least: float, steps: tuple[float, ...] = _STEPS) -> float:
+    """The smallest round number that is not below `least` (above 0)."""
+    power = 10.0 ** math.floor(math.log10(least))
+    # The last candidate catches a logarithm that was rounded down.
+    return next(s * power for s in (*steps, 20.0) if s * power >= least * (1 - 1e-9))
+
+
+def _multiples(step: float, lo: float, hi: float) -> tuple[float, ...]:
+    grace = step * 1e-6
+    first, last = math.ceil((lo - grace) / step), math.floor((hi + grace) / step)
+    return tuple(i * step for i in range(first, last + 1))
+
+
+def _value_text(value: float, step: float, suffix: str) -> str:
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    if not math.isclose(step, round(step, decimals)):
+        decimals += 1
+    if value == 0:
+        return "0"
+    text = count_text(value) if decimals == 0 else f"{value:.{decimals}f}"
+    return f"{text}{suffix}".replace("-", "\u2212")
+
+
+def _duration_texts(ticks: tuple[float, ...], step: float) -> tuple[list[str], str]:
+    """Texts in one unit and that unit: "1:30" in minutes or hours where steps are smaller."""
+    longest = ticks[-1] if ticks else 0.0
+    if longest < 2 * _MINUTE_S:
+        return [count_text(tick) for tick in ticks], f"{NARROW_SPACE}s"
+    unit_s, name = (_MINUTE_S, "min") if longest < 2 * _HOUR_S else (_HOUR_S, "h")
+    if step >= unit_s:
+        return [count_text(tick / unit_s) for tick in ticks], f"{NARROW_SPACE}{name}"
+    parts = [divmod(round(tick * 60 / unit_s), 60) for tick in ticks]
+    return [f"{whole}:{rest:02d}" if whole or rest else "0" for whole, rest in parts], (
+        f"{NARROW_SPACE}{name}"
+    )
