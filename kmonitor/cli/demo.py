@@ -147,7 +147,7 @@ def _see_keras() -> None:
     lacking = [name for name in ("keras", "tensorflow") if importlib.util.find_spec(name) is None]
     if lacking:
         raise Expected(
-            f"the demo needs {' and '.join(lacking)}, not installed here.",
+            f"The demo needs {' and '.join(lacking)}, not installed here.",
             'Run, in the clone of kmonitor: python -m pip install ".[demo]"',
         )
 

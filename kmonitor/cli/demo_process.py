@@ -71,7 +71,7 @@ class DemoProcess:
             return
         lines = self._log.read_text(errors="replace").splitlines()[-_ERROR_LINES:]
         raise Expected(
-            f"the demo's training ({self.name}) ended with status {status}.",
+            f"The demo's training ({self.name}) ended with status {status}.",
             "\n".join(["It said last:", *lines]),
         )
 

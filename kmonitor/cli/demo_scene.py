@@ -83,7 +83,7 @@ class DemoScene:
         while not self.run:
             if not self._take_report():
                 self._trainings["kmonitor"].wait()
-                raise Expected("the demo's training ended before it began.")
+                raise Expected("The demo's training ended before it began.")
 
     def open_window(self) -> None:
         """Open the app with the demo's run selected."""
@@ -120,7 +120,7 @@ class DemoScene:
             command, env=environment, timeout=_DRAWING_S, check=False
         )
         if drawn.returncode != 0 or not picture.is_file():
-            raise Expected(f"the window could not be drawn (status {drawn.returncode}).")
+            raise Expected(f"The window could not be drawn (status {drawn.returncode}).")
         say(f"The window: {picture.absolute()}")
 
     def wait_for_window(self) -> None:
@@ -142,7 +142,7 @@ class DemoScene:
                 return
             time.sleep(_LOOK_S)
         raise Expected(
-            f"the hub did not hear of the training's end within {_STORED_S:g} s.",
+            f"The hub did not hear of the training's end within {_STORED_S:g} s.",
             "See what it knows with: kmonitor show last",
         )
 

@@ -86,7 +86,9 @@ def _python() -> Finding:
 def _impostor() -> Finding:
     """Whether the `kmonitor` that Python imports is ours alone."""
     owners = importlib.metadata.packages_distributions().get("kmonitor", [])
-    others = sorted({owner for owner in owners if owner != DISTRIBUTION})
+    # An editable install is no owner: it puts a folder on the path, not files.
+    impostor = ["kmonitor"] if _version("kmonitor") else []
+    others = sorted({*owners, *impostor} - {DISTRIBUTION})
     if others:
         return Finding(
             "package names",
@@ -94,7 +96,7 @@ def _impostor() -> Finding:
             f"{', '.join(others)} also installs a package called kmonitor",
             f"python -m pip uninstall {' '.join(others)}\nthen install {DISTRIBUTION} again",
         )
-    if DISTRIBUTION not in owners:
+    if not _version(DISTRIBUTION):
         found = "kmonitor runs from a folder and is not installed"
         return Finding("package names", "note", found, "python -m pip install .")
     return Finding("package names", "ok", f"the imported kmonitor is {DISTRIBUTION}")
@@ -132,7 +134,7 @@ def _libraries() -> Finding:
 
 def _display() -> Finding:
     found = find_display()
-    if found.display is Display.NONE:
+    if found.display in (Display.NONE, Display.SILENT):
         remedy = "run the window on your desktop; here: kmonitor --screenshot window.png"
         return Finding("screen", "note", found.said, remedy)
     return Finding("screen", "ok", found.said)

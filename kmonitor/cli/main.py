@@ -1,14 +1,15 @@
 """The command `kmonitor`: which subcommands there are, and how failures reach the user."""
 
+import difflib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from kmonitor import __version__
 from kmonitor.cli.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE
-from kmonitor.cli.terminal import complain
+from kmonitor.cli.terminal import complain, plain
 from kmonitor.cli.window import window
 from kmonitor.errors import Expected
 
@@ -26,12 +27,12 @@ model.fit(..., callbacks=[MonitorCallback()])
 Then, here:
 
 ```
-kmonitor                              open the window
-kmonitor demo                         watch a real training that leaks, and its rescue
-kmonitor runs                         list the trainings of this user
-kmonitor show last                    what the newest one did and does
-kmonitor command last reload --wait   save, clear and reload it now, print the record
-kmonitor doctor                       what is missing here, and what to do about it
+kmonitor                             open the window
+kmonitor demo                        watch a real training that leaks
+kmonitor runs                        list your trainings
+kmonitor show last                   what the newest one did and does
+kmonitor command last reload --wait  save, clear and reload it now
+kmonitor doctor                      what is missing here, what to do
 ```
 
 Every command has its own help: `kmonitor show --help`. `KMONITOR_HOME=DIR` keeps every file
@@ -39,19 +40,24 @@ and socket of agent, hub and app below DIR.
 """
 
 _SUBCOMMANDS = {
-    "demo": "kmonitor.cli.demo:demo",
-    "runs": "kmonitor.cli.runs:runs",
-    "show": "kmonitor.cli.show:show",
-    "command": "kmonitor.cli.command:command",
-    "export": "kmonitor.cli.export:export",
-    "hub": "kmonitor.cli.hub:app",
-    "doctor": "kmonitor.cli.doctor:doctor",
-    "purge": "kmonitor.cli.purge:purge",
+    "demo": ("kmonitor.cli.demo:demo", "Watch a real training that leaks, and its rescue."),
+    "runs": ("kmonitor.cli.runs:runs", "List the runs."),
+    "show": ("kmonitor.cli.show:show", "Show one run: state, metrics, epochs, events."),
+    "command": ("kmonitor.cli.command:command", "Ask a training to save, reload, stop, ..."),
+    "export": ("kmonitor.cli.export:export", "Write out what is stored of a run."),
+    "hub": ("kmonitor.cli.hub:app", "Run the hub without a window; its status; stop it."),
+    "doctor": ("kmonitor.cli.doctor:doctor", "Say what is missing here, and what to do."),
+    "purge": ("kmonitor.cli.purge:purge", "List every file of kmonitor's, then remove them."),
 }
+"""Name to where it is and its line in the list of commands; each explains itself in full."""
 
 
-def build_app() -> App:
-    """The command line; a subcommand's module is imported only when it is called or explained."""
+def build_app(called: str = "") -> App:
+    """The command line; a subcommand's module is imported only when it is called.
+
+    Args:
+        called: The subcommand that is, and then explains itself by its own docstring.
+    """
     app = App(
         name="kmonitor",
         help=HELP,
@@ -62,8 +68,8 @@ def build_app() -> App:
         print_error=False,
     )
     app.default(window)
-    for name, where in _SUBCOMMANDS.items():
-        app.command(where, name=name)
+    for name, (where, line) in _SUBCOMMANDS.items():
+        app.command(where, name=name, help=None if name == called else line)
     return app
 
 
@@ -78,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = _guarded(lambda: build_app()(given))
+        status = _guarded(given)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader (`| head`) has left: what remains in the buffer has nowhere to go, and
@@ -88,12 +94,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _guarded(call: Callable[[], object]) -> int:
+def _guarded(given: list[str]) -> int:
+    called = given[0] if given else ""
     try:
-        result = call()
+        result = build_app(called)(given)
+    except UnusedCliTokensError as exc:
+        _complain_of_word(called, exc)
+        return USAGE
     except CycloptsError as exc:
-        complain(f"kmonitor: {exc}")
-        complain("See: kmonitor --help, or kmonitor COMMAND --help")
+        _complain_of_usage(called, str(exc))
         return USAGE
     except Expected as exc:
         complain(f"kmonitor: {exc.what}")
@@ -103,6 +112,22 @@ def _guarded(call: Callable[[], object]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return result if isinstance(result, int) else DONE
+
+
+def _complain_of_word(called: str, exc: UnusedCliTokensError) -> None:
+    if called in _SUBCOMMANDS or called.startswith("-"):
+        too_many = " ".join(exc.unused_tokens or ())
+        _complain_of_usage(called, f"This is too much: {too_many}")
+        return
+    near = difflib.get_close_matches(called, _SUBCOMMANDS, n=1)
+    meant = f" Did you mean: kmonitor {near[0]}?" if near else ""
+    _complain_of_usage("", f'There is no command "{called}".{meant}')
+
+
+def _complain_of_usage(called: str, what: str) -> None:
+    complain(f"kmonitor: {plain(what)}")
+    about = f"{called} " if called in _SUBCOMMANDS else ""
+    complain(f"See: kmonitor {about}--help")
 
 
 if __name__ == "__main__":

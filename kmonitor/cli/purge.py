@@ -81,7 +81,7 @@ def _say_what(hub: HubTold | None, found: list[Path]) -> None:
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        raise Expected("nobody is there to be asked.", "To remove all this: kmonitor purge --yes")
+        raise Expected("Nobody is there to be asked.", "To remove all this: kmonitor purge --yes")
     print("Remove all of it? Type yes: ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("yes", "y")
 

@@ -27,7 +27,7 @@ class UnknownRun(Expected):
             else "There are no runs yet. Put MonitorCallback() among a fit's callbacks, or try: "
             "kmonitor demo"
         )
-        super().__init__(f'there is no run "{plain(wanted)}".', remedy)
+        super().__init__(f'There is no run "{plain(wanted)}".', remedy)
 
 
 class AmbiguousRun(Expected):

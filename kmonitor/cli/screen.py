@@ -37,10 +37,11 @@ _WITHOUT_SCREEN = ("offscreen", "minimal", "vnc")
 
 
 class Display(Enum):
-    """Where a window would appear."""
+    """Where a window would appear; `SILENT`: a display is named and does not answer."""
 
     SCREEN = "screen"
     OFFSCREEN = "offscreen"
+    SILENT = "silent"
     NONE = "none"
 
 
@@ -94,7 +95,7 @@ def _linux_display(environ: Mapping[str, str]) -> DisplayFound:
         return DisplayFound(Display.SCREEN, f"X display {x11}")
     if x11 or wayland:
         named = f"DISPLAY={x11}" if x11 else f"WAYLAND_DISPLAY={wayland}"
-        return DisplayFound(Display.NONE, f"{named} does not answer")
+        return DisplayFound(Display.SILENT, f"{named} does not answer")
     return DisplayFound(Display.NONE, "neither DISPLAY nor WAYLAND_DISPLAY is set")
 
 

@@ -49,13 +49,16 @@ def ready_for_qt(*, offscreen: bool) -> None:
     _see_packages()
     found = find_display()
     for_screen = not offscreen and found.display is not Display.OFFSCREEN
+    if for_screen and found.display is Display.NONE:
+        raise NoScreen(found.said)
     missing = missing_libraries(for_screen=for_screen)
     if missing:
         raise Expected(
-            f"the window needs system libraries that are not here: {', '.join(missing)}.",
+            f"The window needs system libraries that are not here: {', '.join(missing)}.",
             f"Run: {install_line(missing)}",
         )
-    if for_screen and found.display is Display.NONE:
+    # Only now: asking a display needs one of those libraries.
+    if for_screen and found.display is Display.SILENT:
         raise NoScreen(found.said)
 
 
@@ -64,7 +67,7 @@ class NoScreen(Expected):
 
     def __init__(self, said: str) -> None:
         super().__init__(
-            f"there is no screen here ({said}).",
+            f"There is no screen here ({said}).",
             "Run kmonitor on your desktop. On this machine: kmonitor runs, kmonitor show last,\n"
             "or kmonitor --screenshot window.png, which draws the window into a file.",
         )
@@ -74,7 +77,7 @@ def _see_packages() -> None:
     for module, distribution in (("PySide6", "PySide6-Essentials"), ("pyqtgraph", "pyqtgraph")):
         if importlib.util.find_spec(module) is None:
             raise Expected(
-                f"the window needs {distribution}, which is not installed.",
+                f"The window needs {distribution}, which is not installed.",
                 f"Run, in the clone of kmonitor: {INSTALL_WINDOW}",
             )
     version = qt_version()
