@@ -1,0 +1,124 @@
+"""What may not be imported or called where; import-linter holds the layers, this the rest."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.source_tree import SourceFile, product_files, source_files, top
+
+FRAMEWORKS = {"jax", "keras", "tensorflow", "tf_keras", "torch"}
+
+CAN_RUN_WHAT_IT_READS = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
+"""Modules that execute what a file or a socket tells them to."""
+
+RUNS_TEXT = {"eval", "exec", "compile"}
+
+CARRIES_PICKLES = {"recv_pyobj", "send_pyobj", "recv_serialized", "read_pickle", "to_pickle"}
+
+NOT_IN_A_TRAINING = {"PySide6", "shiboken6", "pyqtgraph", "sqlite3", "kmonitor", *FRAMEWORKS}
+"""What importing the agent must not load into somebody's training process."""
+
+
+def runs_at_import(file: SourceFile, statement: ast.stmt) -> bool:
+    """Whether a statement stands at module level, outside `if TYPE_CHECKING`."""
+    pending: list[ast.stmt] = list(file.tree.body)
+    while pending:
+        node = pending.pop()
+        if node is statement:
+            return True
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            pending += node.orelse
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            pending += [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
+    return False
+
+
+def test_no_framework_is_imported_before_it_is_needed():
+    early = [
+        f"{file.name}:{statement.lineno} {module}"
+        for file in product_files()
+        for module, statement in file.imported()
+        if top(module) in FRAMEWORKS and runs_at_import(file, statement)
+    ]
+
+    assert not early
+
+
+def test_nothing_that_executes_what_it_reads_is_imported():
+    dangerous = [
+        f"{file.name}:{statement.lineno} {module}"
+        for file in product_files()
+        for module, statement in file.imported()
+        if top(module) in CAN_RUN_WHAT_IT_READS
+    ]
+
+    assert not dangerous
+
+
+def test_no_text_is_run_and_no_pickle_is_carried():
+    dangerous = [
+        f"{file.name}:{call.lineno}"
+        for file in product_files()
+        for call in file.calls()
+        if (isinstance(call.func, ast.Name) and call.func.id in RUNS_TEXT)
+        or (isinstance(call.func, ast.Attribute) and call.func.attr in CARRIES_PICKLES)
+        or any(word.arg == "allow_pickle" and not _is_false(word.value) for word in call.keywords)
+    ]
+
+    assert not dangerous
+
+
+def test_every_thread_is_named_after_us():
+    nameless = [
+        f"{file.name}:{call.lineno}"
+        for file in product_files()
+        for call in file.calls()
+        if ast.unparse(call.func) in {"threading.Thread", "Thread"}
+        and not any(word.arg == "name" for word in call.keywords)
+    ]
+
+    assert not nameless
+
+
+def test_no_test_sleeps():
+    asleep = [
+        f"{file.name}:{call.lineno}"
+        for file in source_files("tests")
+        for call in file.calls()
+        if ast.unparse(call.func) in {"time.sleep", "sleep", "QTest.qSleep"}
+        if not file.name.startswith("tests/benchmarks/")
+    ]
+
+    assert not asleep
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wanted", ["kmonitor_agent", "kmonitor_agent.MonitorCallback"])
+def test_importing_the_agent_loads_neither_app_nor_database_nor_framework(wanted: str):
+    code = f"import kmonitor_agent, sys; {wanted}; print(*sys.modules)"
+
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    loaded = {top(name) for name in told.stdout.split()}
+    assert not loaded & NOT_IN_A_TRAINING
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", ["kmonitor.cli.main", "kmonitor.hub", "kmonitor.presenters"])
+def test_the_terminal_and_the_hub_need_no_qt(package: str):
+    code = f"import sys, {package}; print(*sys.modules)"
+
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    loaded = {top(name) for name in told.stdout.split()}
+    assert not loaded & {"PySide6", "shiboken6", "pyqtgraph", *FRAMEWORKS}
+
+
+def _is_false(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is False

@@ -1,0 +1,53 @@
+"""Every module says what it is for, and every field that leaves a training says what it means."""
+
+import ast
+import inspect
+import re
+
+import msgspec
+import pytest
+
+from kmonitor_agent.protocol import acts, commands, lifecycle, measured
+from tests.support.source_tree import ROOT, source_files
+
+_ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
+
+STRUCTS = sorted(
+    {
+        found
+        for module in (acts, commands, lifecycle, measured)
+        for found in vars(module).values()
+        if inspect.isclass(found) and issubclass(found, msgspec.Struct)
+    },
+    key=lambda one: one.__name__,
+)
+
+
+@pytest.mark.parametrize("folder", ["kmonitor", "kmonitor_agent", "packaging", "tests"])
+def test_every_module_says_what_it_is_for(folder: str):
+    silent = [
+        file.name
+        for file in source_files(folder)
+        if file.text.strip() and not ast.get_docstring(file.tree)
+    ]
+
+    assert not silent
+
+
+@pytest.mark.parametrize("struct", STRUCTS, ids=lambda one: one.__name__)
+def test_every_field_that_leaves_a_training_is_documented(struct: type[msgspec.Struct]):
+    documented = {
+        name
+        for kind in struct.__mro__
+        if isinstance(kind.__doc__, str)
+        for name in _ATTRIBUTE.findall(inspect.cleandoc(kind.__doc__))
+    }
+
+    assert documented >= set(struct.__struct_fields__)
+
+
+def test_every_folder_at_the_top_is_explained():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+    for folder in ("kmonitor", "kmonitor_agent", "resources", "tests", "packaging"):
+        assert f"`{folder}/`" in text
