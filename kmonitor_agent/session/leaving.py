@@ -3,11 +3,28 @@
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Literal
 
-ExceptionMet = Callable[[BaseException, int | None], None]
-"""Told of an exception that nobody caught, and the ident of its thread."""
+
+@dataclass(frozen=True, slots=True)
+class Uncaught:
+    """An exception that nobody caught.
+
+    Attributes:
+        exc: The exception.
+        thread: Ident of its thread; None unknown.
+        is_last: The process ends with it.
+    """
+
+    exc: BaseException
+    thread: int | None
+    is_last: bool
+
+
+ExceptionMet = Callable[[Uncaught], None]
+"""Told of each; must not raise."""
 
 _KEYBOARD: Final = (KeyboardInterrupt, GeneratorExit)
 
@@ -15,7 +32,7 @@ _KEYBOARD: Final = (KeyboardInterrupt, GeneratorExit)
 class ExitWatch:
     """Chains the process's exception hooks; one per process, installed once, never removed.
 
-    Hooks that were there before are always called. `met` must not raise.
+    Hooks that were there before are always called.
     """
 
     def __init__(self, met: ExceptionMet) -> None:
@@ -51,7 +68,7 @@ class ExitWatch:
         def kmonitor_excepthook(
             kind: type[BaseException], exc: BaseException, trace: TracebackType | None
         ) -> None:
-            met(exc, threading.get_ident())
+            met(Uncaught(exc, threading.get_ident(), is_last=True))
             before(kind, exc, trace)
 
         sys.excepthook = kmonitor_excepthook
@@ -62,7 +79,7 @@ class ExitWatch:
 
         def kmonitor_excepthook(args: Any) -> None:
             if args.exc_value is not None and args.thread is not None:
-                met(args.exc_value, args.thread.ident)
+                met(Uncaught(args.exc_value, args.thread.ident, is_last=False))
             before(args)
 
         threading.excepthook = kmonitor_excepthook
@@ -70,7 +87,7 @@ class ExitWatch:
     def _on_cell_run(self, result: Any = None) -> None:
         exc = getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None)
         if isinstance(exc, BaseException):
-            self._met(exc, threading.get_ident())
+            self._met(Uncaught(exc, threading.get_ident(), is_last=False))
 
 
 def how_ended(exc: BaseException | None) -> Literal["failed", "interrupted"]:

@@ -43,7 +43,7 @@ class Record:
         """What failed or was left out, in words."""
         return self.event.why
 
-    def __str__(self) -> str:
+    def __str__(self) -> str:  # pyright: ignore[reportImplicitOverride]
         """Head line, and what changed."""
         event = self.event
         state = "done" if event.ok else "failed"
@@ -55,7 +55,7 @@ class Record:
             [head, *_changes(event), *event.held, *([event.why] if event.why else [])]
         )
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
         """The same as `str`, for notebooks."""
         return str(self)
 
@@ -63,7 +63,7 @@ class Record:
 class Records(list[Record]):
     """All records of a run, oldest first; prints one after the other."""
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
         """One record a paragraph."""
         return "\n".join(str(record) for record in self) or "nothing was done yet"
 

@@ -1,0 +1,255 @@
+"""MonitorCallback, which a script passes to `fit`: each Keras hook is one call on the session."""
+
+import os
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, Final, Self, cast
+
+from kmonitor_agent.config import (
+    Settings,
+    checked_folder,
+    checked_interval_s,
+    checked_limits,
+    checked_name,
+    checked_switch,
+)
+from kmonitor_agent.link.hub_choice import parse_hub
+from kmonitor_agent.session.keras_base import with_keras_callback
+from kmonitor_agent.session.requests import ACTIONS, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kmonitor_agent.limits import Limit
+    from kmonitor_agent.session.fit import Fit
+    from kmonitor_agent.session.run_session import RunSession
+    from kmonitor_agent.session.runs import RunsOfProcess
+    from kmonitor_agent.session.wording import Records
+
+_POINTS: Final = ("epoch", "batch")
+_OF_THE_PROCESS: Final = frozenset({"_session", "_fits", "_models", "_tick"})
+
+
+class MonitorCallback:
+    """Watches every `fit` it is passed to, and acts on it when asked.
+
+    An instance is also an instance of Keras' own `Callback`: of `keras` if that is imported or
+    installed, else of `tf_keras`. It may be used in several fits, nested ones and in threads, and
+    holds no model. After construction nothing of it raises into `fit`.
+
+    Attributes:
+        params: Keras' parameters of the fit: "epochs", "steps", "verbose".
+    """
+
+    params: dict[str, Any] | None
+    _plain: "type[MonitorCallback]"
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """An instance of this class and of Keras' Callback; imports Keras if nobody has yet.
+
+        Raises:
+            ImportError: Neither keras nor tf_keras is installed.
+        """
+        return object.__new__(with_keras_callback(cls))
+
+    def __init__(  # noqa: PLR0913 - the user's arguments
+        self,
+        run_name: str | None = None,
+        *,
+        limits: "Iterable[Limit]" = (),
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        commands: bool = True,
+        sample_interval_s: float = 1.0,
+        hub: str | None = None,
+        private: bool = False,
+    ) -> None:
+        """Check the arguments; nothing else happens before `fit`.
+
+        Args:
+            run_name: Name of the run; None: the script's or notebook's name.
+            limits: For example `[Limit("ram", "80%", action="reload")]`.
+            checkpoint_dir: Where saves go; None: kmonitor's own folder.
+            commands: Whether the app and the command line may act on this training.
+            sample_interval_s: Time between samples, seconds.
+            hub: None: this user's hub; "off"; or a socket's path.
+            private: Send no names, paths, arguments or exception texts.
+
+        Raises:
+            ValueError: An argument makes no sense; the message says what to write instead.
+            TypeError: An argument is of the wrong type; likewise.
+        """
+        parse_hub(hub, os.environ)
+        self._settings = Settings(
+            run_name=checked_name(run_name),
+            limits=checked_limits(limits),
+            checkpoint_dir=checked_folder(checkpoint_dir),
+            commands=checked_switch("commands", commands),
+            sample_interval_s=checked_interval_s(sample_interval_s),
+            hub=hub,
+            private=checked_switch("private", private),
+        )
+        self._join_run()
+        super().__init__()
+        self.params = None
+        # tf_keras: turning logs into numbers for us would make every step wait for the device.
+        self._supports_tf_logs = True
+
+    def __reduce__(self) -> tuple[Any, ...]:  # pyright: ignore[reportImplicitOverride]
+        """Pickles and copies its arguments; a copy joins the run of the process it wakes up in."""
+        kept = {name: self.__dict__[name] for name in self.__dict__ if name not in _OF_THE_PROCESS}
+        return _bare, (self._plain,), kept
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what `__reduce__` kept."""
+        self.__dict__.update(state)
+        self._join_run()
+
+    @property
+    def run_id(self) -> str:
+        """Id of the run, as `kmonitor show` takes it."""
+        return self._session.run_id
+
+    @property
+    def records(self) -> "Records":
+        """What was done so far, oldest first."""
+        return self._session.records
+
+    def request(self, action: str, at: str = "epoch") -> None:
+        """Ask for an action, from any thread; it runs on the training thread.
+
+        Args:
+            action: "save", "collect", "reload", "pause", "resume" or "stop".
+            at: "epoch": at the running epoch's end; "batch": after the running batch.
+
+        Raises:
+            ValueError: There is no such action or place.
+        """
+        if action not in ACTIONS:
+            listed = ", ".join(f'"{name}"' for name in ACTIONS)
+            raise ValueError(f"request: {action!r} is not known; write one of {listed}.")
+        if at not in _POINTS:
+            raise ValueError(f'request: at={at!r} is not known; write "epoch" or "batch".')
+        self._session.request(Request(action=action, at=cast("Any", at)))
+
+    @property
+    def model(self) -> Any:
+        """The model that this thread fits; held weakly, None when it is gone."""
+        fit = self._running()
+        found = self._models.get(threading.get_ident()) if fit is None else fit.model
+        model = None if found is None else found()
+        if model is not None and hasattr(model, "jax_state_sync"):
+            model.jax_state_sync()  # as Keras' own property does
+        return model
+
+    @model.setter
+    def model(self, model: Any) -> None:
+        self.set_model(model)
+
+    def set_params(self, params: dict[str, Any] | None) -> None:
+        """Keras tells what the fit is about to do."""
+        self.params = params
+
+    def set_model(self, model: Any) -> None:
+        """Keras tells which model is about to be fitted."""
+        thread = threading.get_ident()
+        if model is None:
+            self._models.pop(thread, None)
+        else:
+            self._models[thread] = weakref.ref(model)
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """A fit begins."""
+        del logs
+        with self._session.faults.guarded("callback.train_begin"):
+            found = self._models.get(threading.get_ident())
+            model = None if found is None else found()
+            if model is None:
+                return
+            fit = self._session.begin_fit(self, model, self.params or {}, self._settings)
+            if fit is not None:
+                self._fits.setdefault(threading.get_ident(), []).append(fit)
+                _runs().watch_exits()
+        self._choose_tick()
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """An epoch begins."""
+        del logs
+        with self._session.faults.guarded("callback.epoch_begin"):
+            fit = self._running()
+            if fit is not None:
+                self._session.begin_epoch(fit, epoch)
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """A step begins; the only hook of ours that runs each step."""
+        self._tick(batch, logs)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """An epoch ended: the safe point at which actions are done."""
+        del epoch
+        with self._session.faults.guarded("callback.epoch_end"):
+            fit = self._running()
+            model = None if fit is None else fit.model()
+            if fit is not None and model is not None:
+                self._session.end_epoch(fit, model, logs, self.params or {})
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """The fit ended by itself or was stopped."""
+        del logs
+        with self._session.faults.guarded("callback.train_end"):
+            fit = self._running()
+            if fit is not None:
+                stopped = bool(getattr(fit.model(), "stop_training", False))
+                self._session.end_fit(fit, stopped=stopped)
+        self._choose_tick()
+
+    def _implements_train_batch_hooks(self) -> bool:
+        return True  # tf_keras asks; also when Keras 3 is the base
+
+    def _implements_test_batch_hooks(self) -> bool:
+        return False
+
+    def _implements_predict_batch_hooks(self) -> bool:
+        return False
+
+    def _join_run(self) -> None:
+        self._session: RunSession = _runs().session(self._settings)
+        self._fits: dict[int, list[Fit]] = {}
+        self._models: dict[int, weakref.ref[Any]] = {}
+        self._tick = _ignore
+
+    def _running(self) -> "Fit | None":
+        """The innermost open fit of this thread."""
+        fits = self._fits.get(threading.get_ident())
+        while fits and not fits[-1].is_open:
+            fits.pop()
+        return fits[-1] if fits else None
+
+    def _choose_tick(self) -> None:
+        """Let the step hook go straight to the clock while only one thread trains with us."""
+        fit = self._running()
+        others = [fits for thread, fits in self._fits.items() if thread != threading.get_ident()]
+        if any(each.is_open for fits in others for each in fits):
+            self._tick = self._tick_of_thread
+        else:
+            self._tick = _ignore if fit is None else fit.clock.tick
+
+    def _tick_of_thread(self, batch: Any, logs: Any) -> None:
+        fit = self._running()
+        if fit is not None:
+            fit.clock.tick(batch, logs)
+
+
+def _runs() -> "RunsOfProcess":
+    # Not before a callback is made: `from kmonitor_agent import Limit` stays light, and the
+    # session brings ZeroMQ and psutil along.
+    from kmonitor_agent.session.runs import RUNS  # noqa: PLC0415
+
+    return RUNS
+
+
+def _ignore(batch: Any, logs: Any) -> None:
+    """Outside of any fit that is followed."""
+
+
+def _bare(plain: "type[MonitorCallback]") -> MonitorCallback:
+    return plain.__new__(plain)

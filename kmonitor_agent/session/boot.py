@@ -1,0 +1,154 @@
+"""This process's part of a run: its link, its first and last event, its clock and sampling."""
+
+import os
+from collections.abc import Callable
+from typing import Final, Literal
+
+import msgspec
+
+from kmonitor_agent.config import Settings
+from kmonitor_agent.frameworks.base import Framework
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.hub_choice import parse_hub
+from kmonitor_agent.link.link import Link
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.commands import Command
+from kmonitor_agent.protocol.facts import BootEnded, BootStarted, Event, Fault
+from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.protocol.version import MAX_TEXT
+from kmonitor_agent.session.leaving import how_ended
+from kmonitor_agent.session.privacy import Privacy
+from kmonitor_agent.session.process_facts import boot_started, possible_actions
+
+LOOK_AFTER_S: Final = 1.0
+"""Time between rounds of the agent's own upkeep (expired requests, log file), seconds."""
+
+
+class Boot:
+    """Opens the link at the first fit and closes it at exit; silent before, after and in forks.
+
+    `emit` and `now_s` may be called from any thread.
+
+    Attributes:
+        is_started: Whether the link was opened.
+        unavailable: Capability to the reason why the framework lacks it, once started.
+    """
+
+    def __init__(
+        self,
+        *,
+        run: str,
+        name: str,
+        settings: Settings,
+        folders: Folders,
+        faults: FaultLog,
+        privacy: Privacy,
+    ) -> None:
+        """Keep what is needed later; no thread and no file yet.
+
+        Args:
+            run: Run id.
+            name: Run name.
+            settings: Of the run's first callback.
+            folders: Where spool and logs go.
+            faults: Our own faults.
+            privacy: What to leave out.
+        """
+        self.is_started = False
+        self.unavailable: dict[str, str] = {}
+        self._run = run
+        self._name = name
+        self._settings = settings
+        self._folders = folders
+        self._faults = faults
+        self._privacy = privacy
+        self._pid = os.getpid()
+        self._link: Link | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this is the process that the run began in, and not a fork of it."""
+        return os.getpid() == self._pid
+
+    def emit(self, event: Event) -> None:
+        """Send an event."""
+        if self._link is not None and self.is_ours:
+            self._link.emit(event)
+
+    def now_s(self) -> float:
+        """The boot's time, seconds; 0 before it started."""
+        return 0.0 if self._link is None else self._link.now_s()
+
+    def start(self, framework: Framework, on_command: Callable[[Command], None]) -> None:
+        """Open the link and tell who this is; a second call does nothing.
+
+        Args:
+            framework: Of the first model.
+            on_command: Called on the agent's thread for each command.
+        """
+        if self.is_started:
+            return
+        self.is_started = True
+        self.unavailable = framework.probed().unavailable
+        boot = new_id()
+        link = Link(
+            run=self._run,
+            boot=boot,
+            folders=self._folders,
+            started=self._started_event(boot, framework),
+            hub=parse_hub(self._settings.hub, os.environ),
+            on_command=on_command,
+            faults=self._faults,
+        )
+        link.start()
+        self._link = link
+        self._faults.on_fault = self._tell_fault
+
+    def every(self, interval_s: float, task: Callable[[], None]) -> None:
+        """Have a task run on the agent's thread from now on."""
+        if self._link is not None:
+            self._link.every(interval_s, task)
+
+    def end(self, *, left_by: BaseException | None, stopped: bool) -> None:
+        """Tell the end, drain and leave.
+
+        Args:
+            left_by: What ended the process, if an exception did.
+            stopped: The last fit was stopped by an action of ours.
+        """
+        if self._link is None or not self.is_ours:
+            return
+        how: Literal["finished", "failed", "interrupted", "stopped"]
+        how = "stopped" if stopped else "finished"
+        ended = BootEnded(t_s=self.now_s(), why=how)
+        if left_by is not None:
+            ended = BootEnded(
+                t_s=self.now_s(),
+                why=how_ended(left_by),
+                error_type=type(left_by).__name__,
+                message=self._privacy.text(str(left_by))[:MAX_TEXT],
+            )
+        self.emit(ended)
+        self._faults.write_out()
+        self._link.close()
+
+    def _started_event(self, boot: str, framework: Framework) -> BootStarted:
+        probed = framework.probed()
+        started = boot_started(
+            boot=boot,
+            name=self._name,
+            wall_s=SystemClock().wall_s(),
+            interval_s=self._settings.sample_interval_s,
+            privacy=self._privacy,
+        )
+        return msgspec.structs.replace(
+            started,
+            versions={**started.versions, **probed.versions},
+            backend=probed.backend,
+            unavailable=probed.unavailable,
+            actions=possible_actions(probed.unavailable) if self._settings.commands else [],
+        )
+
+    def _tell_fault(self, where: str, count: int, text: str) -> None:
+        self.emit(Fault(t_s=self.now_s(), where=where, count=count, text=text))

@@ -1,0 +1,88 @@
+"""Commands as they arrive on the agent's thread: answered at once, or put where they wait."""
+
+from typing import Final, cast
+
+from kmonitor_agent.protocol.commands import Command, SetLimits
+from kmonitor_agent.session.boot import Boot
+from kmonitor_agent.session.limit_keeper import LimitKeeper, refusal_of
+from kmonitor_agent.session.performer import Performer
+from kmonitor_agent.session.requests import ACTIONS, Action, Request, RequestQueue
+
+_NO_COMMANDS: Final = "this training takes no commands: it was started with commands=False"
+_TOO_MANY: Final = "too many requests wait already"
+_NEEDED: Final = {"save": "reload", "reload": "reload", "collect": "collect"}
+
+
+class Intake:
+    """Decides on each command; runs on the agent's thread and touches no model."""
+
+    def __init__(
+        self,
+        *,
+        takes_commands: bool,
+        boot: Boot,
+        queue: RequestQueue,
+        limits: LimitKeeper,
+        performer: Performer,
+    ) -> None:
+        """Keep who can answer.
+
+        Args:
+            takes_commands: False refuses all.
+            boot: Knows the time and what the framework lacks.
+            queue: Where actions wait for a safe point.
+            limits: Takes new limits.
+            performer: Tells states, knows whether the training is paused.
+        """
+        self._takes_commands = takes_commands
+        self._boot = boot
+        self._queue = queue
+        self._limits = limits
+        self._performer = performer
+
+    def receive(self, command: Command) -> None:
+        """Tell that a command arrived, and refuse, do or queue it."""
+        told = Request(action="stop", command=command)
+        self._performer.tell(told, "received")
+        refusal = self._refusal(command)
+        if refusal:
+            self._performer.tell(told, "refused", refusal)
+        elif isinstance(command.args, SetLimits):
+            self._performer.tell(told, "started")
+            self._limits.set_by_command(command.args, command.asked_by)
+            self._performer.tell(told, "done")
+        elif not self._queue.put(self._request(command)):
+            self._performer.tell(told, "refused", _TOO_MANY)
+
+    def expire(self) -> None:
+        """Tell what waited too long; called each second."""
+        for request in self._queue.take_expired(self._boot.now_s()):
+            self._performer.tell(request, "expired", "no safe point came within its time to live")
+
+    def _request(self, command: Command) -> Request:
+        return Request(
+            action=cast("Action", command.name),
+            at="epoch" if isinstance(command.args, SetLimits) else command.args.at,
+            asked_by=command.asked_by or "app",
+            command=command,
+            until_s=self._boot.now_s() + command.ttl_s,
+        )
+
+    def _refusal(self, command: Command) -> str:
+        """Why this command is not carried out; empty when it is."""
+        if not self._takes_commands:
+            return _NO_COMMANDS
+        if isinstance(command.args, SetLimits):
+            is_limits = command.name == "set_limits"
+            return refusal_of(command.args) if is_limits else "arguments of another command"
+        if command.name not in ACTIONS:
+            return f"{command.name} is not available in this version of kmonitor"
+        needed = _NEEDED.get(command.name, "")
+        if needed in self._boot.unavailable:
+            return self._boot.unavailable[needed]
+        if command.name == "resume" and not self._will_be_paused():
+            return "the training is not paused"
+        return ""
+
+    def _will_be_paused(self) -> bool:
+        return self._performer.is_paused or self._queue.holds("pause")

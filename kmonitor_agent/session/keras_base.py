@@ -1,0 +1,50 @@
+"""The Keras whose `Callback` ours must also be, found without importing one too early."""
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final, TypeVar
+
+_NAMES: Final = ("keras", "tf_keras")
+_NO_KERAS: Final = (
+    "MonitorCallback needs Keras: install keras 3.6 or newer with a backend such as tensorflow."
+)
+_made: dict[tuple[type, type], type] = {}
+
+T = TypeVar("T")
+
+
+def with_keras_callback(cls: type[T]) -> type[T]:
+    """The same class with Keras' Callback as its last base; the same one each time.
+
+    Raises:
+        ImportError: Neither keras nor tf_keras is installed.
+    """
+    base = _callback_class(os.environ)
+    if issubclass(cls, base):
+        return cls
+    if (cls, base) not in _made:
+        body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "_plain": cls}
+        made = type(cls.__name__, (cls, base), body)
+        made.__qualname__ = cls.__qualname__
+        _made[cls, base] = made
+    return _made[cls, base]
+
+
+def _callback_class(environ: Mapping[str, str]) -> type:
+    module: Any = import_module(f"{_keras_name(environ)}.callbacks")
+    return module.Callback
+
+
+def _keras_name(environ: Mapping[str, str]) -> str:
+    """The Keras in use: the one asked for, else one that is imported, else one installed."""
+    names = _NAMES[::-1] if environ.get("TF_USE_LEGACY_KERAS") in {"1", "True", "true"} else _NAMES
+    for name in names:
+        if name in sys.modules:
+            return name
+    for name in names:
+        if find_spec(name) is not None:
+            return name
+    raise ImportError(_NO_KERAS)

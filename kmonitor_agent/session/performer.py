@@ -1,0 +1,189 @@
+"""Carries out one request on the training thread and tells what it did."""
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Final
+
+import msgspec
+
+from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.protocol.commands import CommandState
+from kmonitor_agent.protocol.facts import ActionRecord, CommandProgress, Event, Paused
+from kmonitor_agent.protocol.version import MAX_TEXT
+from kmonitor_agent.reclaim.actions import collect, reload, save
+from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.reclaim.state_file import Tag
+from kmonitor_agent.session.fit import Fit
+from kmonitor_agent.session.limit_keeper import LimitKeeper
+from kmonitor_agent.session.privacy import Privacy
+from kmonitor_agent.session.requests import Action, Request, RequestQueue, is_expired
+from kmonitor_agent.session.wording import Record, Records
+
+_PAUSE_CHECK_S: Final = 0.25
+_MODEL_GONE: Final = "the model is gone"
+_MOST_HELD: Final = 32
+
+
+class Performer:
+    """Runs requests one at a time; owned by whichever training thread reached a safe point.
+
+    Attributes:
+        records: What was done, oldest first.
+        is_paused: Whether a training thread is being held now.
+    """
+
+    def __init__(
+        self,
+        *,
+        run: str,
+        queue: RequestQueue,
+        limits: LimitKeeper,
+        emit: Callable[[Event], None],
+        now_s: Callable[[], float],
+        privacy: Privacy,
+    ) -> None:
+        """Begin with nothing done.
+
+        Args:
+            run: Run id, for the checkpoints' tags.
+            queue: Where requests wait.
+            limits: Told when a limit's action has run.
+            emit: Takes events.
+            now_s: The boot's time, seconds.
+            privacy: What to leave out of records.
+        """
+        self.records = Records()
+        self.is_paused = False
+        self._run_id = run
+        self._queue = queue
+        self._limits = limits
+        self._emit = emit
+        self._now_s = now_s
+        self._privacy = privacy
+
+    def perform(self, fit: Fit, request: Request, *, step: int = 0) -> None:
+        """Do what was asked and tell the result.
+
+        Args:
+            fit: The fit at whose safe point this runs.
+            request: What to do.
+            step: Steps done in the running epoch; 0 at its end.
+        """
+        if is_expired(request, self._now_s()):
+            self.tell(request, "expired", "its time to live passed before a safe point came")
+            return
+        self.tell(request, "started")
+        if request.action == "pause":
+            self._hold(fit, request, step)
+        elif request.action == "resume":
+            self.tell(request, "failed", "the training is not paused")
+        else:
+            self._do(fit, request, step)
+
+    def tell(self, request: Request, state: CommandState, why: str = "") -> None:
+        """Say where a command stands; nothing for requests of limits and scripts."""
+        command = request.command
+        if command is not None:
+            self._emit(
+                CommandProgress(
+                    t_s=self._now_s(), id=command.id, name=command.name, state=state, why=why
+                )
+            )
+
+    def _do(self, fit: Fit, request: Request, step: int) -> None:
+        model = fit.model()
+        if model is None:
+            self._finish(self._record(fit, request, step, why=_MODEL_GONE), request)
+        elif request.action == "stop":
+            model.stop_training = True
+            fit.stopped_by_us = True
+            self._finish(self._record(fit, request, step), request)
+        else:
+            outcome = self._reclaim(fit, model, request.action, step)
+            record = self._record(fit, request, step, seconds=outcome.seconds, why=outcome.why)
+            self._finish(self._with_outcome(record, outcome, fit), request)
+            fit.clock.leave_out(retraced=request.action == "reload")
+        if request.watch is not None:
+            self._limits.take_new_base(request.watch)
+
+    def _reclaim(self, fit: Fit, model: KerasModel, action: Action, step: int) -> Outcome:
+        tag = Tag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=step)
+        if action == "collect":
+            return collect(fit.framework, model)
+        store = CheckpointStore(fit.checkpoint_dir)
+        if action == "save":
+            return save(fit.framework, model, store, tag=tag)
+        return reload(fit.framework, model, store, tag=tag)
+
+    def _hold(self, fit: Fit, request: Request, step: int) -> None:
+        """Keep the training thread here until it is resumed or stopped; Ctrl+C gets through."""
+        began = perf_counter()
+        self.is_paused = True
+        self._emit(Paused(t_s=self._now_s(), paused=True))
+        self.tell(request, "done")
+        try:
+            ending = self._wait_for_end(fit, step)
+        finally:
+            self.is_paused = False
+            fit.clock.leave_out(retraced=False)
+            self._emit(Paused(t_s=self._now_s(), paused=False))
+            self._keep(self._record(fit, request, step, seconds=perf_counter() - began))
+        if ending.action == "stop":
+            self.perform(fit, ending, step=step)
+        else:
+            self.tell(ending, "started")
+            self._finish(self._record(fit, ending, step), ending)
+
+    def _wait_for_end(self, fit: Fit, step: int) -> Request:
+        while True:
+            request = self._queue.take_or_wait(_PAUSE_CHECK_S)
+            if request is None:
+                continue
+            if request.action in {"resume", "stop"}:
+                return request
+            if request.action == "pause":
+                self.tell(request, "failed", "the training is paused already")
+            else:
+                self.perform(fit, request, step=step)
+
+    def _finish(self, record: ActionRecord, request: Request) -> None:
+        self._keep(record)
+        self.tell(request, "done" if record.ok else "failed", record.why)
+
+    def _keep(self, record: ActionRecord) -> None:
+        self.records.append(Record(record))
+        self._emit(record)
+
+    def _record(
+        self, fit: Fit, request: Request, step: int, *, seconds: float = 0.0, why: str = ""
+    ) -> ActionRecord:
+        return ActionRecord(
+            t_s=self._now_s(),
+            action=request.action,
+            ok=not why,
+            asked_by=request.asked_by,
+            command=None if request.command is None else request.command.id,
+            fit=fit.ordinal,
+            epoch=fit.epoch,
+            step=step,
+            seconds=max(0.0, seconds),
+            why=self._privacy.text(why)[:MAX_TEXT],
+        )
+
+    def _with_outcome(self, record: ActionRecord, outcome: Outcome, fit: Fit) -> ActionRecord:
+        hide = self._privacy.text
+        return msgspec.structs.replace(
+            record,
+            ok=outcome.ok,
+            before=msgspec.structs.replace(outcome.before, step_time_s=fit.last_step_s),
+            after=outcome.after,
+            mode=outcome.mode,
+            variables=outcome.variables,
+            state_bytes=outcome.state_bytes,
+            checkpoint=outcome.checkpoint,
+            checksum=outcome.checksum,
+            released_traces=outcome.released_traces,
+            released_models=outcome.released_models,
+            held=[hide(line)[:MAX_TEXT] for line in outcome.held[:_MOST_HELD]],
+        )

@@ -1,0 +1,265 @@
+"""RunSession: one run of this process, from its first fit to its exit."""
+
+import threading
+import weakref
+from pathlib import Path
+from typing import Final
+
+from kmonitor_agent.config import Settings
+from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.probes.step_clock import StepClock
+from kmonitor_agent.protocol.commands import SafePoint
+from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
+from kmonitor_agent.session.fit import Fit, find_origin, is_on_stack, watch_end
+from kmonitor_agent.session.intake import Intake
+from kmonitor_agent.session.leaving import Uncaught, how_ended
+from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
+from kmonitor_agent.session.performer import Performer
+from kmonitor_agent.session.privacy import Privacy
+from kmonitor_agent.session.requests import Request, RequestQueue
+from kmonitor_agent.session.sampler import Sampler, Watched
+from kmonitor_agent.session.teller import FitTeller
+from kmonitor_agent.session.wording import Records
+
+SLOW_INTERVAL_S: Final = 10.0
+"""Least time between readings that cost milliseconds (unique set, children), seconds."""
+
+
+class RunSession:
+    """A run in this process: its boot, limits, requests and fits.
+
+    The hooks run on the threads that train and may raise: the callback guards them with `faults`.
+    Nothing here starts a thread or touches a file before the first fit.
+
+    Attributes:
+        run_id: The run's id.
+        faults: Our own faults in this run.
+    """
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        """Give the run its id.
+
+        Args:
+            name: The run's name.
+            settings: Of the first callback of this run.
+        """
+        self.run_id: Final = new_id()
+        self._folders = find_folders()
+        self.faults: Final = FaultLog(self._folders.logs / "agent.log", private=settings.private)
+        privacy = Privacy(private=settings.private)
+        self._interval_s = settings.sample_interval_s
+        self._boot = boot = Boot(
+            run=self.run_id,
+            name=name,
+            settings=settings,
+            folders=self._folders,
+            faults=self.faults,
+            privacy=privacy,
+        )
+        self._fits: list[Fit] = []
+        self._fit_count = 0
+        self._stopped_by_us = False
+        self._left_by: BaseException | None = None
+        self._watched = Watched()
+        self._queue = queue = RequestQueue(self._wake_batches)
+        self._limits = limits = LimitKeeper(emit=boot.emit, request=queue.put, now_s=boot.now_s)
+        self._performer = Performer(
+            run=self.run_id,
+            queue=queue,
+            limits=limits,
+            emit=boot.emit,
+            now_s=boot.now_s,
+            privacy=privacy,
+        )
+        self._intake = Intake(
+            takes_commands=settings.commands,
+            boot=boot,
+            queue=queue,
+            limits=limits,
+            performer=self._performer,
+        )
+        self._sampler = Sampler(
+            watched=self._watched_now,
+            emit=boot.emit,
+            limits=limits,
+            now_s=boot.now_s,
+            privacy=privacy,
+        )
+        self._teller = FitTeller(emit=boot.emit, now_s=boot.now_s, privacy=privacy)
+
+    @property
+    def records(self) -> Records:
+        """What was done so far, oldest first."""
+        return Records(self._performer.records)
+
+    def request(self, request: Request) -> bool:
+        """Ask for an action, from any thread; False when too many wait."""
+        return self._queue.put(request)
+
+    def begin_fit(
+        self, callback: object, model: KerasModel, params: dict[str, object], settings: Settings
+    ) -> Fit | None:
+        """A fit begins; None in a fork of the process.
+
+        Args:
+            callback: Whose `on_train_begin` this is.
+            model: What is fitted.
+            params: As Keras gave them: "epochs", "steps".
+            settings: Of this callback.
+        """
+        if not self._boot.is_ours:
+            return None
+        framework = framework_for(model)
+        self._start(model)
+        self._close_forgotten()
+        self._left_by = None
+        self._limits.set_by_script(settings.limits)
+        self._fit_count += 1
+        facts = framework.fit_facts(model)
+        clock = StepClock(steps_per_execution=facts.steps_per_execution)
+        fit = Fit(
+            ordinal=self._fit_count,
+            framework=framework,
+            clock=clock,
+            origin=find_origin(callback),
+            model=weakref.ref(model),
+            checkpoint_dir=self._checkpoint_dir(settings),
+            planned_steps=_count(params.get("steps")),
+        )
+        clock.on_due = lambda: self._serve_batch(fit)
+        watch_end(fit, self._on_dropped)
+        self._fits.append(fit)
+        self._watch(fit)
+        self._teller.fit_started(fit, model, facts, _count(params.get("epochs")) or 0)
+        with self.faults.guarded("session.describe"):
+            self._teller.model_facts(fit, facts, framework.describe(model))
+        self._count_graph(fit, model)
+        clock.due = self._queue.waits("batch")
+        return fit
+
+    def begin_epoch(self, fit: Fit, epoch: int) -> None:
+        """An epoch begins."""
+        fit.epoch = epoch
+        fit.epoch_began_s = self._boot.now_s()
+        fit.clock.begin_epoch()
+        self._watch(fit)
+        self._teller.epoch_started(fit)
+
+    def end_epoch(
+        self, fit: Fit, model: KerasModel, logs: object, params: dict[str, object]
+    ) -> None:
+        """An epoch ended: tell it, judge its graph and step time, and do what waits."""
+        fit.planned_steps = _count(params.get("steps")) or fit.planned_steps
+        step_times = fit.clock.step_times()
+        fit.last_step_s = None if step_times is None else step_times.p50_s
+        fit.epochs_done += 1
+        self._teller.epoch_ended(fit, model, logs)
+        self._count_graph(fit, model)
+        self._limits.observe("step_time", Bound(fit.last_step_s))
+        self._serve(fit, "epoch")
+
+    def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
+        """`on_train_end` came."""
+        if self._close(fit):
+            self._teller.fit_ended(fit, "stopped" if stopped else "finished", None)
+
+    def leave_fit(self, fit: Fit, exc: BaseException | None) -> None:
+        """A fit was left by an exception; None: it is not known which."""
+        if self._close(fit):
+            self._teller.fit_ended(fit, how_ended(exc), exc)
+
+    def met_exception(self, met: Uncaught) -> None:
+        """Nobody caught an exception: the fits of its thread ended with it."""
+        for fit in tuple(self._fits):
+            if fit.origin.thread == met.thread:
+                self.leave_fit(fit, met.exc)
+        if met.is_last:
+            self._left_by = met.exc
+
+    def close(self) -> None:
+        """The process ends: tell what is still open, drain, and leave."""
+        if not self._boot.is_ours:
+            return
+        for request in self._queue.take_all():
+            self._performer.tell(request, "expired", "the process ended before a safe point")
+        for fit in tuple(self._fits):
+            self.leave_fit(fit, self._left_by)
+        self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us)
+
+    def _start(self, model: KerasModel) -> None:
+        if self._boot.is_started:
+            return
+        self._boot.start(framework_for(model), self._intake.receive)
+        self._boot.every(max(SLOW_INTERVAL_S, self._interval_s), self._sampler.read_slowly)
+        self._boot.every(self._interval_s, self._sampler.sample)
+        self._boot.every(LOOK_AFTER_S, self._look_after)
+
+    def _look_after(self) -> None:
+        self._intake.expire()
+        self.faults.write_out()
+
+    def _close_forgotten(self) -> None:
+        """End the fits of this thread that no longer run: an exception left them."""
+        for fit in tuple(self._fits):
+            if fit.origin.thread == threading.get_ident() and not is_on_stack(fit):
+                self.leave_fit(fit, None)
+
+    def _checkpoint_dir(self, settings: Settings) -> Path:
+        return settings.checkpoint_dir or self._folders.checkpoints / self.run_id
+
+    def _on_dropped(self, fit: Fit, exc: BaseException | None) -> None:
+        with self.faults.guarded("session.dropped"):
+            self.leave_fit(fit, exc)
+
+    def _close(self, fit: Fit) -> bool:
+        """Whether the fit was open until now."""
+        if not fit.is_open:
+            return False
+        fit.is_open = False
+        fit.watch = None
+        if fit in self._fits:
+            self._fits.remove(fit)
+        self._stopped_by_us = fit.stopped_by_us
+        self._watch(self._fits[-1] if self._fits else None)
+        return True
+
+    def _watch(self, fit: Fit | None) -> None:
+        framework = self._watched.framework if fit is None else fit.framework
+        self._watched = Watched(framework, fit, self._watched.graph)
+
+    def _watched_now(self) -> Watched:
+        return self._watched
+
+    def _count_graph(self, fit: Fit, model: KerasModel) -> None:
+        graph = fit.framework.graph(model)
+        self._watched = Watched(fit.framework, self._watched.fit, graph)
+        self._teller.graph_counted(fit, graph)
+        if graph.operations is not None:
+            self._limits.observe("graph", Bound(float(graph.operations)))
+            self._limits.observe("functions", Bound(float(graph.functions)))
+
+    def _serve_batch(self, fit: Fit) -> None:
+        fit.clock.due = False
+        with self.faults.guarded("session.serve_batch"):
+            self._serve(fit, "batch", step=fit.clock.steps)
+
+    def _serve(self, fit: Fit, at: SafePoint, *, step: int = 0) -> None:
+        while (request := self._queue.take(at)) is not None:
+            self._performer.perform(fit, request, step=step)
+            model = fit.model()
+            if model is not None and request.action in {"collect", "reload"}:
+                self._count_graph(fit, model)
+
+    def _wake_batches(self) -> None:
+        if self._queue.waits("batch"):
+            for fit in tuple(self._fits):
+                fit.clock.due = True
+
+
+def _count(given: object) -> int | None:
+    is_count = isinstance(given, int) and not isinstance(given, bool) and given >= 0
+    return int(given) if is_count else None  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,201 @@
+"""Turns what Keras' hooks say into events: fits, model facts, epochs, graph counts."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final, Literal
+
+from kmonitor_agent.frameworks.base import FitFacts, GraphCount, KerasModel, ModelDescription
+from kmonitor_agent.protocol.facts import (
+    EpochEnded,
+    EpochStarted,
+    Event,
+    FitEnded,
+    FitStarted,
+    FunctionTraces,
+    GraphSize,
+    LayerFacts,
+    ModelFacts,
+)
+from kmonitor_agent.protocol.version import MAX_TEXT
+from kmonitor_agent.session.fit import Fit
+from kmonitor_agent.session.privacy import Privacy
+
+LAYERS_A_PART: Final = 200
+"""Most layers in one `ModelFacts` event."""
+
+_MOST_LOGS: Final = 256
+_LONGEST_NAME: Final = 200
+
+
+class FitTeller:
+    """Emits the events of fits; on the threads that train."""
+
+    def __init__(
+        self, *, emit: Callable[[Event], None], now_s: Callable[[], float], privacy: Privacy
+    ) -> None:
+        """Keep where events go.
+
+        Args:
+            emit: Takes events.
+            now_s: The boot's time, seconds.
+            privacy: What to leave out.
+        """
+        self._emit = emit
+        self._now_s = now_s
+        self._privacy = privacy
+
+    def fit_started(self, fit: Fit, model: KerasModel, facts: FitFacts, epochs: int) -> None:
+        """Tell that a fit began.
+
+        Args:
+            fit: Which.
+            model: What is fitted, for its learning rate.
+            facts: How it is compiled.
+            epochs: Planned; 0 unknown.
+        """
+        self._emit(
+            FitStarted(
+                t_s=self._now_s(),
+                fit=fit.ordinal,
+                model=self._privacy.name(facts.model)[:_LONGEST_NAME],
+                epochs=epochs,
+                initial_epoch=fit.origin.initial_epoch,
+                steps=fit.planned_steps,
+                batch_size=facts.batch_size or fit.origin.batch_size,
+                steps_per_execution=facts.steps_per_execution,
+                optimizer=facts.optimizer,
+                learning_rate=fit.framework.learning_rate(model),
+                jit_compile=facts.jit_compile,
+                run_eagerly=facts.run_eagerly,
+            )
+        )
+
+    def model_facts(self, fit: Fit, facts: FitFacts, description: ModelDescription) -> None:
+        """Tell what the model is made of, in parts."""
+        layers = [self._layer(layer) for layer in description.layers]
+        parts = max(1, -(-len(layers) // LAYERS_A_PART))
+        for part in range(parts):
+            self._emit(
+                ModelFacts(
+                    t_s=self._now_s(),
+                    fit=fit.ordinal,
+                    part=part + 1,
+                    parts=parts,
+                    name=self._privacy.name(description.name)[:_LONGEST_NAME],
+                    kind=self._privacy.name(description.kind)[:_LONGEST_NAME],
+                    n_layers=len(layers),
+                    layers=layers[part * LAYERS_A_PART : (part + 1) * LAYERS_A_PART],
+                    parameters=description.parameters,
+                    parameter_bytes=description.parameter_bytes,
+                    optimizer=facts.optimizer,
+                    slots=list(description.slots[:64]),
+                    slot_bytes=description.slot_bytes,
+                    loss=self._privacy.name(facts.loss)[:MAX_TEXT],
+                    dtype_policy=facts.dtype_policy,
+                )
+            )
+
+    def graph_counted(self, fit: Fit, graph: GraphCount) -> None:
+        """Tell a count of the graph; nothing where it is absent."""
+        if graph.operations is None:
+            return
+        self._emit(
+            GraphSize(
+                t_s=self._now_s(),
+                fit=fit.ordinal,
+                epoch=fit.epoch,
+                operations=graph.operations,
+                traces=graph.traces,
+                functions=graph.functions,
+                retained=graph.retained,
+                by_function=[self._function(each) for each in graph.by_function[:64]],
+            )
+        )
+
+    def epoch_started(self, fit: Fit) -> None:
+        """Tell that an epoch began."""
+        self._emit(EpochStarted(t_s=fit.epoch_began_s, fit=fit.ordinal, epoch=fit.epoch))
+
+    def epoch_ended(self, fit: Fit, model: KerasModel, logs: object) -> None:
+        """Tell that an epoch ended, with its logs and step times."""
+        now_s = self._now_s()
+        steps = fit.clock.steps
+        self._emit(
+            EpochEnded(
+                t_s=now_s,
+                fit=fit.ordinal,
+                epoch=fit.epoch,
+                seconds=max(0.0, now_s - fit.epoch_began_s),
+                steps=min(steps, fit.planned_steps) if fit.planned_steps else steps,
+                logs=self._logs(logs),
+                learning_rate=fit.framework.learning_rate(model),
+                step_times=fit.clock.step_times(),
+            )
+        )
+
+    def fit_ended(
+        self,
+        fit: Fit,
+        how: Literal["finished", "stopped", "failed", "interrupted"],
+        exc: BaseException | None,
+    ) -> None:
+        """Tell that a fit ended.
+
+        Args:
+            fit: Which.
+            how: In which way.
+            exc: What it raised, if known.
+        """
+        self._emit(
+            FitEnded(
+                t_s=self._now_s(),
+                fit=fit.ordinal,
+                how=how,
+                epochs_done=fit.epochs_done,
+                error_type="" if exc is None else type(exc).__name__[:_LONGEST_NAME],
+                message="" if exc is None else self._privacy.text(str(exc))[:MAX_TEXT],
+            )
+        )
+
+    def _logs(self, logs: object) -> dict[str, float]:
+        told: dict[str, float] = {}
+        if not isinstance(logs, Mapping):
+            return told
+        for name, value in logs.items():  # pyright: ignore[reportUnknownVariableType]
+            number = _number(value)  # pyright: ignore[reportUnknownArgumentType]
+            if number is not None and len(told) < _MOST_LOGS:
+                told[self._privacy.log_name(str(name))[:_LONGEST_NAME]] = number  # pyright: ignore[reportUnknownArgumentType]
+        return told
+
+    def _layer(self, layer: LayerFacts) -> LayerFacts:
+        if not self._privacy.private:
+            return layer
+        return LayerFacts(
+            name=self._privacy.name(layer.name),
+            kind=self._privacy.name(layer.kind),
+            output_shape=layer.output_shape,
+            dtype=layer.dtype,
+            parameters=layer.parameters,
+            trainable_parameters=layer.trainable_parameters,
+            parameter_bytes=layer.parameter_bytes,
+        )
+
+    def _function(self, each: FunctionTraces) -> FunctionTraces:
+        if not self._privacy.private:
+            return each
+        return FunctionTraces(
+            name=self._privacy.name(each.name),
+            traces=each.traces,
+            operations=each.operations,
+            retained=each.retained,
+        )
+
+
+def _number(value: object) -> float | None:
+    """A log's value as Keras gives it, or None for what is no number."""
+    try:
+        number = float(value)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):
+        return None
+    # msgpack carries NaN and infinity; only what is no number is left out.
+    return number if math.isnan(number) or abs(number) >= 0 else None
