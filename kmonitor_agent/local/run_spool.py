@@ -61,11 +61,16 @@ class SpooledEvent(NamedTuple):
 class RunSpool:
     """A run's folder, owned: no other process writes there until `close`.
 
-    One thread. The agent that writes appends through `kmonitor_agent.link.spool`.
+    One thread. The agent that writes appends through `kmonitor_agent.link.spool_writer`.
+
+    Attributes:
+        folder: The run's folder.
+        active: The segment that is being written, never deleted; None for who only reads.
     """
 
     def __init__(self, folder: Path, lock: RunLock) -> None:
         self.folder = folder
+        self.active: Path | None = None
         self._lock = lock
         self._parsed: tuple[Path, int, Segment] | None = None
         self._last_seq: int | None = None
@@ -137,7 +142,9 @@ class RunSpool:
                 if record.seq < expected:
                     before = (record, segment.facts)
                     continue
-                t_s = _time_of(before, segment.facts) if record.seq > expected else 0.0
+                t_s = 0.0
+                if record.seq > expected and before is not None and before[1] == segment.facts:
+                    t_s = time_of(before[0].body)
                 for seq in range(expected, record.seq):
                     yield SpooledEvent(seq, lost_body(seq, t_s, WHY_MISSING), segment.facts)
                 yield SpooledEvent(record.seq, record.body, segment.facts)
@@ -160,7 +167,15 @@ class RunSpool:
 
     def acked_segments(self) -> list[Path]:
         """Segments that are confirmed as a whole, oldest first. Raises: OSError."""
-        return [path for path, end in self._ends() if end <= self._acked]
+        return [p for p, end in self._ends() if end <= self._acked and p != self.active]
+
+    def closed_segments(self) -> list[Path]:
+        """Segments that are no longer written, oldest first. Raises: OSError."""
+        return [p for p in segments_in(self.folder) if p != self.active]
+
+    def wrote(self, seq: int) -> None:
+        """Told by the writer: everything up to `seq` is in the active segment now."""
+        self._last_seq = seq
 
     def expire(self, wall_s: float, *, keep_s: float = KEEP_ACKED_S) -> int:
         """Delete segments confirmed more than `keep_s` ago; bytes freed. Raises: OSError."""
@@ -249,6 +264,14 @@ def spooled_runs(root: Path) -> list[Path]:
         return []
 
 
+def time_of(body: bytes) -> float:
+    """An encoded event's `t_s`, seconds; 0 if it cannot be decoded."""
+    try:
+        return decode_event(body).t_s
+    except ProtocolError:
+        return 0.0
+
+
 def lost_body(seq: int, t_s: float, why: str) -> bytes:
     """The event that stands for one that is gone."""
     return encode_event(Lost(t_s=t_s, first=seq, last=seq, why=why[:4096]))
@@ -267,15 +290,6 @@ def write_private(path: Path, data: bytes) -> None:
 
 def _named(path: Path) -> int:
     return first_seq_of(path) or 1
-
-
-def _time_of(before: tuple[Record, BootFacts | None] | None, facts: BootFacts | None) -> float:
-    if before is None or before[1] != facts:
-        return 0.0
-    try:
-        return decode_event(before[0].body).t_s
-    except ProtocolError:
-        return 0.0
 
 
 def _read_acked(path: Path) -> int:

@@ -1,0 +1,73 @@
+"""Which hub an agent reports to: this user's own, none, or the one behind a named socket."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmonitor_agent.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
+from kmonitor_agent.local.sockets import ingest_socket
+
+HUB_VARIABLE = "KMONITOR_HUB"
+"""Environment variable that is read when a script names no hub."""
+
+
+@dataclass(frozen=True, slots=True)
+class HubChoice:
+    """Where events go.
+
+    Attributes:
+        is_off: No hub at all; events only wait in the spool.
+        path: Socket of a named hub; None: this user's hub on this host.
+    """
+
+    is_off: bool = False
+    path: Path | None = None
+
+    def socket(self, folders: Folders) -> Path | None:
+        """The socket to connect to, or None for no hub."""
+        if self.is_off:
+            return None
+        return self.path if self.path is not None else ingest_socket(folders)
+
+
+def parse_hub(value: str | None, environ: Mapping[str, str]) -> HubChoice:
+    """The hub that a script or the environment names.
+
+    Args:
+        value: `hub=` of the script: None (the variable, else this user's hub), "off", or a path.
+        environ: The environment, for `KMONITOR_HUB`.
+
+    Raises:
+        ValueError: It is none of these; the message says what to write instead.
+    """
+    source = "hub" if value is not None else HUB_VARIABLE
+    text = value if value is not None else environ.get(HUB_VARIABLE, "")
+    match text.strip():
+        case "" | "local":
+            return HubChoice()
+        case "off":
+            return HubChoice(is_off=True)
+        case named:
+            return HubChoice(path=_socket_path(named, source))
+
+
+def _socket_path(named: str, source: str) -> Path:
+    if named.startswith("ipc://"):
+        named = named.removeprefix("ipc://")
+    if "://" in named:
+        raise ValueError(
+            f"{source}={named!r}: a training reports to a hub on its own host only; write "
+            f'"off", or the path of that hub\'s socket, or leave it out for your own hub'
+        )
+    path = Path(named).expanduser()
+    if not path.is_absolute():
+        raise ValueError(
+            f'{source}={named!r}: write "off" or the absolute path of a hub\'s socket, such as '
+            f"{path.absolute()}"
+        )
+    if len(str(path).encode()) > SOCKET_PATH_LIMIT_BYTES:
+        raise ValueError(
+            f"{source}={named!r}: a socket's path has at most {SOCKET_PATH_LIMIT_BYTES} bytes; "
+            f"give the hub a shorter KMONITOR_HOME"
+        )
+    return path

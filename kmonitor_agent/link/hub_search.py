@@ -1,0 +1,73 @@
+"""Finds a hub, and after one was left decides when to try again."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kmonitor_agent.link.hub_place import Sighting
+from kmonitor_agent.link.timing import Timing
+from kmonitor_agent.link.wire import Wire
+
+
+@dataclass(frozen=True, slots=True)
+class HubReach:
+    """How a hub is found and connected to.
+
+    Attributes:
+        look: Finds the hub's socket; raises NotPrivate.
+        connect: Opens a connection to it.
+        jitter: A random number, 0.5..1, that spreads reconnections.
+    """
+
+    look: Callable[[], Sighting | None]
+    connect: Callable[[], Wire]
+    jitter: Callable[[], float] = lambda: random.uniform(0.5, 1.0)  # noqa: S311 - no secret
+
+
+class HubSearch:
+    """Looks cheaply for a socket, and pauses longer each time that a hub had to be left."""
+
+    def __init__(self, reach: HubReach, timing: Timing) -> None:
+        self._reach = reach
+        self._timing = timing
+        self._sighting: Sighting | None = None
+        self._pause_s = timing.backoff_s
+        self._look_at_s = self._not_before_s = float("-inf")
+
+    @property
+    def due_s(self) -> float:
+        """Monotonic time of the next look."""
+        return self._look_at_s
+
+    def find(self, now_s: float) -> Wire | None:
+        """A new connection if a hub's socket is there and it is time to try it.
+
+        Raises:
+            NotPrivate: Somebody else could have put the socket there.
+        """
+        if now_s < self._look_at_s:
+            return None
+        self._look_at_s = now_s + self._timing.look_s
+        seen = self._reach.look()
+        if seen is None:
+            return None
+        # Another socket than the one that was left: a hub has just started, no need to wait.
+        if seen == self._sighting and now_s < self._not_before_s:
+            self._look_at_s = min(self._look_at_s, self._not_before_s)
+            return None
+        self._sighting = seen
+        return self._reach.connect()
+
+    def left(self, now_s: float, *, was_steady: bool, pause_s: float = 0.0) -> None:
+        """A hub was left: wait, jittered, and twice as long the next time.
+
+        Args:
+            now_s: Monotonic time.
+            was_steady: The session had lasted; the pause begins anew.
+            pause_s: Shortest pause.
+        """
+        if was_steady:
+            self._pause_s = self._timing.backoff_s
+        self._not_before_s = now_s + max(self._pause_s * self._reach.jitter(), pause_s)
+        self._look_at_s = min(now_s + self._timing.look_s, self._not_before_s)
+        self._pause_s = min(self._pause_s * 2, self._timing.backoff_limit_s)

@@ -1,0 +1,136 @@
+"""Where threads leave events for the agent's thread: an append, and a wake-up if it sleeps."""
+
+import contextlib
+import itertools
+import os
+import select
+from collections import deque
+from typing import Final
+
+from kmonitor_agent.protocol.facts import Event, Sample
+
+SAMPLES_LIMIT: Final = 32_768
+"""Samples held while the agent's thread is stuck (a hung disk); the oldest go first."""
+
+OTHERS_LIMIT: Final = 262_144
+"""All other events held; days of epochs, so only a loop of emits can ever reach it."""
+
+_ONE: Final = (1).to_bytes(8, "little")
+
+
+class Wake:
+    """A descriptor that becomes readable when someone wants the agent's thread.
+
+    It is closed when the last reference is gone and never before: a number that was closed could
+    be a file of the user's by the time that another thread writes to it.
+    """
+
+    def __init__(self) -> None:
+        self._read = self._write = -1
+        # With no descriptor left the thread polls at the drain interval instead of sleeping.
+        with contextlib.suppress(OSError):
+            self._read, self._write = _pair()
+
+    def fileno(self) -> int:
+        """What to poll; -1 if the process had no descriptor left."""
+        return self._read
+
+    def set(self) -> None:
+        """Make it readable; about 10 us, since it lets the other thread run."""
+        with contextlib.suppress(OSError):  # full means readable already
+            os.write(self._write, _ONE)
+
+    def wait(self, seconds: float) -> None:
+        """Sleep until it is readable, or so long."""
+        watched = [self._read] if self._read >= 0 else []
+        select.select(watched, [], [], seconds)
+
+    def clear(self) -> None:
+        """Make it unreadable."""
+        with contextlib.suppress(OSError):  # empty means clear already
+            os.read(self._read, 4096)
+
+    def __del__(self) -> None:
+        for descriptor in {self._read, self._write} - {-1}:
+            os.close(descriptor)
+
+
+def _pair() -> tuple[int, int]:
+    if hasattr(os, "eventfd"):
+        both = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        return both, both
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    os.set_blocking(write, False)
+    return read, write
+
+
+class Inbox:
+    """Events in the order in which they were emitted.
+
+    `put` is for any thread; the rest for the agent's thread. Samples lie in a ring of their own,
+    so that what overflows is always the oldest sample.
+
+    Attributes:
+        wake: Polled by the agent's thread.
+        is_shut: Nothing is taken any more: closed, or a forked child.
+        is_sleeping: Set by the agent's thread before it polls for long; a `put` then wakes it.
+        dropped: Events that found no room since the start.
+    """
+
+    def __init__(self) -> None:
+        self.wake = Wake()
+        self.is_shut = False
+        self.is_sleeping = False
+        self.dropped = 0
+        self._order = itertools.count()
+        self._samples: deque[tuple[int, Event]] = deque(maxlen=SAMPLES_LIMIT)
+        self._others: deque[tuple[int, Event]] = deque()
+
+    def put(self, event: Event) -> None:
+        """Leave an event; neither blocks nor raises."""
+        if self.is_shut:
+            return
+        if type(event) is Sample:
+            ring = self._samples
+            if len(ring) == SAMPLES_LIMIT:
+                self.dropped += 1
+        else:
+            ring = self._others
+            if len(ring) >= OTHERS_LIMIT:
+                self.dropped += 1
+                return
+        ring.append((next(self._order), event))
+        if self.is_sleeping:
+            self.is_sleeping = False
+            self.wake.set()
+
+    def take(self) -> list[Event]:
+        """Everything that lies here now, in order."""
+        if not self._samples and not self._others:
+            return []
+        found = _popped(self._samples) + _popped(self._others)
+        found.sort(key=_place)
+        return [event for _, event in found]
+
+    def fall_asleep(self) -> bool:
+        """Ask to be woken by the next `put`; False if something lies here already."""
+        self.is_sleeping = self.wake.fileno() >= 0
+        # In this order: a `put` that came before the flag is seen here, a later one sees the flag.
+        if self._samples or self._others:
+            self.is_sleeping = False
+        return self.is_sleeping
+
+    def shut(self) -> None:
+        """Take nothing from now on."""
+        self.is_shut = True
+
+
+def _popped(ring: deque[tuple[int, Event]]) -> list[tuple[int, Event]]:
+    # As many as there are now: an emitter in a loop must not hold the agent's thread here. One
+    # can be gone from a full ring meanwhile only if another takes its place.
+    return [ring.popleft() for _ in range(len(ring))]
+
+
+def _place(entry: tuple[int, Event]) -> int:
+    return entry[0]

@@ -1,0 +1,285 @@
+"""A run's numbered events: appended, read again for sending, let go when acknowledged."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.memory_ring import MemoryRing, rank_of
+from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.retention import trim_root
+from kmonitor_agent.local.run_spool import WHY_MISSING, SpooledEvent, lost_body, time_of
+from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.spool_format import Record
+from kmonitor_agent.protocol.codec import encode_event
+from kmonitor_agent.protocol.errors import TooLarge
+from kmonitor_agent.protocol.facts import Event, Notice
+
+HOT_EVENTS: Final = 4096
+"""Newest events kept in memory besides the disk, so that sending reads no file."""
+
+HOT_BYTES: Final = 4 * 1024 * 1024
+"""The same in bytes."""
+
+REPLACED_LIMIT: Final = 1024
+"""Refused events whose placeholders are remembered."""
+
+
+UNREAD_LIMIT: Final = 3
+"""After so many failures in a row, what the disk does not give back counts as lost."""
+
+
+class Outbox:
+    """Gives each event its number and keeps it until a hub has it; on the agent's thread only.
+
+    While the disk refuses, events wait in a `MemoryRing`; that begins and ends with a `Notice`.
+
+    Attributes:
+        last_seq: Newest number given, 0 when none.
+        acked: Up to where the hub has committed.
+        degraded: Why the disk is not used, in words; empty when it is.
+    """
+
+    def __init__(
+        self,
+        writer: SpoolWriter,
+        *,
+        tell: Callable[[Event], None],
+        now_s: Callable[[], float],
+        faults: FaultLog,
+        clock: Clock,
+        ring: MemoryRing | None = None,
+    ) -> None:
+        """Begin with nothing; `open` finds what an earlier process of the run left.
+
+        Args:
+            writer: The run's spool.
+            tell: Emits an event about the spool itself.
+            now_s: The boot's `t_s`.
+            faults: Where our own faults go.
+            clock: For retention.
+            ring: What holds events while the disk refuses.
+        """
+        self.last_seq = 0
+        self.acked = 0
+        self.degraded = ""
+        self._writer = writer
+        self._tell = tell
+        self._now_s = now_s
+        self._faults = faults
+        self._clock = clock
+        self._ring = MemoryRing() if ring is None else ring
+        self._hot: dict[int, bytes] = {}
+        self._hot_bytes = 0
+        self._replaced: dict[int, bytes] = {}
+        self._reader: Iterator[SpooledEvent] | None = None
+        self._read_ahead: SpooledEvent | None = None
+        self._marked = 0
+        self._unread = 0
+
+    @property
+    def first_seq(self) -> int:
+        """Oldest number that can still be sent; `last_seq + 1` when none."""
+        spool = self._writer.spool
+        on_disk = spool.first_seq if spool is not None else None
+        held = [seq for seq in (on_disk, self._ring.oldest()) if seq is not None]
+        return min(held, default=self.last_seq + 1)
+
+    @property
+    def folder(self) -> Path | None:
+        """The run's spool folder, or None while it could not be opened."""
+        return None if self._writer.spool is None else self._writer.spool.folder
+
+    @property
+    def spooled_bytes(self) -> int:
+        """What this boot has on disk, bytes."""
+        return self._writer.n_bytes
+
+    def open(self) -> bool:
+        """Open the spool; False while another process holds it, and then try again.
+
+        Any other failure degrades to memory.
+        """
+        try:
+            spool = self._writer.open()
+            self.last_seq, self.acked = spool.last_seq, spool.acked
+        except SpoolHeld:
+            return False
+        except (OSError, NotPrivate) as exc:
+            self._degrade(exc)
+        return True
+
+    def open_without_disk(self, why: Exception) -> None:
+        """Give up on the spool for now; events wait in memory."""
+        self._degrade(why)
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Number and keep events; never raises for what is wrong with one of them."""
+        records = [Record(self.last_seq + n, b"") for n in range(1, len(events) + 1)]
+        records = [
+            Record(r.seq, self._encode(r.seq, e)) for r, e in zip(records, events, strict=True)
+        ]
+        if not records:
+            return
+        self.last_seq = records[-1].seq
+        if not self.degraded:
+            try:
+                self._writer.write(records)
+            except OSError as exc:
+                self._degrade(exc)
+        if self.degraded:
+            for record, event in zip(records, events, strict=True):
+                self._ring.add(record, rank_of(event))
+        else:
+            self._keep_hot(records)
+
+    def retry(self) -> None:
+        """Try the disk again with everything that waits in memory."""
+        if not self.degraded:
+            return
+        try:
+            if self._writer.spool is None:
+                spool = self._writer.open(must_be_new=self.last_seq > 0)
+                self.last_seq = max(self.last_seq, spool.last_seq)
+            waiting = self._ring.records()
+            if waiting:
+                self._writer.write(waiting)
+        except (OSError, NotPrivate, SpoolHeld):
+            return
+        self._ring.forget(self.last_seq)
+        self._keep_hot(waiting)
+        self._recover()
+
+    def read(self, first: int, limit: int, limit_bytes: int) -> list[bytes]:
+        """Bodies of `first`, `first + 1`, ...; a `Lost` event for each that is gone.
+
+        Args:
+            first: Number to begin at.
+            limit: Most events.
+            limit_bytes: Most bytes; the first event comes in any case.
+
+        Raises:
+            OSError: The spool cannot be read now.
+        """
+        found: list[bytes] = []
+        n_bytes = 0
+        for seq in range(first, min(first + limit, self.last_seq + 1)):
+            body = self._body(seq, found[-1] if found else None)
+            n_bytes += len(body)
+            if found and n_bytes > limit_bytes:
+                break
+            found.append(body)
+        return found
+
+    def replace(self, seq: int, why: str) -> None:
+        """Send a `Lost` in the place of an event that the hub refused."""
+        if len(self._replaced) >= REPLACED_LIMIT:
+            self._replaced.pop(next(iter(self._replaced)))
+        self._replaced[seq] = lost_body(seq, self._now_s(), why)
+
+    def set_acked(self, seq: int) -> None:
+        """What the hub has committed; lower than before when the hub lost some."""
+        self.acked = seq
+        self._ring.forget(seq)
+        for held in [held for held in self._hot if held <= seq]:
+            self._hot_bytes -= len(self._hot.pop(held))
+
+    def save_mark(self) -> None:
+        """Note on disk what was acknowledged; a stale note only means sending again."""
+        spool = self._writer.spool
+        if spool is None or self.acked == self._marked or self.degraded:
+            return
+        spool.mark_acked(min(self.acked, spool.last_seq))
+        self._marked = self.acked
+
+    def tidy(self) -> None:
+        """Delete what was acknowledged long ago, and keep the spool root within its bound.
+
+        Raises:
+            OSError: Something cannot be deleted.
+        """
+        spool = self._writer.spool
+        if spool is None:
+            return
+        self.save_mark()
+        freed = spool.expire(self._clock.wall_s())
+        freed += trim_root(self._writer.root, own=spool)
+        self._writer.n_bytes = max(0, self._writer.n_bytes - freed)
+
+    def close(self) -> None:
+        """Note the acknowledgement and release the spool."""
+        try:
+            self.save_mark()
+        except OSError as exc:
+            self._faults.record("link.outbox.close", exc)
+        self._writer.close()
+
+    def forget_in_child(self) -> None:
+        """In a forked child: leave the parent's files and lock alone."""
+        self._writer.forget_in_child()
+
+    def _encode(self, seq: int, event: Event) -> bytes:
+        try:
+            return encode_event(event)
+        except (TooLarge, TypeError, ValueError, OverflowError, msgspec.MsgspecError) as exc:
+            self._faults.record("link.outbox.encode", exc)
+            return lost_body(seq, self._now_s(), f"could not be encoded: {type(exc).__name__}")
+
+    def _keep_hot(self, records: Sequence[Record]) -> None:
+        self._hot.update(records)
+        self._hot_bytes += sum(len(record.body) for record in records)
+        while len(self._hot) > HOT_EVENTS or self._hot_bytes > HOT_BYTES:
+            self._hot_bytes -= len(self._hot.pop(next(iter(self._hot))))
+
+    def _body(self, seq: int, before: bytes | None) -> bytes:
+        body = self._replaced.get(seq) or self._hot.get(seq) or self._ring.get(seq)
+        if body is not None:
+            return body
+        try:
+            found = self._from_disk(seq)
+        except OSError:
+            self._reader = None
+            self._unread += 1
+            if self._unread < UNREAD_LIMIT:
+                raise
+            found = None
+        if found is not None:
+            self._unread = 0
+            return found
+        t_s = time_of(before) if before is not None else 0.0
+        return lost_body(seq, t_s, WHY_MISSING)
+
+    def _from_disk(self, seq: int) -> bytes | None:
+        spool = self._writer.spool
+        if spool is None:
+            return None
+        event = self._read_ahead
+        if event is None or event.seq != seq:
+            event = next(self._reader, None) if self._reader is not None else None
+        if event is None or event.seq != seq:
+            self._reader = spool.events(seq - 1)
+            event = next(self._reader, None)
+        self._read_ahead = None
+        if event is not None and event.seq > seq:
+            self._read_ahead = event
+            return None
+        return None if event is None else event.body
+
+    def _degrade(self, why: Exception) -> None:
+        self.degraded = (getattr(why, "strerror", None) or str(why)) or type(why).__name__
+        self._faults.record("link.spool", why)
+        text = (
+            f"The disk refuses kmonitor's spool ({self.degraded}): events wait in memory, and the "
+            f"oldest samples are dropped when that is full. See `kmonitor doctor` for its place."
+        )
+        self._tell(Notice(t_s=self._now_s(), level="warning", code="spool_degraded", text=text))
+
+    def _recover(self) -> None:
+        self.degraded = ""
+        text = "The disk takes kmonitor's spool again."
+        if self._ring.dropped:
+            text += f" {self._ring.dropped} events were dropped meanwhile."
+        self._tell(Notice(t_s=self._now_s(), level="info", code="spool_recovered", text=text))

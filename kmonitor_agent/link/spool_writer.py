@@ -1,0 +1,150 @@
+"""Appends a run's events to its spool folder."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.run_spool import RunSpool
+from kmonitor_agent.local.sockets import make_private_folder
+from kmonitor_agent.local.spool_format import (
+    SEGMENT_BYTES,
+    SEGMENT_S,
+    BootFacts,
+    Record,
+    encode_record,
+    segment_head,
+    segment_name,
+)
+
+
+class SpoolHeld(Exception):
+    """Another living process has this run's spool."""
+
+
+class SpoolWriter:
+    """Owns the active segment; whatever fails leaves whole records on disk.
+
+    Attributes:
+        root: The spool root.
+        n_bytes: Written by this boot, less what was freed, bytes.
+    """
+
+    def __init__(self, root: Path, facts: BootFacts, clock: Clock) -> None:
+        self.root = root
+        self.n_bytes = 0
+        self._facts = facts
+        self._clock = clock
+        self._spool: RunSpool | None = None
+        self._descriptor = -1
+        self._segment_bytes = 0
+        self._segment_since_s = 0.0
+
+    @property
+    def spool(self) -> RunSpool | None:
+        """The run's folder once it is open."""
+        return self._spool
+
+    def open(self, *, must_be_new: bool = False) -> RunSpool:
+        """Make or find the run's folder and take its lock.
+
+        Args:
+            must_be_new: Numbers were given already, so that older events would clash with them.
+
+        Raises:
+            SpoolHeld: Another process has it, or it is not new.
+            NotPrivate: Others could read or write there.
+            OSError: The disk refuses.
+        """
+        folder = self.root / self._facts.run
+        make_private_folder(self.root)
+        make_private_folder(folder)
+        spool = RunSpool.take(folder)
+        if spool is None:
+            raise SpoolHeld
+        if must_be_new and spool.last_seq:
+            spool.close()
+            raise SpoolHeld
+        self._spool = spool
+        return spool
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Append events; all of them or, on error, none.
+
+        Raises:
+            OSError: The disk refuses, or the spool is not open.
+        """
+        spool = self._spool
+        if spool is None:
+            raise FileNotFoundError(0, "the spool is not open")
+        if self._is_full():
+            self._close_segment()
+        if self._descriptor < 0:
+            self._begin_segment(spool, records[0].seq)
+        self._append(b"".join(encode_record(*record) for record in records))
+        spool.wrote(records[-1].seq)
+
+    def close(self) -> None:
+        """Close the segment and release the lock; again is harmless.
+
+        No sync here: it could take longer than a process may be kept from ending.
+        """
+        self._drop_descriptor()
+        if self._spool is not None:
+            self._spool.close()
+
+    def forget_in_child(self) -> None:
+        """In a forked child: close the copies, leave the parent's lock."""
+        self._drop_descriptor()
+        if self._spool is not None:
+            self._spool.forget_in_child()
+
+    def _is_full(self) -> bool:
+        if self._descriptor < 0:
+            return False
+        age_s = self._clock.monotonic_s() - self._segment_since_s
+        return self._segment_bytes >= SEGMENT_BYTES or age_s >= SEGMENT_S
+
+    def _close_segment(self) -> None:
+        try:
+            os.fsync(self._descriptor)
+        finally:
+            self._drop_descriptor()
+
+    def _begin_segment(self, spool: RunSpool, first_seq: int) -> None:
+        path = spool.folder / segment_name(first_seq)
+        # One of this name can only be without events: what has the number is yet to be written.
+        path.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        self._descriptor = os.open(path, flags, 0o600)
+        spool.active = path
+        self._segment_bytes = 0
+        self._segment_since_s = self._clock.monotonic_s()
+        self._append(segment_head(self._facts))
+
+    def _append(self, data: bytes) -> None:
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except OSError:
+            self._cut_back()
+            raise
+        self._segment_bytes += len(data)
+        self.n_bytes += len(data)
+
+    def _cut_back(self) -> None:
+        # If even this fails the rest of the segment is a torn tail: leave it and begin another.
+        try:
+            os.ftruncate(self._descriptor, self._segment_bytes)
+        except OSError:
+            self._drop_descriptor()
+        if self._segment_bytes == 0:
+            self._drop_descriptor()
+
+    def _drop_descriptor(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if self._spool is not None:
+            self._spool.active = None
+        if descriptor >= 0:
+            os.close(descriptor)

@@ -1,0 +1,39 @@
+"""Every interval and bound of the link in one place, so that tests can shorten them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Intervals in seconds.
+
+    Attributes:
+        drain_s: Under load, how long an event waits for the spool at most.
+        hello_s: Between two hellos until the hub's welcome.
+        ping_s: Longest time between two pings; a hub may ask for shorter.
+        dead_s: A hub that was silent for so long is left.
+        stall_s: Events unacknowledged for so long, from a hub that is alive: say hello again.
+        look_s: Between two looks for a hub's socket that is not there.
+        backoff_s: First pause after a hub was left; doubles, and is jittered down to its half.
+        backoff_limit_s: Longest pause.
+        steady_s: A session that lasted so long resets the pause.
+        retry_s: Between two tries to write to a disk that refused.
+        mark_s: Between two notes of what was acknowledged.
+        tidy_s: Between two rounds of retention.
+        lock_s: How long a spool's lock is waited for at the start; a hub that ships what the
+            run's last process left holds it for a moment.
+    """
+
+    drain_s: float = 0.05
+    hello_s: float = 0.5
+    ping_s: float = 1.0
+    dead_s: float = 2.5
+    stall_s: float = 10.0
+    look_s: float = 0.5
+    backoff_s: float = 0.1
+    backoff_limit_s: float = 30.0
+    steady_s: float = 5.0
+    retry_s: float = 5.0
+    mark_s: float = 5.0
+    tidy_s: float = 600.0
+    lock_s: float = 3.0

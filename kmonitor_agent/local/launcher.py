@@ -1,0 +1,55 @@
+"""Where this user's kmonitor runs on a host, so that a hub can be started there.
+
+A shell that logs in without a terminal activates no virtual environment: each agent's start
+therefore leaves behind which interpreter has kmonitor installed.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.protocol.identity import Name, Text
+from kmonitor_agent.protocol.messages import Wall
+
+
+class Launcher(msgspec.Struct, frozen=True):
+    """An interpreter that has kmonitor, as an agent last met it.
+
+    Attributes:
+        python: Absolute path of the interpreter.
+        version: kmonitor's version there.
+        host: Host name.
+        wall_s: UTC epoch seconds when it was noted.
+    """
+
+    python: Text
+    version: Name
+    host: Name
+    wall_s: Wall
+
+
+def launcher_path(folders: Folders, host: str) -> Path:
+    """The record's place; one per host, since a home folder may be shared by many."""
+    return folders.state / f"launcher-{re.sub(r'[^0-9A-Za-z_.-]', '_', host)[:64]}.json"
+
+
+def leave_launcher(folders: Folders, launcher: Launcher) -> None:
+    """Write the record unless the same is there already. Raises: OSError."""
+    last = read_launcher(folders, launcher.host)
+    if last is not None and (last.python, last.version) == (launcher.python, launcher.version):
+        return
+    folders.state.mkdir(parents=True, exist_ok=True)
+    write_private(launcher_path(folders, launcher.host), msgspec.json.encode(launcher))
+
+
+def read_launcher(folders: Folders, host: str) -> Launcher | None:
+    """The record of a host, or None if none is there, readable and still an executable file."""
+    try:
+        found = msgspec.json.decode(launcher_path(folders, host).read_bytes(), type=Launcher)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return found if os.access(found.python, os.X_OK) else None
