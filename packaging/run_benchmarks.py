@@ -1,0 +1,39 @@
+"""Runs the benchmarks one after the other: `make bench`, or `make bench ARGS="hub"`."""
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main(words: list[str]) -> int:
+    """Run every benchmark whose name holds one of `words`, and give the exit status.
+
+    Args:
+        words: Parts of names; none runs all.
+    """
+    found = sorted((ROOT / "tests" / "benchmarks").glob("bench_*.py"))
+    picked = [one for one in found if not words or any(word in one.stem for word in words)]
+    if not picked:
+        print(f"no benchmark is called {' or '.join(words)}; there are:", *found, sep="\n  ")
+        return 2
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
+    failed = [one.stem for one in picked if not _runs(one)]
+    if failed:
+        print(f"\nfailed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _runs(benchmark: Path) -> bool:
+    print(f"\n## {benchmark.stem.removeprefix('bench_')}\n", flush=True)
+    environ = {"QT_QPA_PLATFORM": "offscreen", "TF_CPP_MIN_LOG_LEVEL": "3", **os.environ}
+    environ["PYTHONPATH"] = str(ROOT)
+    command = [sys.executable, str(benchmark)]
+    return subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
