@@ -192,7 +192,7 @@ def _checkpoint(run: RunSummary, now_wall_s: float) -> str:
 
 
 def _at_limit(run: RunSummary, limits: LimitDesk, why_not: str) -> AtLimitPicture:
-    held = [m for m in CHART_METRICS if strongest_limit(run, m)]
+    held: list[LimitMetric] = [m for m in CHART_METRICS if strongest_limit(run, m)]
     reloading = [limit.action == "reload" for limit in run.limits]
     is_on = any(reloading) if reloading else limits.reloads
     if not why_not and "reload" not in run.actions:

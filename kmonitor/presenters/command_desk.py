@@ -22,8 +22,6 @@ from kmonitor_agent.protocol.messages import (
 Ask = Callable[[Message], int]
 """Sends a message to the hub; returns the number that its answer will carry."""
 
-ASK_AGAIN_S = 0.5
-
 
 @dataclass(frozen=True, slots=True)
 class AskedCommand:
@@ -33,14 +31,12 @@ class AskedCommand:
         message: As it goes to the hub.
         state: Where it stands.
         why: Why it failed; empty otherwise.
-        asked_at_s: When it was last sent, monotonic seconds.
         ask: Number of the newest question.
     """
 
     message: CommandAsked
     state: CommandState
     why: str
-    asked_at_s: float
     ask: int
 
     @property
@@ -50,7 +46,10 @@ class AskedCommand:
 
 
 class CommandDesk:
-    """Sends commands and asks after them with the same id; main thread only."""
+    """Sends commands and keeps what is told of them; main thread only.
+
+    The follower repeats each with its id until the end is known.
+    """
 
     def __init__(self, ask: Ask, *, asked_by: str) -> None:
         self._ask = ask
@@ -62,8 +61,6 @@ class CommandDesk:
         run: RunSummary,
         name: CommandName,
         args: Arguments | None = None,
-        *,
-        now_s: float,
     ) -> str:
         """Ask a run's process to do something; returns the command's id."""
         message = CommandAsked(
@@ -76,7 +73,7 @@ class CommandDesk:
             asked_by=self._asked_by,
         )
         number = self._ask(message)
-        self._commands[message.id] = AskedCommand(message, "queued", "", now_s, number)
+        self._commands[message.id] = AskedCommand(message, "queued", "", number)
         return message.id
 
     def take(self, told: CommandTold) -> AskedCommand | None:
@@ -97,13 +94,6 @@ class CommandDesk:
                 self._commands[key] = replace(asked, state="refused", why=error.text)
                 return self._commands[key]
         return None
-
-    def tick(self, now_s: float) -> None:
-        """Ask again after those whose end is unknown."""
-        for key, asked in self._commands.items():
-            if asked.is_open and now_s - asked.asked_at_s >= ASK_AGAIN_S:
-                number = self._ask(asked.message)
-                self._commands[key] = replace(asked, asked_at_s=now_s, ask=number)
 
     def get(self, command: str) -> AskedCommand | None:
         """One command by its id."""

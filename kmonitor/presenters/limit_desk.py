@@ -75,7 +75,7 @@ class LimitDesk:
             text = tr("{limit} \u00b7 asked").format(limit=text)
         return LimitLine(value, text, pending is not None, limit.action)
 
-    def place(self, run: RunSummary, metric: LimitMetric, value: float, *, now_s: float) -> None:
+    def place(self, run: RunSummary, metric: LimitMetric, value: float) -> None:
         """Ask that the metric's limit be this value; the other limits on it stay."""
         old = strongest_limit(run, metric)
         action: LimitAction = old.action if old and old.action != "notify" else self._action(run)
@@ -87,13 +87,13 @@ class LimitDesk:
             cooldown_s=old.cooldown_s if old else 60.0,
             set_by=self._user,
         )
-        self._replace(run, metric, old, limit, now_s=now_s)
+        self._replace(run, metric, old, limit)
 
-    def remove(self, run: RunSummary, metric: LimitMetric, *, now_s: float) -> None:
+    def remove(self, run: RunSummary, metric: LimitMetric) -> None:
         """Ask that the metric's limit be taken away; the other limits on it stay."""
-        self._replace(run, metric, strongest_limit(run, metric), None, now_s=now_s)
+        self._replace(run, metric, strongest_limit(run, metric), None)
 
-    def reload_at_limits(self, run: RunSummary | None, *, on: bool, now_s: float) -> None:
+    def reload_at_limits(self, run: RunSummary | None, *, on: bool) -> None:
         """What limits do from now on: reload, or only tell. Those in force are changed as well."""
         self.reloads = on
         if run is None or not run.limits or "set_limits" not in run.actions:
@@ -104,9 +104,9 @@ class LimitDesk:
             for limit in run.limits
         ]
         if limits != run.limits:
-            metrics = [m for m in LIMIT_METRICS if any(lim.metric == m for lim in limits)]
+            metrics = _metrics_of(limits)
             args = SetLimits(metrics, limits)
-            command = self._commands.send(run, "set_limits", args, now_s=now_s)
+            command = self._commands.send(run, "set_limits", args)
             for metric in metrics:
                 changed = [limit for limit in limits if limit.metric == metric]
                 self._pending[run.run, metric] = _Pending(_strongest(changed), command)
@@ -137,12 +137,10 @@ class LimitDesk:
         metric: LimitMetric,
         old: LimitSpec | None,
         new: LimitSpec | None,
-        *,
-        now_s: float,
     ) -> None:
         others = [lim for lim in run.limits if lim.metric == metric and lim is not old]
         limits = [*others, new] if new else others
-        command = self._commands.send(run, "set_limits", SetLimits([metric], limits), now_s=now_s)
+        command = self._commands.send(run, "set_limits", SetLimits([metric], limits))
         self._pending[run.run, metric] = _Pending(_strongest(limits), command)
 
 
@@ -197,6 +195,14 @@ def _with_action(limit: LimitSpec, action: LimitAction) -> LimitSpec:
         cooldown_s=limit.cooldown_s,
         set_by=limit.set_by,
     )
+
+
+def _metrics_of(limits: list[LimitSpec]) -> list[LimitMetric]:
+    metrics: list[LimitMetric] = []
+    for limit in limits:
+        if limit.metric not in metrics:
+            metrics.append(limit.metric)
+    return metrics
 
 
 def _same(asked: LimitSpec | None, held: LimitSpec | None) -> bool:

@@ -56,7 +56,7 @@ class RunBook:
         return sorted(self._runs.values(), key=_newest_first)
 
     def shown(self) -> Sequence[RunSummary]:
-        """Those drawn on the charts: the selected one first, then living ones, `MAX_SHOWN` at most."""
+        """Those on the charts: the selected one, then living ones, `MAX_SHOWN` at most."""
         current = self.current()
         if current is None:
             return []
@@ -88,7 +88,7 @@ class RunBook:
         newest = self.runs()
         if wanted == "last":
             return newest[0].run if newest else None
-        named = [r.run for r in newest if r.name == wanted or r.run == wanted]
+        named = [r.run for r in newest if wanted in (r.name, r.run)]
         begun = [r.run for r in newest if r.run.startswith(wanted)]
         return next(iter(named + begun), None)
 
