@@ -1,0 +1,110 @@
+"""One column of one run in memory: thinned history, then the newest samples as they came."""
+
+from typing import Final
+
+import numpy as np
+
+from kmonitor.presenters.chart_picture import FloatArray
+from kmonitor.presenters.thinning import bucket_edges, thin
+
+TAIL_SAMPLES: Final = 10_000
+"""So many of the newest samples stay as they came."""
+
+HISTORY_POINTS: Final = 4_000
+"""At most so many points stand for everything older."""
+
+_COMPACT_EVERY: Final = 2_500
+_FIRST_CAPACITY: Final = 512
+
+
+class GrowingSeries:
+    """Times and values that grow at the end, in memory that stays bounded; one thread.
+
+    Attributes:
+        version: Grows with every change, to see what must be drawn anew.
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._t = np.empty(_FIRST_CAPACITY)
+        self._y = np.empty(_FIRST_CAPACITY)
+        self._size = 0
+        self._history = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def t_s(self) -> FloatArray:
+        """Times, rising, seconds, `[n]`; a view that the next change may overwrite."""
+        return self._t[: self._size]
+
+    @property
+    def values(self) -> FloatArray:
+        """Values, NaN for a gap, `[n]`; a view as `t_s`."""
+        return self._y[: self._size]
+
+    def append(self, t_s: float, value: float) -> None:
+        """One more sample; one that is not newer than the last is already here and left out."""
+        if self._size and t_s <= self._t[self._size - 1]:
+            return
+        if self._size == len(self._t):
+            self._t, self._y = _doubled(self._t), _doubled(self._y)
+        self._t[self._size], self._y[self._size] = t_s, value
+        self._size += 1
+        self.version += 1
+        if self._size - self._history >= TAIL_SAMPLES + _COMPACT_EVERY:
+            self._compact()
+
+    def break_line(self, t_s: float) -> None:
+        """Nothing is known from here to the next sample."""
+        if self._size and not np.isnan(self._y[self._size - 1]):
+            self.append(t_s, np.nan)
+
+    def splice(self, t_s: FloatArray, values: FloatArray) -> None:
+        """Put what the hub told in the place of what was held for the same stretch of time.
+
+        Args:
+            t_s: Rising, `[n]`.
+            values: `[n]`.
+        """
+        if not len(t_s):
+            return
+        before, after = self.t_s < t_s[0], self.t_s > t_s[-1]
+        older = int(before.sum()) + len(t_s)
+        self._take(
+            np.concatenate((self.t_s[before], t_s, self.t_s[after])),
+            np.concatenate((self.values[before], values, self.values[after])),
+        )
+        # What the hub thinned is history, whatever is newer is the tail.
+        self._history = max(0, min(older, self._size))
+
+    def _take(self, t_s: FloatArray, values: FloatArray) -> None:
+        self._t, self._y, self._size = t_s, values, len(t_s)
+        self.version += 1
+
+    def _compact(self) -> None:
+        """Thin the oldest of the tail into the history, and that if it has grown too long."""
+        cut = self._history + _COMPACT_EVERY
+        old_t, old_y = _thinned(
+            self._t[self._history : cut], self._y[self._history : cut], _COMPACT_EVERY // 8
+        )
+        history_t = np.concatenate((self._t[: self._history], old_t))
+        history_y = np.concatenate((self._y[: self._history], old_y))
+        if len(history_t) > HISTORY_POINTS:
+            history_t, history_y = _thinned(history_t, history_y, HISTORY_POINTS // 6)
+        self._take(
+            np.concatenate((history_t, self.t_s[cut:])),
+            np.concatenate((history_y, self.values[cut:])),
+        )
+        self._history = len(history_t)
+
+
+def _thinned(t_s: FloatArray, y: FloatArray, buckets: int) -> tuple[FloatArray, FloatArray]:
+    return thin(t_s, y, bucket_edges(float(t_s[0]), float(t_s[-1]), width_px=buckets))
+
+
+def _doubled(array: FloatArray) -> FloatArray:
+    larger = np.empty(max(2 * len(array), _FIRST_CAPACITY))
+    larger[: len(array)] = array
+    return larger

@@ -1,0 +1,243 @@
+"""The columns that charts draw, per run: from the hub's answers and the live rows behind them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from kmonitor.presenters.chart_picture import NO_POINTS, FloatArray, XKind
+from kmonitor.presenters.epoch_axis import EpochAxis
+from kmonitor.presenters.growing_series import GrowingSeries
+from kmonitor.presenters.thinning import bucket_edges, thin
+from kmonitor_agent.protocol.facts import (
+    AnyEvent,
+    BootStarted,
+    EpochEnded,
+    EpochStarted,
+    Lost,
+    Sample,
+)
+from kmonitor_agent.protocol.messages import SeriesTold
+
+STEP_TIME_COLUMN: Final = "epoch:step_time_s"
+LOG_PREFIX: Final = "log:"
+
+Points = tuple[FloatArray, FloatArray]
+"""x and y, `[n_points]` each."""
+
+_EMPTY: Final[Points] = (NO_POINTS, NO_POINTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The part of the horizontal axis that a chart shows.
+
+    Attributes:
+        kind: What the axis counts.
+        x_from: Its start.
+        x_to: Its end.
+        width_px: How wide that is drawn, pixels.
+    """
+
+    kind: XKind
+    x_from: float
+    x_to: float
+    width_px: int
+
+
+@dataclass(slots=True)
+class _RunSeries:
+    """What is held of one run."""
+
+    columns: dict[str, GrowingSeries] = field(default_factory=dict[str, GrowingSeries])
+    epochs: EpochAxis = field(default_factory=EpochAxis)
+    newest_s: float = 0.0
+    drawn: dict[str, tuple[object, Points]] = field(
+        default_factory=dict[str, tuple[object, Points]]
+    )
+
+
+class SeriesStore:
+    """Holds the columns that were asked for; owned by the main thread.
+
+    Ask the hub for a run's columns, give the answer to `backfill`, and each live row to `tell`:
+    rows that the answer already covers are left out. An answer about a part of the time (a zoomed
+    chart) replaces that part.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _RunSeries] = {}
+
+    def backfill(self, told: SeriesTold) -> None:
+        """Take columns and epochs from the hub."""
+        held = self._runs.setdefault(told.run, _RunSeries())
+        for column in told.columns:
+            series = held.columns.setdefault(column.name, GrowingSeries())
+            t_s = np.frombuffer(column.t_s, "<f8")
+            series.splice(t_s, np.frombuffer(column.values, "<f8"))
+            if len(t_s):
+                _reached(held, float(t_s[-1]))
+        held.epochs.take(
+            np.frombuffer(told.epoch_t_s, "<f8"), np.frombuffer(told.epoch_end_t_s, "<f8")
+        )
+
+    def tell(self, run: str, t_s: float, event: AnyEvent) -> None:
+        """Take a live row; one of a run that is not held is left out.
+
+        Args:
+            run: Run id.
+            t_s: Run time of the row, seconds.
+            event: The row's event.
+        """
+        held = self._runs.get(run)
+        if held is None:
+            return
+        match event:
+            case Sample():
+                _append_sample(held, t_s, event)
+            case EpochStarted():
+                held.epochs.epoch_started(t_s)
+            case EpochEnded():
+                held.epochs.epoch_ended(t_s)
+                _append_epoch(held, t_s, event)
+            case BootStarted() | Lost():
+                for series in held.columns.values():
+                    series.break_line(t_s)
+            case _:
+                return
+        _reached(held, t_s)
+
+    def forget(self, run: str) -> None:
+        """Drop all that is held of a run."""
+        self._runs.pop(run, None)
+
+    def holds(self, run: str, column: str = "") -> bool:
+        """Whether this run (and column) was back-filled."""
+        held = self._runs.get(run)
+        return held is not None and (not column or column in held.columns)
+
+    def points(self, run: str, column: str, window: Window) -> Points:
+        """A column thinned to a window; the same arrays again while nothing changed."""
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        if held is None or series is None:
+            return _EMPTY
+        key = (window, series.version, held.epochs.version if window.kind == "epochs" else 0)
+        known = held.drawn.get(column)
+        if known is not None and known[0] == key:
+            return known[1]
+        edges = bucket_edges(window.x_from, window.x_to, width_px=window.width_px)
+        if window.kind == "epochs":
+            t_s, y = thin(series.t_s, series.values, held.epochs.t_s_of(edges))
+            points = (held.epochs.x_of(t_s), y.copy())
+        else:
+            t_s, y = thin(series.t_s, series.values, edges)
+            points = (t_s.copy(), y.copy())
+        held.drawn[column] = (key, points)
+        return points
+
+    def recent(self, run: str, column: str, *, span_x: float, kind: XKind) -> Points:
+        """The newest part of a column as it is, for a trend: the last epochs or seconds.
+
+        Args:
+            run: Run id.
+            column: Column name.
+            span_x: How far back from the newest sample, in `kind`.
+            kind: Unit of the x that comes back.
+        """
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        if held is None or series is None or not len(series):
+            return _EMPTY
+        t_s, y = series.t_s, series.values
+        if kind == "epochs":
+            newest = held.epochs.x_of(t_s[-1:])
+            since = float(held.epochs.t_s_of(newest - span_x)[0])
+        else:
+            since = float(t_s[-1]) - span_x
+        first = int(np.searchsorted(t_s, since))
+        x = t_s[first:]
+        return (held.epochs.x_of(x) if kind == "epochs" else x.copy()), y[first:].copy()
+
+    def value_at(self, run: str, column: str, x: float, kind: XKind) -> float | None:
+        """The last value at or before x; None before the first, in a gap, or beyond the end."""
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        if held is None or series is None or not len(series):
+            return None
+        t_s = self._t_s_at(held, x, kind)
+        index = int(np.searchsorted(series.t_s, t_s + 1e-9, side="right")) - 1
+        beyond = x > self.x_of(run, float(series.t_s[-1]), kind) + 1e-9
+        if index < 0 or beyond or np.isnan(series.values[index]):
+            return None
+        return float(series.values[index])
+
+    def x_of(self, run: str, t_s: float, kind: XKind) -> float:
+        """Where a run time lies on the axis, for flags; 0 for a run that is not held."""
+        held = self._runs.get(run)
+        if kind == "seconds" or held is None:
+            return t_s if kind == "seconds" else 0.0
+        return float(held.epochs.x_of(np.array([t_s]))[0])
+
+    def full_range(self, runs: Iterable[str], kind: XKind) -> tuple[float, float]:
+        """From 0 to the newest moment of these runs, at least 1 wide."""
+        ends = [1.0]
+        for run in runs:
+            held = self._runs.get(run)
+            if held is not None:
+                ends.append(held.epochs.end_x if kind == "epochs" else held.newest_s)
+        return 0.0, max(ends)
+
+    def epoch_marks(self, run: str, kind: XKind) -> FloatArray:
+        """Where the run's epochs begin on the axis, `[n_epochs]`."""
+        held = self._runs.get(run)
+        if held is None:
+            return NO_POINTS
+        if kind == "seconds":
+            return held.epochs.start_t_s
+        return np.arange(len(held.epochs), dtype=np.float64)
+
+    def gaps(self, run: str, column: str, kind: XKind) -> list[tuple[float, float]]:
+        """Stretches without data: from the last point before to the first one after."""
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        if series is None:
+            return []
+        missing = np.isnan(series.values)
+        edges = np.diff(missing.astype(np.int8), prepend=0, append=0)
+        firsts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+        t_s, last = series.t_s, len(series) - 1
+        return [
+            (
+                self.x_of(run, float(t_s[max(first - 1, 0)]), kind),
+                self.x_of(run, float(t_s[min(end, last)]), kind),
+            )
+            for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
+        ]
+
+    def _t_s_at(self, held: _RunSeries, x: float, kind: XKind) -> float:
+        return x if kind == "seconds" else float(held.epochs.t_s_of(np.array([x]))[0])
+
+
+def _reached(held: _RunSeries, t_s: float) -> None:
+    held.newest_s = max(held.newest_s, t_s)
+    held.epochs.reached(t_s)
+
+
+def _append_sample(held: _RunSeries, t_s: float, sample: Sample) -> None:
+    for name, series in held.columns.items():
+        value = getattr(sample, name, None)
+        # What was not read this time (some fields are read each 10 s) is no gap.
+        if value is not None:
+            series.append(t_s, value)
+
+
+def _append_epoch(held: _RunSeries, t_s: float, ended: EpochEnded) -> None:
+    for name, series in held.columns.items():
+        if name == STEP_TIME_COLUMN:
+            value = ended.step_times.p50_s if ended.step_times is not None else None
+        else:
+            value = ended.logs.get(name.removeprefix(LOG_PREFIX)) if LOG_PREFIX in name else None
+        if value is not None:
+            series.append(t_s, value)
