@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-OFFSCREEN_LIBRARIES: Mapping[str, str] = {
+OFFX11_LIBRARIES: Mapping[str, str] = {
     "libglib-2.0.so.0": "libglib2.0-0",
     "libGL.so.1": "libgl1",
     "libEGL.so.1": "libegl1",
@@ -22,16 +22,20 @@ OFFSCREEN_LIBRARIES: Mapping[str, str] = {
 }
 """Soname to Debian package: what Qt needs even to draw into memory."""
 
-SCREEN_LIBRARIES: Mapping[str, str] = {
+X11_LIBRARIES: Mapping[str, str] = {
     "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
     "libxcb-cursor.so.0": "libxcb-cursor0",
     "libxcb-icccm.so.4": "libxcb-icccm4",
     "libxcb-keysyms.so.1": "libxcb-keysyms1",
     "libxcb-shape.so.0": "libxcb-shape0",
+}
+"""Soname to Debian package: what an X screen needs besides."""
+
+WAYLAND_LIBRARIES: Mapping[str, str] = {
     "libwayland-cursor.so.0": "libwayland-cursor0",
     "libwayland-egl.so.1": "libwayland-egl1",
 }
-"""Soname to Debian package: what a screen needs besides."""
+"""Soname to Debian package: what a Wayland screen needs besides."""
 
 _WITHOUT_SCREEN = ("offscreen", "minimal", "vnc")
 
@@ -58,15 +62,25 @@ class DisplayFound:
     said: str
 
 
-def missing_libraries(*, for_screen: bool) -> dict[str, str]:
+def missing_libraries(
+    *, for_screen: bool, environ: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Sonames that the loader does not find, with the Debian package of each.
 
-    Asked of the loader itself: package names differ between releases (the t64 renames), and
-    `ldconfig` is not on every user's path.
+    Args:
+        for_screen: Also those of the kinds of screen that the environment names.
+        environ: Environment to read; None: the process's own.
     """
+    # Asked of the loader itself: package names differ between releases (the t64 renames), and
+    # `ldconfig` is not on every user's path.
     if not sys.platform.startswith("linux"):
         return {}
-    wanted = {**OFFSCREEN_LIBRARIES, **(SCREEN_LIBRARIES if for_screen else {})}
+    environ = os.environ if environ is None else environ
+    wanted = dict(OFFSCREEN_LIBRARIES)
+    if for_screen and environ.get("DISPLAY"):
+        wanted |= X11_LIBRARIES
+    if for_screen and environ.get("WAYLAND_DISPLAY"):
+        wanted |= WAYLAND_LIBRARIES
     return {soname: package for soname, package in wanted.items() if not _loads(soname)}
 
 
