@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-OFFX11_LIBRARIES: Mapping[str, str] = {
+OFFSCREEN_LIBRARIES: Mapping[str, str] = {
     "libglib-2.0.so.0": "libglib2.0-0",
     "libGL.so.1": "libgl1",
     "libEGL.so.1": "libegl1",
