@@ -1,6 +1,7 @@
 """This user's own hub: whether it answers, starting it when it does not, ending it."""
 
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from kmonitor_agent.protocol.messages import HubTold
 _ANSWER_S = 2.0
 _LOOK_S = 0.25
 _ANOTHER_STARTED_IT = 3
-"""Exit status of a hub that found another one running (`kmonitor.hub.service.EXIT_REFUSED`)."""
+"""Exit status of a hub that found another one running (`kmonitor.hub.service.EXIT_ANOTHER`)."""
 
 
 _started: "list[subprocess.Popen[bytes]]" = []
@@ -46,7 +47,7 @@ class HubDidNotStart(Expected):
 
 def hub_answers(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubTold | None:
     """What this user's hub says of itself; None if none answers within `timeout_s` seconds."""
-    if not view_socket(folders).exists():
+    if not _somebody_listens(view_socket(folders)):
         return None
     with HubClient(folders=folders, timeout_s=timeout_s) as client:
         try:
@@ -79,7 +80,7 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
             return found
         if process.poll() not in {None, _ANOTHER_STARTED_IT}:
             break
-        if not view_socket(folders).exists():
+        if not _somebody_listens(view_socket(folders)):
             threading.Event().wait(0.02)
     raise HubDidNotStart(folders, _said(folders))
 
@@ -90,7 +91,7 @@ def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
     Raises:
         HubUnreachable: It was asked to end, and is still there after `timeout_s` seconds.
     """
-    if not view_socket(folders).exists():
+    if not _somebody_listens(view_socket(folders)):
         return False
     end_s = time.monotonic() + timeout_s
     with HubClient(folders=folders, timeout_s=_ANSWER_S) as client:
@@ -102,6 +103,19 @@ def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
             if time.monotonic() > end_s:
                 raise HubUnreachable(client.endpoint, timeout_s)
             threading.Event().wait(0.02)
+    _reap()
+    return True
+
+
+def _somebody_listens(path: Path) -> bool:
+    # A hub that was killed leaves its socket's file; ZeroMQ would wait for it in silence.
+    if not hasattr(socket, "AF_UNIX"):
+        return path.exists()
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(os.fsencode(path))
+        except OSError:
+            return False
     return True
 
 

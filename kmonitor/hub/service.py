@@ -11,7 +11,7 @@ import zmq
 
 from kmonitor.errors import Expected
 from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.hub_lock import HubLock
+from kmonitor.hub.hub_lock import AnotherHub, HubLock
 from kmonitor.hub.hub_loop import HubLoop
 from kmonitor.hub.logbook import LOG, close_log, open_log
 from kmonitor.hub.wake import Wake
@@ -20,8 +20,11 @@ from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.sockets import NotPrivate, hub_lock, make_private_folder
 from kmonitor_agent.release import VERSION
 
-EXIT_REFUSED = 3
-"""Exit status when the hub cannot run here: another one does, or a folder is not private."""
+EXIT_ANOTHER = 3
+"""Exit status when another hub runs here already."""
+
+EXIT_REFUSED = 4
+"""Exit status when the hub cannot run here: a folder is not private, say."""
 
 _MIN_FILES = 4096
 
@@ -41,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """`python -m kmonitor.hub`: run until SIGTERM, SIGINT or a desktop's request.
 
     Returns:
-        Exit status: 0 when asked to end, `EXIT_REFUSED` when it could not run.
+        Exit status: 0 when asked to end, else `EXIT_ANOTHER` or `EXIT_REFUSED`.
     """
     parser = argparse.ArgumentParser(
         prog="python -m kmonitor.hub",
@@ -53,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         run(find_folders())
     except Expected as exc:
         sys.stderr.write(f"kmonitor hub: {exc}\n")
-        return EXIT_REFUSED
+        return EXIT_ANOTHER if isinstance(exc, AnotherHub) else EXIT_REFUSED
     return 0
 
 

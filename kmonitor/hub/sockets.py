@@ -61,6 +61,9 @@ class Door:
     def close(self) -> None:
         """Close at once; what was not yet sent is asked for again."""
         self.socket.close(linger=0)
+        if self.is_in_place():
+            # libzmq leaves it, and who finds the file would wait for an answer.
+            self.path.unlink(missing_ok=True)
 
 
 def _set_options(socket: "zmq.Socket[bytes]") -> None:

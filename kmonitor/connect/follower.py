@@ -1,0 +1,251 @@
+"""A desktop's thread for one hub: follows runs and rows, carries questions, comes back alone."""
+
+import logging
+import random
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+import zmq
+
+from kmonitor.connect.doorbell import Doorbell
+from kmonitor.connect.pull import Pull
+from kmonitor.connect.questions import Questions
+from kmonitor.connect.view_link import ViewLink
+from kmonitor_agent.local.clock import Clock, SystemClock
+from kmonitor_agent.protocol.messages import (
+    CommandTold,
+    EditTold,
+    ErrorMessage,
+    HubAsked,
+    HubTold,
+    RowsTold,
+    RunsTold,
+    SeriesTold,
+    ToDesktop,
+)
+
+LOG = logging.getLogger("kmonitor.connect")
+
+_ATTEMPT_S = 1.0
+_DEAD_AFTER_S = 2.5
+_BACK_OFF_FIRST_S = 0.1
+_BACK_OFF_LAST_S = 5.0
+_POLL_S = 0.1
+_JOIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The hub answers. When its id differs from before, all that was known of it is void.
+
+    Attributes:
+        hub: What it says of itself.
+    """
+
+    hub: HubTold
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected:
+    """The hub does not answer; told again after every attempt that failed.
+
+    Attributes:
+        why: In words.
+        retry_in_s: Seconds until the next attempt.
+        since_wall_s: Since when, UTC epoch seconds.
+    """
+
+    why: str
+    retry_in_s: float
+    since_wall_s: float
+
+
+Answer = RunsTold | RowsTold | SeriesTold | CommandTold | EditTold | HubTold | ErrorMessage
+"""What a question of the desktop's may bring."""
+
+News = Connected | Disconnected | Answer
+"""What the inbox holds."""
+
+
+class HubFollower:
+    """Owns the thread `kmonitor-follower` and the socket to one hub.
+
+    Live rows begin at the hub's newest row when first connected; after a lost connection to the
+    same hub they go on where they were, so that nothing is missing or told twice.
+
+    Attributes:
+        inbox: What came, oldest first; the reader takes from the left.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        wake: Callable[[], None],
+        inbox_limit: int = 4096,
+        clock: Clock | None = None,
+    ) -> None:
+        """Nothing happens before `start`.
+
+        Args:
+            endpoint: ZeroMQ address of the hub's view socket.
+            wake: Called from the follower's thread when the inbox got something; at most once
+                until `drained`.
+            inbox_limit: With so many messages waiting, the follower pulls no more.
+            clock: Where time comes from.
+        """
+        self.inbox: deque[News] = deque()
+        self._endpoint = endpoint
+        self._wake = wake
+        self._inbox_limit = inbox_limit
+        self._clock = clock or SystemClock()
+        self._questions = Questions()
+        self._pull = Pull(self._questions.next_number)
+        self._bell = Doorbell()
+        self._is_woken = threading.Event()
+        self._is_stopping = threading.Event()
+        self._is_impatient = threading.Event()
+        self._thread = threading.Thread(target=self._main, name="kmonitor-follower", daemon=True)
+        self._lost_wall_s = self._clock.wall_s()
+
+    def start(self) -> None:
+        """Start following."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and wait for it; open questions stay unanswered."""
+        self._is_stopping.set()
+        self._bell.ring()
+        if self._thread.is_alive():
+            self._thread.join(_JOIN_S)
+        if not self._thread.is_alive():
+            self._bell.close()
+
+    def ask(self, message: msgspec.Struct) -> int:
+        """Send a question, now or when the hub is back; from any thread.
+
+        Commands are asked again until their state is final, and told at each new state.
+
+        Returns:
+            The number that its answers carry in `ask`; any number in `message` is replaced.
+        """
+        number = self._questions.add(message)
+        self._bell.ring()
+        return number
+
+    def retry_now(self) -> None:
+        """Do not wait for the next attempt; from any thread."""
+        self._is_impatient.set()
+        self._bell.ring()
+
+    def drained(self) -> None:
+        """The reader has emptied the inbox: wake it again for what comes next."""
+        self._is_woken.clear()
+        self._pull.resume()
+        if self.inbox:
+            self._wake_once()  # came between the reader's last look and this call
+        self._bell.ring()
+
+    def _main(self) -> None:
+        try:
+            self._follow()
+        except Exception:
+            LOG.exception("the follower of %s ended", self._endpoint)
+            self._put(Disconnected("kmonitor failed here; see its log", 0.0, self._lost_wall_s))
+
+    def _follow(self) -> None:
+        back_off_s = _BACK_OFF_FIRST_S
+        while not self._is_stopping.is_set():
+            link = ViewLink(self._endpoint)
+            try:
+                why = f"no hub answers at {self._endpoint}"
+                if self._greet(link):
+                    back_off_s = _BACK_OFF_FIRST_S
+                    why = self._converse(link)
+                    self._lost_wall_s = self._clock.wall_s()
+            finally:
+                link.close()
+            if not self._is_stopping.is_set():
+                pause_s = back_off_s * random.uniform(0.7, 1.3)  # noqa: S311 - jitter
+                self._put(Disconnected(why, pause_s, self._lost_wall_s))
+                self._pause(pause_s)
+                back_off_s = min(2 * back_off_s, _BACK_OFF_LAST_S)
+
+    def _greet(self, link: ViewLink) -> bool:
+        number = self._questions.next_number()
+        link.send(HubAsked(ask=number))
+        end_s = self._clock.monotonic_s() + _ATTEMPT_S
+        while not self._is_stopping.is_set() and self._clock.monotonic_s() < end_s:
+            self._wait(link, _POLL_S)
+            while (told := link.receive()) is not None:
+                if isinstance(told, HubTold) and told.ask == number:
+                    self._pull.connected(told.hub)
+                    self._questions.ask_all_again(self._clock.monotonic_s())
+                    self._put(Connected(told))
+                    return True
+        return False
+
+    def _converse(self, link: ViewLink) -> str:
+        heard_s = self._clock.monotonic_s()
+        while not self._is_stopping.is_set():
+            now_s = self._clock.monotonic_s()
+            if now_s - heard_s > _DEAD_AFTER_S:
+                return "the hub stopped answering"
+            self._send_due(link, now_s)
+            self._wait(link, self._pull.wait_s(now_s, _POLL_S))
+            while (told := link.receive()) is not None:
+                heard_s = self._clock.monotonic_s()
+                if self._pull.is_other_hub(told):
+                    return "the hub was started anew with another database"
+                self._take(told, heard_s)
+        return ""
+
+    def _send_due(self, link: ViewLink, now_s: float) -> None:
+        for message in self._questions.due(now_s):
+            if not link.send(message):
+                return
+            self._questions.sent(message, now_s)
+        for number in self._questions.overflow():
+            text = "too many questions are open"
+            self._put(ErrorMessage(code="busy", text=text, ask=number))
+        for message in self._pull.due(now_s, is_full=len(self.inbox) >= self._inbox_limit):
+            link.send(message)
+
+    def _take(self, told: ToDesktop, now_s: float) -> None:
+        if self._pull.take(told, now_s):
+            if (isinstance(told, RunsTold) and (told.runs or told.deleted)) or (
+                isinstance(told, RowsTold) and told.rows
+            ):
+                self._put(told)
+        elif isinstance(told, Answer) and self._questions.take(told, now_s):
+            self._put(told)
+
+    def _wait(self, link: ViewLink, timeout_s: float) -> None:
+        poller = zmq.Poller()
+        poller.register(link.socket, zmq.POLLIN)
+        poller.register(self._bell.fileno(), zmq.POLLIN)
+        poller.poll(int(timeout_s * 1000) + 1)
+        self._bell.answer()
+
+    def _pause(self, seconds: float) -> None:
+        end_s = self._clock.monotonic_s() + seconds
+        poller = zmq.Poller()
+        poller.register(self._bell.fileno(), zmq.POLLIN)
+        while (left_s := end_s - self._clock.monotonic_s()) > 0:
+            poller.poll(int(left_s * 1000) + 1)
+            self._bell.answer()
+            if self._is_stopping.is_set() or self._is_impatient.is_set():
+                break
+        self._is_impatient.clear()
+
+    def _put(self, news: News) -> None:
+        self.inbox.append(news)
+        self._wake_once()
+
+    def _wake_once(self) -> None:
+        if not self._is_woken.is_set():
+            self._is_woken.set()
+            self._wake()

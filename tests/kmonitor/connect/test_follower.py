@@ -1,0 +1,193 @@
+"""The desktop's thread for one hub: nothing missing, nothing twice, whatever the hub does."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from kmonitor.connect.follower import Connected, Disconnected, HubFollower
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.sockets import ipc, view_socket
+from kmonitor_agent.protocol.commands import NoArguments
+from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.protocol.messages import (
+    CommandAsked,
+    CommandTold,
+    ErrorMessage,
+    RowsTold,
+    RunsTold,
+    SeriesAsked,
+)
+from tests.support.live_hub import LiveHub
+from tests.support.simulated_agent import SimulatedAgent
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+
+class Reader:
+    """Takes everything out of a follower's inbox, as a window does."""
+
+    def __init__(self, folders: Folders, inbox_limit: int = 4096) -> None:
+        self.wakes = 0
+        self.news: list[object] = []
+        self.follower = HubFollower(
+            ipc(view_socket(folders)), wake=self._wake, inbox_limit=inbox_limit
+        )
+
+    def _wake(self) -> None:
+        self.wakes += 1
+
+    def read(self) -> None:
+        while self.follower.inbox:
+            self.news.append(self.follower.inbox.popleft())
+        self.follower.drained()
+
+    def of(self, kind: type) -> list:
+        self.read()
+        return [one for one in self.news if isinstance(one, kind)]
+
+    def seqs(self, run: str) -> list[int]:
+        return [row.seq for page in self.of(RowsTold) for row in page.rows if row.run == run]
+
+
+@pytest.fixture
+def reader(folders: Folders) -> Iterator[Reader]:
+    reader = Reader(folders)
+    reader.follower.start()
+    yield reader
+    reader.follower.stop()
+
+
+def test_new_rows_and_changed_runs_arrive_by_themselves(
+    live_hub: LiveHub, reader: Reader, folders: Folders
+):
+    wait_until(lambda: reader.of(Connected))
+    with SimulatedAgent(folders) as agent:
+        for _ in range(2500):
+            agent.sample()
+        wait_until(lambda: len(reader.seqs(agent.run)) >= 2501)
+
+    assert reader.seqs(agent.run) == list(range(1, 2502))
+    assert reader.of(RunsTold)[-1].runs[0].run == agent.run
+    assert reader.wakes >= 1
+
+
+def test_live_rows_begin_at_the_newest_when_first_connected(live_hub: LiveHub, folders: Folders):
+    with SimulatedAgent(folders) as agent:
+        agent.sample()
+        agent.wait_acked()
+        late = Reader(folders)
+        late.follower.start()
+        wait_until(lambda: late.of(RunsTold))
+        agent.sample()
+        wait_until(lambda: late.seqs(agent.run))
+        late.follower.stop()
+
+    assert late.seqs(agent.run) == [3]
+
+
+def test_a_hub_that_dies_and_comes_back_loses_and_repeats_nothing(
+    live_hub: LiveHub, reader: Reader, folders: Folders
+):
+    wait_until(lambda: reader.of(RunsTold) or reader.of(Connected))
+    with SimulatedAgent(folders) as agent:
+        for _ in range(500):
+            agent.sample()
+        wait_until(lambda: reader.seqs(agent.run))
+        live_hub.kill()
+        wait_until(lambda: reader.of(Disconnected))
+        for _ in range(500):
+            agent.sample()
+        live_hub.start()
+        reader.follower.retry_now()
+        wait_until(lambda: len(reader.of(Connected)) == 2)
+        wait_until(lambda: len(reader.seqs(agent.run)) >= 1001)
+
+    assert reader.seqs(agent.run) == list(range(1, 1002))
+    gone = reader.of(Disconnected)[0]
+    assert gone.why
+    assert gone.retry_in_s > 0
+
+
+def test_a_hub_with_a_new_database_is_followed_from_its_start(
+    live_hub: LiveHub, reader: Reader, folders: Folders
+):
+    first = wait_until(lambda: reader.of(Connected))[0]
+    with SimulatedAgent(folders) as agent:
+        agent.sample()
+        wait_until(lambda: len(reader.seqs(agent.run)) == 2)
+        live_hub.kill()
+        for path in folders.database.iterdir():
+            path.unlink()
+        live_hub.start()
+        second = wait_until(lambda: reader.of(Connected)[1:])[0]
+        agent.wait_acked()
+        agent.sample()
+        wait_until(lambda: 3 in reader.seqs(agent.run))
+        with live_hub.client() as client:
+            rows = list(client.all_rows(agent.run))
+
+    assert first.hub.hub != second.hub.hub
+    assert [row.seq for row in rows] == [1, 2, 3]
+
+
+def test_nothing_is_pulled_while_the_reader_does_not_read(live_hub: LiveHub, folders: Folders):
+    slow = Reader(folders, inbox_limit=8)
+    slow.follower.start()
+    wait_until(lambda: slow.of(RunsTold) or slow.of(Connected))
+    slow.wakes = 0
+    with SimulatedAgent(folders) as agent:
+        wait_until(lambda: slow.follower.inbox)
+        for _ in range(40):
+            for _ in range(400):
+                agent.sample()
+            agent.wait_acked()
+        most = len(slow.follower.inbox)
+        wakes = slow.wakes
+        wait_until(lambda: len(slow.seqs(agent.run)) >= 16001)
+    slow.follower.stop()
+
+    assert most <= 9
+    assert wakes == 1
+    assert slow.seqs(agent.run) == list(range(1, 16002))
+
+
+def test_a_command_is_told_at_each_new_state(live_hub: LiveHub, reader: Reader, folders: Folders):
+    with SimulatedAgent(folders) as agent:
+        agent.start_fit()
+        agent.wait_acked()
+        asked = CommandAsked(
+            ask=0, id=new_id(), run=agent.run, name="save", boot=agent.boot, args=NoArguments()
+        )
+        number = reader.follower.ask(asked)
+        wait_until(
+            lambda: [t for t in reader.of(CommandTold) if t.status.state == "done"], what="done"
+        )
+
+    told = reader.of(CommandTold)
+    assert {t.ask for t in told} == {number}
+    assert [t.status.state for t in told][-1] == "done"
+    assert len({t.status.state for t in told}) == len(told)
+
+
+def test_a_question_asked_before_the_hub_is_there_is_answered_when_it_comes(
+    idle_hub: LiveHub, reader: Reader
+):
+    number = reader.follower.ask(SeriesAsked(ask=0, run=new_id(), columns=["ram_bytes"]))
+    wait_until(lambda: reader.of(Disconnected))
+    idle_hub.start()
+    reader.follower.retry_now()
+    (error,) = wait_until(lambda: reader.of(ErrorMessage))
+
+    assert (error.ask, error.code) == (number, "not_found")
+
+
+def test_stop_ends_the_thread_at_once_also_while_it_waits(folders: Folders):
+    reader = Reader(folders)
+    reader.follower.start()
+    wait_until(lambda: reader.of(Disconnected))
+
+    reader.follower.stop()
+
+    assert "kmonitor-follower" not in {thread.name for thread in threading.enumerate()}

@@ -1,0 +1,75 @@
+"""Starting, finding and ending this user's hub."""
+
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from kmonitor.connect.hub_client import HubClient, HubRefused, HubUnreachable
+from kmonitor.connect.local_hub import HubDidNotStart, ensure_hub, hub_answers, stop_hub
+from kmonitor_agent.local.folders import Folders
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def folders_left_without_hub(folders: Folders) -> Iterator[Folders]:
+    yield folders
+    stop_hub(folders)
+
+
+def test_a_hub_is_started_once_and_found_again(folders_left_without_hub: Folders):
+    folders = folders_left_without_hub
+    assert hub_answers(folders) is None
+
+    first = ensure_hub(folders)
+    second = ensure_hub(folders)
+
+    assert first.pid == second.pid
+    assert first.hub == second.hub
+
+
+def test_stop_waits_until_the_process_is_gone(folders: Folders):
+    pid = ensure_hub(folders).pid
+
+    assert stop_hub(folders)
+    assert hub_answers(folders) is None
+    assert not psutil.pid_exists(pid)
+
+
+def test_stop_without_a_hub_says_so(folders: Folders):
+    assert not stop_hub(folders)
+
+
+def test_a_folder_that_others_may_enter_is_refused_with_the_remedy(folders: Folders):
+    folders.runtime.mkdir(parents=True)
+    folders.runtime.chmod(0o755)
+
+    with pytest.raises(HubDidNotStart, match="chmod 700"):
+        ensure_hub(folders)
+
+
+def test_what_keeps_a_hub_from_starting_is_passed_on(folders: Folders):
+    folders.state.mkdir(parents=True)
+    folders.database.write_text("in the way")
+
+    with pytest.raises(HubDidNotStart, match="database"):
+        ensure_hub(folders)
+
+
+def test_no_hub_is_told_as_unreachable(folders: Folders):
+    with HubClient(folders=folders, timeout_s=0.2) as one, pytest.raises(HubUnreachable) as caught:
+        one.runs()
+
+    assert str(folders.runtime) in caught.value.what
+
+
+def test_a_refusal_carries_the_hubs_words(folders_left_without_hub: Folders):
+    ensure_hub(folders_left_without_hub)
+    with (
+        HubClient(folders=folders_left_without_hub) as client,
+        pytest.raises(HubRefused) as caught,
+    ):
+        client.series("nobody", ["ram_bytes"])
+
+    assert caught.value.code == "not_found"
