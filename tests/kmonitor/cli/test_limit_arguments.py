@@ -1,0 +1,49 @@
+import pytest
+
+from kmonitor.cli.limit_arguments import limits_from
+from kmonitor.errors import Expected
+
+
+def test_a_limit_is_read_with_its_action_and_who_set_it():
+    arguments = limits_from(["ram=80%:reload"], set_by="ada")
+
+    (limit,) = arguments.limits
+    assert (limit.metric, limit.fraction, limit.action) == ("ram", 0.8, "reload")
+    assert limit.set_by == "ada"
+    assert arguments.metrics == ["ram"]
+
+
+def test_without_an_action_a_limit_only_notifies():
+    (limit,) = limits_from(["graph=50000"], set_by="").limits
+
+    assert (limit.value, limit.action) == (50000, "notify")
+
+
+def test_units_are_those_of_the_script():
+    ram, step = limits_from(["ram=2 GiB", "step_time=250 ms"], set_by="").limits
+
+    assert ram.value == 2 * 2**30
+    assert step.value == pytest.approx(0.25)
+
+
+def test_off_takes_the_limit_of_a_metric_away():
+    arguments = limits_from(["vram=off", "graph=10k:collect"], set_by="")
+
+    assert arguments.metrics == ["vram", "graph"]
+    assert [limit.metric for limit in arguments.limits] == ["graph"]
+
+
+@pytest.mark.parametrize(
+    "word", ["ram", "speed=3", "ram=", "ram=lots", "ram=80%:explode", "graph=80%", "ram=nan", "=1"]
+)
+def test_what_makes_no_sense_is_named_with_an_example(word: str):
+    with pytest.raises(Expected) as raised:
+        limits_from([word], set_by="")
+
+    assert f'"{word}"' in raised.value.what
+    assert "set_limits ram=80%:reload" in raised.value.remedy
+
+
+def test_no_limit_at_all_is_refused():
+    with pytest.raises(Expected, match="at least one"):
+        limits_from([], set_by="")

@@ -1,0 +1,52 @@
+import csv
+import io
+
+from kmonitor.cli.event_stream import event_object
+from kmonitor.cli.sample_csv import write_csv
+from kmonitor_agent.protocol.codec import encode_event
+from kmonitor_agent.protocol.facts import EpochEnded, Event, Sample, StepTimes
+from kmonitor_agent.protocol.messages import Row
+
+
+def rows_of(*events: Event) -> list[dict[str, str]]:
+    file = io.StringIO()
+    objects = [
+        event_object(Row(row=n, run="r", seq=n, t_s=100.0 + n, body=encode_event(event)))
+        for n, event in enumerate(events, 1)
+    ]
+    assert write_csv(objects, file) == len(events)
+    return list(csv.DictReader(io.StringIO(file.getvalue())))
+
+
+def test_samples_and_epochs_share_one_table():
+    times = StepTimes(count=3, mean_s=0.1, p50_s=0.1, p95_s=0.1, p99_s=0.1, max_s=0.2)
+    sample, epoch = rows_of(
+        Sample(t_s=1.0, fit=1, epoch=0, step=2, ram_bytes=5.0),
+        EpochEnded(t_s=2.0, fit=1, epoch=0, seconds=3.0, logs={"loss": 0.5}, step_times=times),
+    )
+
+    assert (sample["type"], sample["ram_bytes"], sample["step"]) == ("sample", "5.0", "2")
+    assert (epoch["type"], epoch["log:loss"], epoch["step_times.p50_s"]) == (
+        "epoch_end",
+        "0.5",
+        "0.1",
+    )
+
+
+def test_time_is_the_runs_not_the_processes():
+    (sample,) = rows_of(Sample(t_s=1.0))
+
+    assert sample["t_s"] == "101.0"
+
+
+def test_what_was_not_read_is_an_empty_cell():
+    (sample,) = rows_of(Sample(t_s=1.0))
+
+    assert sample["device_total_bytes"] == ""
+    assert sample["seconds"] == ""
+
+
+def test_columns_do_not_depend_on_what_was_read():
+    with_value, without = rows_of(Sample(t_s=1.0, ram_bytes=1.0))[0], rows_of(Sample(t_s=1.0))[0]
+
+    assert list(with_value) == list(without)
