@@ -29,8 +29,9 @@ class ChartView(pg.GraphicsView):
         self._box.disableAutoRange()
         self.scene().addItem(self._box)
         self.scene().setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)
-        # Any change repaints the whole chart: working out dirty parts is dearer.
-        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.FullViewportUpdate)
+        # The scene tells of its changes after the next paint, which would make it two: only
+        # `show_chart` asks for a repaint, of everything.
+        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
 from kmonitor.desktop.plots.backdrop import Scene
-from kmonitor.presenters.chart_picture import CrosshairCard
+from kmonitor.presenters.chart_picture import CrosshairCard, CrosshairLine
 
 _PADDING_PX = 10.0
 _ROW_PX = 19.0
@@ -91,7 +91,17 @@ class CrosshairLayer(QWidget):
         return max(0.0, min(scene.frame.bottom - 8.0, self.height() - 2.0) - height)
 
     def _card_height(self) -> float:
-        return 2.0 * _PADDING_PX - 4.0 + _ROW_PX * (1 + len(self._card.lines))
+        rows, rest = self._rows()
+        return 2.0 * _PADDING_PX - 4.0 + _ROW_PX * (1 + len(rows) + bool(rest))
+
+    def _rows(self) -> tuple[tuple[CrosshairLine, ...], int]:
+        """The rows that fit, and how many do not: their number takes a row, too."""
+        lines = self._card.lines
+        fit = int((self.height() - 2.0 * _PADDING_PX + 2.0) // _ROW_PX) - 1
+        if len(lines) <= fit:
+            return lines, 0
+        shown = lines[: max(1, fit - 1)]
+        return shown, len(lines) - len(shown)
 
     def _columns(self, scene: Scene) -> tuple[float, float]:
         """Widths of names and values, pixels."""
@@ -119,24 +129,35 @@ class CrosshairLayer(QWidget):
         painter.setPen(colours.colour("sub"))
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.drawText(row_box, Qt.AlignmentFlag.AlignLeft | middle, self._card.title)
-        plain = colours.font(colours.body_px)
-        metrics, names = QFontMetricsF(plain), self._columns(scene)[0]
-        for row in self._card.lines:
+        rows, rest = self._rows()
+        for row in rows:
             row_box.translate(0.0, _ROW_PX)
-            swatch = QRectF(
-                row_box.left(), row_box.center().y() - _SWATCH_PX / 2, _SWATCH_PX, _SWATCH_PX
-            )
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(colours.series(row.hue))
-            painter.drawRoundedRect(swatch, 2.0, 2.0)
-            painter.setFont(plain)
-            painter.setPen(colours.colour("sub"))
-            name = metrics.elidedText(row.label, Qt.TextElideMode.ElideMiddle, names + 1.0)
-            painter.drawText(
-                row_box.adjusted(_SWATCH_PX + 8.0, 0.0, 0.0, 0.0),
-                Qt.AlignmentFlag.AlignLeft | middle,
-                name,
-            )
-            painter.setFont(self._bold(scene))
-            painter.setPen(colours.colour("text"))
-            painter.drawText(row_box, Qt.AlignmentFlag.AlignRight | middle, row.text)
+            self._paint_row(painter, scene, row, row_box)
+        if rest:
+            row_box.translate(0.0, _ROW_PX)
+            painter.setFont(colours.font(colours.meta_px))
+            painter.setPen(colours.colour("mute"))
+            text = self.tr("and %n more", "", rest)
+            painter.drawText(row_box, Qt.AlignmentFlag.AlignLeft | middle, text)
+
+    def _paint_row(
+        self, painter: QPainter, scene: Scene, row: CrosshairLine, row_box: QRectF
+    ) -> None:
+        colours, middle = scene.colours, Qt.AlignmentFlag.AlignVCenter
+        plain = colours.font(colours.body_px)
+        swatch = QRectF(
+            row_box.left(), row_box.center().y() - _SWATCH_PX / 2, _SWATCH_PX, _SWATCH_PX
+        )
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colours.series(row.hue))
+        painter.drawRoundedRect(swatch, 2.0, 2.0)
+        painter.setFont(plain)
+        painter.setPen(colours.colour("sub"))
+        name = QFontMetricsF(plain).elidedText(
+            row.label, Qt.TextElideMode.ElideMiddle, self._columns(scene)[0] + 1.0
+        )
+        name_box = row_box.adjusted(_SWATCH_PX + 8.0, 0.0, 0.0, 0.0)
+        painter.drawText(name_box, Qt.AlignmentFlag.AlignLeft | middle, name)
+        painter.setFont(self._bold(scene))
+        painter.setPen(colours.colour("text"))
+        painter.drawText(row_box, Qt.AlignmentFlag.AlignRight | middle, row.text)

@@ -24,6 +24,12 @@ _STEPS = {
     Qt.Key.Key_PageUp: 20,
     Qt.Key.Key_PageDown: -20,
 }
+_KEYBOARD_REASONS = {
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+    Qt.FocusReason.OtherFocusReason,
+}
 
 
 class LimitGrip(QWidget):
@@ -109,7 +115,7 @@ class LimitGrip(QWidget):
     @override
     def focusInEvent(self, event: QFocusEvent) -> None:
         # A ring for those who came by keyboard; the mouse shows where it is by itself.
-        self._has_ring = event.reason() != Qt.FocusReason.MouseFocusReason
+        self._has_ring = event.reason() in _KEYBOARD_REASONS
         super().focusInEvent(event)
 
     @override

@@ -142,6 +142,8 @@ def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
         hue = colours.colour("mute") if end.curve.stale else colours.series(end.curve.hue)
         painter.setPen(hue)
         box = QRectF(left, y - _LINE_PX / 2, room + 2.0, _LINE_PX)
+        width = metrics.horizontalAdvance(text)
+        painter.fillRect(QRectF(left - 1.0, box.top(), width + 2.0, _LINE_PX), _veil(scene))
         painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
 

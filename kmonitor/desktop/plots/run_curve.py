@@ -2,6 +2,7 @@
 # pyqtgraph comes without types.
 """One run's line: a pyqtgraph curve with what makes it fast and good to look at."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from kmonitor.desktop.plots.plot_frame import PlotFrame
 from kmonitor.presenters.chart_picture import CurvePicture, FloatArray
 
 _OTHERS_OPACITY = 0.6
-_SECOND_STROKE_PX = 0.55
-_FILL_OPACITY = 0.34
+_SELECTED_PX = 1.55
+_MOST_APART_PX = 1.1
+_FILL_OPACITY = 0.28
 _DENSE_POINTS = 120
 _DASH_PX = 6
 _DASH_PERIOD_PX = 10
@@ -88,16 +90,17 @@ class RunCurve(pg.PlotCurveItem):
         p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         p.setPen(self._pen)
         path, base = self.getPath(), p.transform()
-        for stroke in range(self._strokes(p)):
-            offset = stroke * _SECOND_STROKE_PX
+        for offset in self._stroke_offsets(p.device().devicePixelRatioF()):
             p.setTransform(base * QTransform.fromTranslate(0.0, offset))
             p.drawPath(path)
         p.setTransform(base)
 
-    def _strokes(self, painter: QPainter) -> int:
-        scale = painter.device().devicePixelRatioF()
+    def _stroke_offsets(self, scale: float) -> list[float]:
+        """Where strokes of one device pixel add up to the line's width, around its middle."""
         selected = self._picture is not None and self._picture.selected
-        return max(1, round(scale * (2.0 if selected else 1.0)))
+        extra = (_SELECTED_PX if selected else 1.0) * scale - 1.0
+        strokes = 1 + math.ceil(extra / _MOST_APART_PX)
+        return [(i / max(1, strokes - 1) - 0.5) * extra / scale for i in range(strokes)]
 
     def _set_points(self, picture: CurvePicture, frame: PlotFrame) -> None:
         x, y, connect = drawable(picture.x, picture.y)
@@ -115,7 +118,8 @@ class RunCurve(pg.PlotCurveItem):
         self._pen.setCosmetic(True)
         if picture.dashed and len(picture.x) < _DENSE_POINTS:
             self._pen.setDashPattern([_DASH_PX, _DASH_PERIOD_PX - _DASH_PX])
-        self._brush = QBrush(_gradient(colour, self._fill, frame))
+        if picture.selected:
+            self._brush = QBrush(_gradient(colour, self._fill, frame))
         self.update()
 
 
