@@ -34,7 +34,7 @@ Topic = Literal["link", "runs", "log", "series", "readings", "commands"]
 class SeriesSink(Protocol):
     """Takes what the charts draw; made when the charts are loaded."""
 
-    def take_event(self, row: Row, event: AnyEvent) -> None:
+    def take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
         """A decoded event of any run, live or from history."""
         ...
 
@@ -159,9 +159,9 @@ class Desk:
             except ProtocolError:
                 # A newer agent's event type: stored by the hub, nothing for this version to show.
                 continue
-            self._take_event(row, event)
+            self._take_event(row, event, is_live=is_live)
 
-    def _take_event(self, row: Row, event: AnyEvent) -> None:
+    def _take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
         if isinstance(event, Sample):
             self.readings(row.run).take_sample(event, row.t_s)
             self.changed.add("readings")
@@ -171,7 +171,7 @@ class Desk:
         elif self._log(row, event):
             self.changed.add("log")
         if self._charts is not None:
-            self._charts.take_event(row, event)
+            self._charts.take_event(row, event, is_live=is_live)
             self.changed.add("series")
 
     def _log(self, row: Row, event: AnyEvent) -> bool:

@@ -1,0 +1,122 @@
+"""What each of the four cards says in words above its chart."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.presenters.formats import NOT_KNOWN, amount_text
+from kmonitor.presenters.language import tr
+from kmonitor.presenters.limit_desk import LimitLine, metric_now
+from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name
+from kmonitor.presenters.rates import NO_RATE, RatePicture
+from kmonitor.presenters.run_states import has_ended
+from kmonitor_agent.protocol.commands import LimitMetric
+from kmonitor_agent.protocol.messages import MetricNow, RunSummary
+
+CARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_time")
+"""The cards, left to right and top to bottom."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardPicture:
+    """One card.
+
+    Attributes:
+        title: Name of the metric: "RAM".
+        note: Beside it: "of 192 GiB".
+        value: How much now: "73.4 GiB".
+        rate: How fast it grows.
+        limit: "limit 72 GiB, reload"; empty: none.
+        limit_tone: "crit" in force, "warn" pending, "mute" not.
+        tooltip: Source of the number.
+        absent: Why there is no number; empty when there is one.
+        can_limit: Whether a limit can be set now.
+        has_limit: Whether there is one that can be removed now.
+        description: All of it in one sentence, for a screen reader.
+    """
+
+    title: str
+    note: str
+    value: str
+    rate: RatePicture
+    limit: str
+    limit_tone: str
+    tooltip: str
+    absent: str
+    can_limit: bool
+    has_limit: bool
+    description: str
+
+
+def card_picture(
+    run: RunSummary,
+    metric: LimitMetric,
+    *,
+    rate: RatePicture = NO_RATE,
+    line: LimitLine | None,
+    is_connected: bool,
+) -> CardPicture:
+    """The card of one metric of a run."""
+    now = metric_now(run, metric)
+    unit = METRIC_UNITS[metric]
+    title = card_title(run, metric)
+    value = NOT_KNOWN if now.value is None else amount_text(now.value, unit)
+    can_limit = is_connected and not has_ended(run) and "set_limits" in run.actions
+    absent = "" if now.value is not None else _absent_text(run, metric, now)
+    limit = line.text if line else ""
+    described = [title, absent or value, rate.text, limit]
+    return CardPicture(
+        title=title,
+        note=_note(metric, now),
+        value=value,
+        rate=NO_RATE if absent else rate,
+        limit=limit,
+        limit_tone="mute" if line is None else "warn" if line.is_pending else "crit",
+        tooltip=now.source or absent,
+        absent=absent,
+        can_limit=can_limit and not absent,
+        has_limit=can_limit and line is not None,
+        description=", ".join(part for part in described if part),
+    )
+
+
+def empty_card(metric: LimitMetric) -> CardPicture:
+    """The card while nothing is known of any run."""
+    name = metric_name(metric)
+    return CardPicture(name, "", "", NO_RATE, "", "mute", "", "", False, False, name)
+
+
+def card_title(run: RunSummary, metric: LimitMetric) -> str:
+    """What the card is called; without a GPU it shows the framework's allocator."""
+    if metric == "vram" and "cpu" in run.vram.source.casefold():
+        return tr("Framework allocator (CPU)")
+    return metric_name(metric)
+
+
+def _note(metric: LimitMetric, now: MetricNow) -> str:
+    if now.value is None:
+        return ""
+    if now.of is not None:
+        return tr("of {amount}").format(amount=amount_text(now.of, METRIC_UNITS[metric]))
+    match metric:
+        case "graph":
+            return tr("in live traces")
+        case "step_time":
+            return tr("median of the epoch")
+        case "vram":
+            return tr("in use")
+        case _:
+            return ""
+
+
+def _absent_text(run: RunSummary, metric: LimitMetric, now: MetricNow) -> str:
+    if now.absent:
+        return now.absent
+    if has_ended(run):
+        return tr("The run ended before it was measured.")
+    match metric:
+        case "step_time":
+            return tr("Shown after the first steps of an epoch.")
+        case "graph":
+            return tr("Shown once a fit has begun.")
+        case _:
+            return tr("Waiting for the first reading\u2026")

@@ -1,0 +1,246 @@
+"""The four linked charts: which runs, which part of time, and every word on them."""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from kmonitor.presenters.chart_cards import CardPicture, card_picture, card_title
+from kmonitor.presenters.chart_feed import ChartFeed
+from kmonitor.presenters.chart_picture import (
+    ChartPicture,
+    CrosshairCard,
+    CrosshairLine,
+    CurvePicture,
+    FloatArray,
+    GapPicture,
+    LimitPicture,
+    XKind,
+)
+from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.formats import amount_text, duration_text
+from kmonitor.presenters.language import tr
+from kmonitor.presenters.limit_desk import LimitLine, metric_now, round_threshold
+from kmonitor.presenters.limit_words import METRIC_UNITS
+from kmonitor.presenters.rates import (
+    NO_RATE,
+    SPAN_EPOCHS,
+    SPAN_SECONDS,
+    RatePicture,
+    epoch_rate,
+    time_rate,
+)
+from kmonitor.presenters.run_states import has_ended
+from kmonitor.presenters.series_store import Window
+from kmonitor_agent.protocol.commands import LimitMetric
+from kmonitor_agent.protocol.messages import RunSummary
+
+_FAR_LIMIT: Final = 3.0
+"""A limit beyond this many times the highest value would press the curves flat."""
+
+_OFFER: Final = 1.12
+_RATE_EVERY_S: Final = 1.0
+_LEAST_SPAN: Final[dict[XKind, float]] = {"epochs": 0.05, "seconds": 2.0}
+
+
+class ChartDesk:
+    """Makes the charts' pictures for the selected run; main thread only.
+
+    Attributes:
+        x_kind: What the horizontal axis counts.
+    """
+
+    def __init__(self, desk: Desk, feed: ChartFeed) -> None:
+        self.x_kind: XKind = "epochs"
+        self._desk = desk
+        self._feed = feed
+        self._range: tuple[float, float] | None = None
+        self._rates: dict[LimitMetric, tuple[float, RatePicture]] = {}
+        self._rates_of = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the charts follow the newest data."""
+        return self._range is None
+
+    def count(self, kind: XKind) -> None:
+        """Count epochs or seconds from now on."""
+        if kind != self.x_kind:
+            self.x_kind, self._range = kind, None
+
+    def hold(self) -> None:
+        """Keep the range that is shown now."""
+        self._range = self.x_range()
+
+    def follow(self) -> None:
+        """Show all, and what comes."""
+        self._range = None
+
+    def zoom(self, lo: float, hi: float) -> None:
+        """Show this range and hold it; kept within what there is."""
+        start, end = self._full_range()
+        span = min(max(hi - lo, _LEAST_SPAN[self.x_kind]), end - start)
+        lo = min(max(lo, start), end - span)
+        self._range = (lo, lo + span) if span < end - start else None
+
+    def x_range(self) -> tuple[float, float]:
+        """The range that is shown."""
+        return self._range or self._full_range()
+
+    def picture(self, metric: LimitMetric, width_px: int) -> ChartPicture:
+        """The chart of one metric.
+
+        Args:
+            metric: Which.
+            width_px: How wide the range is drawn.
+        """
+        run = self._desk.book.current()
+        unit = METRIC_UNITS[metric]
+        if run is None:
+            return ChartPicture(unit=unit, x_kind=self.x_kind, x_range=(0.0, 1.0))
+        window = Window(self.x_kind, *self.x_range(), width_px)
+        curves = self._curves(metric, window)
+        highest = _highest(curves[:1]) or _highest(curves)
+        limit = self._limit(run, metric, highest)
+        return ChartPicture(
+            unit=unit,
+            x_kind=self.x_kind,
+            x_range=(window.x_from, window.x_to),
+            curves=curves,
+            y_range=_range_below(limit, highest, curves),
+            limit=limit,
+            flags=self._feed.flags.flags(run.run, self._feed.store, self.x_kind),
+            epoch_marks=self._feed.store.epoch_marks(run.run, self.x_kind),
+            gaps=self._gaps(run, metric),
+            empty_text=self._empty_text(run, metric),
+            title=card_title(run, metric),
+        )
+
+    def card(self, metric: LimitMetric, *, now_s: float) -> CardPicture | None:
+        """The words above one chart; None while there is no run.
+
+        Args:
+            metric: Which.
+            now_s: Monotonic time: rates are reckoned once a second.
+        """
+        run = self._desk.book.current()
+        if run is None:
+            return None
+        return card_picture(
+            run,
+            metric,
+            rate=self._rate(run, metric, now_s),
+            line=self._desk.limits.line(run, metric),
+            is_connected=self._desk.link.is_live,
+        )
+
+    def crosshair(self, metric: LimitMetric, x: float, *, is_shown: bool) -> CrosshairCard:
+        """What stands beside the crosshair on one chart."""
+        lines = tuple(
+            self._crosshair_line(summary, metric, x) for summary in self._desk.book.shown()
+        )
+        return CrosshairCard(self._moment(x), lines, is_shown)
+
+    def _moment(self, x: float) -> str:
+        if self.x_kind == "seconds":
+            return duration_text(x)
+        return tr("epoch {n}").format(n=math.floor(x) + 1)
+
+    def _crosshair_line(self, run: RunSummary, metric: LimitMetric, x: float) -> CrosshairLine:
+        column = self._feed.column(run.run, metric)
+        value = self._feed.store.value_at(run.run, column, x, self.x_kind)
+        text = tr("no data") if value is None else amount_text(value, METRIC_UNITS[metric])
+        return CrosshairLine(self._desk.book.hue(run.run), run.name, value, text)
+
+    def _full_range(self) -> tuple[float, float]:
+        run = self._desk.book.current()
+        return self._feed.store.full_range([run.run] if run else [], self.x_kind)
+
+    def _curves(self, metric: LimitMetric, window: Window) -> tuple[CurvePicture, ...]:
+        book, curves = self._desk.book, list[CurvePicture]()
+        for summary in book.shown():
+            column = self._feed.column(summary.run, metric)
+            x, y = self._feed.store.points(summary.run, column, window)
+            curves.append(
+                CurvePicture(
+                    run=summary.run,
+                    label=summary.name,
+                    hue=book.hue(summary.run),
+                    x=x,
+                    y=y,
+                    dashed=book.is_dashed(summary.run),
+                    selected=summary.run == book.selected,
+                    stale=not self._desk.link.is_live and not has_ended(summary),
+                )
+            )
+        return tuple(curves)
+
+    def _limit(
+        self, run: RunSummary, metric: LimitMetric, highest: float | None
+    ) -> LimitPicture | None:
+        line = self._desk.limits.line(run, metric)
+        can_set = self._desk.link.is_live and not has_ended(run) and "set_limits" in run.actions
+        if line is not None:
+            return _limit_picture(line, can_set=can_set)
+        if not can_set or highest is None or metric_now(run, metric).value is None:
+            return None
+        value = round_threshold(metric, highest * _OFFER)
+        return LimitPicture(value, tr("drag to set a limit"), "offered")
+
+    def _gaps(self, run: RunSummary, metric: LimitMetric) -> tuple[GapPicture, ...]:
+        column = self._feed.column(run.run, metric)
+        found = self._feed.store.gaps(run.run, column, self.x_kind)
+        return tuple(GapPicture(lo, hi, tr("No data here")) for lo, hi in found)
+
+    def _empty_text(self, run: RunSummary, metric: LimitMetric) -> str:
+        if not self._feed.is_loaded(run.run):
+            return tr("Loading\u2026")
+        card = card_picture(run, metric, line=None, is_connected=True)
+        return card.absent or tr("No data in this range")
+
+    def _rate(self, run: RunSummary, metric: LimitMetric, now_s: float) -> RatePicture:
+        if run.run != self._rates_of:
+            self._rates.clear()
+            self._rates_of = run.run
+        at_s, rate = self._rates.get(metric, (-math.inf, NO_RATE))
+        if now_s - at_s >= _RATE_EVERY_S:
+            rate = self._reckon_rate(run, metric)
+            self._rates[metric] = (now_s, rate)
+        return rate
+
+    def _reckon_rate(self, run: RunSummary, metric: LimitMetric) -> RatePicture:
+        store, column = self._feed.store, self._feed.column(run.run, metric)
+        unit = METRIC_UNITS[metric]
+        cleared_s = self._feed.flags.last_clearing_s(run.run)
+        x, y = store.recent(run.run, column, span_x=SPAN_EPOCHS, kind="epochs")
+        since = store.x_of(run.run, cleared_s, "epochs") if cleared_s else -math.inf
+        rate = epoch_rate(*_after(x, y, since), unit, run)
+        if rate is not NO_RATE:
+            return rate
+        x, y = store.recent(run.run, column, span_x=SPAN_SECONDS, kind="seconds")
+        return time_rate(*_after(x, y, cleared_s or -math.inf), unit)
+
+
+def _after(x: FloatArray, y: FloatArray, since: float) -> tuple[FloatArray, FloatArray]:
+    kept = x > since
+    return x[kept], y[kept]
+
+
+def _highest(curves: tuple[CurvePicture, ...]) -> float | None:
+    tops = [float(np.nanmax(c.y)) for c in curves if np.isfinite(c.y).any()]
+    return max(tops, default=None)
+
+
+def _limit_picture(line: LimitLine, *, can_set: bool) -> LimitPicture:
+    look = "pending" if line.is_pending else "in_force"
+    return LimitPicture(line.value, line.text, look, is_draggable=can_set)
+
+
+def _range_below(
+    limit: LimitPicture | None, highest: float | None, curves: tuple[CurvePicture, ...]
+) -> tuple[float, float] | None:
+    """A range that leaves a far limit beyond the top; None: the chart takes what it needs."""
+    top = _highest(curves)
+    if limit is None or highest is None or top is None or limit.value <= _FAR_LIMIT * top:
+        return None
+    return (0.0, top * 1.3) if top > 0 else None

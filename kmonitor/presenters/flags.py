@@ -1,0 +1,64 @@
+"""Actions that were carried out, as flags on the charts."""
+
+from kmonitor.presenters.chart_picture import FlagPicture, XKind
+from kmonitor.presenters.language import tr
+from kmonitor.presenters.record_words import record_sentence
+from kmonitor.presenters.series_store import SeriesStore
+from kmonitor_agent.protocol.facts import ActionRecord
+
+_FLAGGED = ("reload", "collect", "stop")
+
+
+class FlagBook:
+    """Records of actions by run, each once; main thread only."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, dict[int, tuple[float, ActionRecord]]] = {}
+
+    def add(self, run: str, row: int, t_s: float, record: ActionRecord) -> None:
+        """Keep a record.
+
+        Args:
+            run: Run id.
+            row: The hub's row id.
+            t_s: Run time, seconds.
+            record: What was done.
+        """
+        if record.action in _FLAGGED:
+            self._records.setdefault(run, {})[row] = (t_s, record)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._records.clear()
+
+    def flags(self, run: str, store: SeriesStore, kind: XKind) -> tuple[FlagPicture, ...]:
+        """The flags of a run on an axis, rising."""
+        found = sorted(self._records.get(run, {}).values(), key=_time)
+        return tuple(
+            FlagPicture(
+                x=store.x_of(run, t_s, kind),
+                text=_text(record),
+                tooltip=record_sentence(record),
+                ok=record.ok,
+            )
+            for t_s, record in found
+        )
+
+    def last_clearing_s(self, run: str) -> float:
+        """Run time of the last reload or collect that worked; 0 if there was none."""
+        times = [
+            t_s
+            for t_s, record in self._records.get(run, {}).values()
+            if record.ok and record.action != "stop"
+        ]
+        return max(times, default=0.0)
+
+
+def _time(entry: tuple[float, ActionRecord]) -> float:
+    return entry[0]
+
+
+def _text(record: ActionRecord) -> str:
+    words = {"reload": tr("reload"), "collect": tr("collect"), "stop": tr("stop")}
+    word = words.get(record.action, record.action)
+    return word if record.ok else tr("{action} failed").format(action=word)

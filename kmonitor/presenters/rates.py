@@ -1,0 +1,93 @@
+"""How fast a metric grows, for the words above its chart."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kmonitor.analysis.trend import theil_sen_slope
+from kmonitor.presenters.chart_picture import FloatArray
+from kmonitor.presenters.formats import Unit, rate_text
+from kmonitor.presenters.language import tr
+from kmonitor_agent.protocol.messages import RunSummary
+
+SPAN_EPOCHS: Final = 30.0
+SPAN_SECONDS: Final = 120.0
+_MIN_EPOCHS: Final = 2.0
+_MIN_SECONDS: Final = 8.0
+_STEADY_PART: Final = 0.004
+"""A change over the whole span below this part of the value is called steady."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatePicture:
+    """The rate in words.
+
+    Attributes:
+        text: "+10.6 MiB / epoch", "steady", or empty while too little is known.
+        direction: 1 rising, -1 falling, 0 neither.
+        tooltip: How it was reckoned.
+    """
+
+    text: str
+    direction: int
+    tooltip: str
+
+
+NO_RATE: Final = RatePicture("", 0, "")
+
+
+def epoch_rate(x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary) -> RatePicture:
+    """The rate by epoch, or by model where models are trained one after the other.
+
+    Args:
+        x: Epochs of all fits in a row, since the last reload, `[n]`.
+        y: Values, `[n]`.
+        unit: Of the values.
+        run: The run.
+    """
+    if len(x) == 0 or float(x[-1] - x[0]) < _MIN_EPOCHS:
+        return NO_RATE
+    slope = theil_sen_slope(x, y)
+    if slope is None:
+        return NO_RATE
+    span = tr("over the last {n} epochs").format(n=round(float(x[-1] - x[0])))
+    if run.fits_done >= 2 and run.epochs_done:  # noqa: PLR2004 - a loop of models
+        epochs_per_fit = run.epochs_done / run.fits_done
+        return _picture(slope, epochs_per_fit, unit, tr("model"), x=x, y=y, span=span)
+    return _picture(slope, 1.0, unit, tr("epoch"), x=x, y=y, span=span)
+
+
+def time_rate(x: FloatArray, y: FloatArray, unit: Unit) -> RatePicture:
+    """The rate by minute, while too few epochs have ended.
+
+    Args:
+        x: Run time, seconds, `[n]`.
+        y: Values, `[n]`.
+        unit: Of the values.
+    """
+    if len(x) == 0 or float(x[-1] - x[0]) < _MIN_SECONDS:
+        return NO_RATE
+    slope = theil_sen_slope(x, y)
+    if slope is None:
+        return NO_RATE
+    span = tr("over the last {n} s").format(n=round(float(x[-1] - x[0])))
+    return _picture(slope, 60.0, unit, tr("min"), x=x, y=y, span=span)
+
+
+def _picture(  # noqa: PLR0913 - all of it belongs to one sentence
+    slope: float,
+    per: float,
+    unit: Unit,
+    per_what: str,
+    *,
+    x: FloatArray,
+    y: FloatArray,
+    span: str,
+) -> RatePicture:
+    tooltip = tr("Theil-Sen slope {span}, since the last reload").format(span=span)
+    change = abs(slope) * float(x[-1] - x[0])
+    level = float(np.nanmedian(np.abs(y)))
+    if change < _STEADY_PART * level or (slope == 0.0):
+        return RatePicture(tr("steady"), 0, tooltip)
+    return RatePicture(rate_text(slope * per, unit, per_what), 1 if slope > 0 else -1, tooltip)
