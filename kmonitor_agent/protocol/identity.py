@@ -7,7 +7,7 @@ import msgspec
 
 from kmonitor_agent.protocol.version import MAX_TEXT
 
-Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
+Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z_-]{1,64}\Z")]
 """Any id on the wire."""
 
 Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]

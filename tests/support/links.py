@@ -1,0 +1,122 @@
+"""Builds links and their parts for tests, and what they need around them."""
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.hub_choice import HubChoice
+from kmonitor_agent.link.link import Link
+from kmonitor_agent.link.timing import Timing
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.run_spool import RunSpool, SpooledEvent
+from kmonitor_agent.local.spool_format import BootFacts
+from kmonitor_agent.protocol.codec import decode_event, encode_event
+from kmonitor_agent.protocol.commands import Command
+from kmonitor_agent.protocol.facts import AnyEvent, BootStarted, EpochEnded, Sample
+
+QUICK = Timing(
+    hello_s=0.1,
+    ping_s=0.1,
+    dead_s=0.6,
+    stall_s=0.5,
+    look_s=0.02,
+    backoff_s=0.02,
+    backoff_limit_s=0.2,
+    retry_s=0.1,
+    mark_s=0.1,
+    lock_s=0.2,
+)
+"""The usual order of the link's intervals, shorter."""
+
+FACTS = BootFacts(run="run1", boot="boot1", host="here", pid=1, started_wall_s=1.8e9)
+
+
+def boot_started(boot: str = "boot1") -> BootStarted:
+    """First event of a boot in this process."""
+    return BootStarted(
+        t_s=0.0, boot=boot, name="a run", host="here", pid=os.getpid(), started_wall_s=1.8e9
+    )
+
+
+def sample(step: int = 0, t_s: float = 0.0) -> Sample:
+    """A sample that can be told from others by its step."""
+    return Sample(t_s=t_s, fit=1, step=step, ram_bytes=1e9 + step)
+
+
+def epoch(number: int) -> EpochEnded:
+    """An epoch's end."""
+    return EpochEnded(t_s=float(number), fit=1, epoch=number, seconds=1.0)
+
+
+def body(step: int = 0, t_s: float = 0.0) -> bytes:
+    """An encoded sample."""
+    return encode_event(sample(step, t_s))
+
+
+class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
+    """A started link, closed at the end of its block.
+
+    Attributes:
+        link: It.
+        faults: Its fault log.
+        commands: Commands that it handed over.
+    """
+
+    def __init__(
+        self,
+        folders: Folders,
+        *,
+        run: str = "run1",
+        boot: str = "boot1",
+        hub: HubChoice | None = None,
+        timing: Timing = QUICK,
+        on_command: Callable[[Command], None] | None = None,
+    ) -> None:
+        self.faults = FaultLog()
+        self.commands: list[Command] = []
+        self.link = Link(
+            run=run,
+            boot=boot,
+            folders=folders,
+            started=boot_started(boot),
+            hub=HubChoice() if hub is None else hub,
+            on_command=self.commands.append if on_command is None else on_command,
+            faults=self.faults,
+            timing=timing,
+        )
+
+    def __enter__(self) -> Self:
+        self.link.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.link.close(timeout_s=0.2)
+
+
+def spooled(folders: Folders, run: str = "run1") -> list[SpooledEvent]:
+    """What a dead process left, as the hub would find it."""
+    spool = RunSpool.take(folders.spool / run)
+    assert spool is not None, "the lock is still held"
+    with spool:
+        return list(spool.events())
+
+
+def spooled_events(folders: Folders, run: str = "run1") -> list[AnyEvent]:
+    """The same, decoded."""
+    return [decode_event(event.body) for event in spooled(folders, run)]
+
+
+def flip_byte(path: Path, offset: int) -> None:
+    """Damage one byte of a file."""
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 0xFF
+    path.write_bytes(bytes(data))
