@@ -25,6 +25,9 @@ _NO_NETWORK = (
 )
 
 
+_NOT_FOUND = ("No matching distribution found", "ResolutionImpossible")
+
+
 def pip_install(python: Path, arguments: Sequence[str], *, log: Path) -> None:
     """Run `pip install` in an environment.
 
@@ -76,6 +79,14 @@ def failure_of(said: str, log: Path) -> CannotSetUp:
         return CannotSetUp(
             "the disk is full.", "About 2 GB are needed here, and as much again in pip's cache."
         )
+    if any(sign in said for sign in _NOT_FOUND):
+        # Also what pip says of an index that does not answer, when it was told not to retry.
+        return CannotSetUp(
+            "pip found no version of a package that fits.",
+            "Either the package index does not answer (is this machine online?), or it does not\n"
+            "have the versions that packaging/lock.txt names.\n"
+            f"{_first_error(said)}\npip's whole output is in {log}",
+        )
     return CannotSetUp(
         "pip could not install the Python packages.",
         f"{tail}\npip's whole output is in {log}",
@@ -88,6 +99,10 @@ def download_in(line: str) -> str:
     if found is None or float(found[3]) < _BIG_MB:
         return ""
     return f"downloading {found[1]} {found[2]} ({float(found[3]):.0f} MB)"
+
+
+def _first_error(said: str) -> str:
+    return next((line for line in said.splitlines() if line.startswith("ERROR:")), "")
 
 
 def _tell(line: str) -> None:

@@ -65,6 +65,7 @@ def test_a_missing_network_is_told_apart_from_a_missing_package(tmp_path: Path):
     assert "index does not answer" in offline.what
     assert "HTTPS_PROXY" in offline.remedy
     assert "No matching distribution" in unknown.remedy
+    assert "no version of a package that fits" in unknown.what
 
 
 def test_what_pip_said_is_kept_in_the_log(tmp_path: Path):
