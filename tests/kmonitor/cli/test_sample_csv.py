@@ -1,6 +1,8 @@
 import csv
 import io
 
+import msgspec
+
 from kmonitor.cli.event_stream import event_object
 from kmonitor.cli.sample_csv import write_csv
 from kmonitor_agent.protocol.codec import encode_event
@@ -50,3 +52,11 @@ def test_columns_do_not_depend_on_what_was_read():
     with_value, without = rows_of(Sample(t_s=1.0, ram_bytes=1.0))[0], rows_of(Sample(t_s=1.0))[0]
 
     assert list(with_value) == list(without)
+
+
+def test_an_event_of_a_type_that_is_not_known_keeps_its_fields():
+    body = msgspec.msgpack.encode({"type": "weather", "t_s": 1.0, "sky": "blue"})
+
+    event = event_object(Row(row=1, run="r", seq=7, t_s=2.0, body=body))
+
+    assert event == {"seq": 7, "t_s": 2.0, "type": "weather", "sky": "blue"}

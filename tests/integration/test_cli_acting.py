@@ -1,0 +1,274 @@
+"""`command`, `hub`, `doctor` and `purge` as processes, on a real hub."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kmonitor.connect.local_hub import hub_answers, stop_hub
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.commands import Command, NoArguments, SetLimits
+from tests.support.command_line import kmonitor, start_kmonitor
+from tests.support.live_hub import LiveHub
+from tests.support.simulated_agent import SimulatedAgent
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
+
+
+@pytest.fixture
+def training(live_hub: LiveHub) -> Iterator[SimulatedAgent]:
+    """A run that can be asked for everything."""
+    with SimulatedAgent(live_hub.folders, name="resnet") as agent:
+        agent.start_fit()
+        agent.start_epoch()
+        agent.wait_acked()
+        yield agent
+
+
+@pytest.fixture
+def own_hub(folders: Folders) -> Iterator[Folders]:
+    """Nothing runs; a hub that the command line starts is stopped."""
+    yield folders
+    stop_hub(folders)
+
+
+def test_a_command_that_is_waited_for_prints_its_record(training: SimulatedAgent):
+    ran = kmonitor("command", "resnet", "reload", "--at", "batch", "--wait")
+
+    assert ran.status == 0, ran.err
+    assert "Reloaded after epoch 1" in ran.out
+    assert "functions 700 → 28" in ran.out
+    (command,) = {command.id: command for command in training.commands}.values()
+    assert command.args == NoArguments(at="batch")
+    assert command.asked_by
+
+
+def test_a_command_that_is_not_waited_for_says_where_to_look(training: SimulatedAgent):
+    training.on_command = lambda command: training.progress(command, "received")
+
+    ran = kmonitor("command", "last", "save")
+
+    assert ran.status == 0, ran.err
+    assert f"kmonitor show {training.run}" in ran.out
+    wait_until(lambda: training.commands, what="the command arrives")
+
+
+def test_a_refused_command_says_why_and_fails(training: SimulatedAgent):
+    def refuse(command: Command) -> None:
+        training.progress(command, "refused", "the disk is full")
+
+    training.on_command = refuse
+
+    ran = kmonitor("command", "last", "save", "--wait")
+
+    assert ran.status == 1
+    assert "save was refused: the disk is full" in ran.err
+
+
+def test_a_wait_that_is_too_long_ends_with_a_status_of_its_own(training: SimulatedAgent):
+    training.on_command = lambda command: training.progress(command, "received")
+
+    ran = kmonitor("command", "last", "save", "--wait", "--timeout", "0.3")
+
+    assert ran.status == 3
+    assert "still be done" in ran.err
+
+
+def test_limits_are_set_from_the_command_line(training: SimulatedAgent):
+    words = ("ram=80%:reload", "graph=50k", "vram=off")
+
+    ran = kmonitor("command", "last", "set_limits", *words, "--wait")
+
+    assert ran.status == 0, ran.err
+    (command,) = {command.id: command for command in training.commands}.values()
+    assert isinstance(command.args, SetLimits)
+    assert command.args.metrics == ["ram", "graph", "vram"]
+    assert "RAM 80 %, reload" in kmonitor("show", "last").out
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("fly",), 2, "reload"),
+        (("set_limits",), 1, "at least one limit"),
+        (("set_limits", "ram=much"), 1, '"ram=much" is no limit'),
+        (("save", "ram=80%"), 1, "takes no further words"),
+        (("save", "--at", "once"), 2, "epoch"),
+    ],
+)
+def test_what_cannot_be_asked_is_explained(
+    training: SimulatedAgent, words: tuple[str, ...], status: int, said: str
+):
+    ran = kmonitor("command", "last", *words)
+
+    assert ran.status == status
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+    assert training.commands == []
+
+
+def test_a_training_that_takes_no_commands_says_so(live_hub: LiveHub):
+    with SimulatedAgent(live_hub.folders, actions=[]) as agent:
+        agent.wait_acked()
+        ran = kmonitor("command", "last", "save")
+
+    assert ran.status == 1
+    assert "commands=False" in ran.err
+
+
+def test_nothing_is_asked_of_a_run_that_has_ended(training: SimulatedAgent):
+    training.end_fit()
+    training.end_boot()
+    training.wait_acked()
+
+    ran = kmonitor("command", "last", "save")
+
+    assert ran.status == 1
+    assert "has ended (finished)" in ran.err
+
+
+def test_a_hub_runs_in_the_terminal_until_it_is_stopped(own_hub: Folders):
+    with start_kmonitor("hub") as process:
+        wait_until(lambda: hub_answers(own_hub), what="the hub answers")
+
+        status, again = kmonitor("hub", "status", "--json"), kmonitor("hub")
+        stopped = kmonitor("hub", "stop")
+        process.wait(20)
+
+    assert status.json["pid"] == process.pid
+    assert again.status == 1
+    assert again.err.startswith("kmonitor: ")
+    assert (stopped.status, process.returncode) == (0, 0)
+    assert kmonitor("hub", "status").status == 1
+    assert kmonitor("hub", "stop").status == 0
+
+
+def test_purge_lists_asks_and_removes_only_what_is_ours(
+    training: SimulatedAgent, folders: Folders
+):
+    training.close()
+    others = folders.state / "thesis.txt"
+    others.write_text("mine")
+
+    asked = kmonitor("purge", given="yes\n")
+    files = [path for path in folders.state.rglob("*") if not path.is_dir() and path != others]
+    purged = kmonitor("purge", "--yes")
+
+    assert asked.status == 1
+    assert "kmonitor purge --yes" in asked.err
+    assert purged.status == 0, purged.err
+    assert [str(path) for path in files if str(path) not in purged.out] == []
+    assert [path.name for path in folders.state.iterdir()] == ["thesis.txt"]
+    assert hub_answers(folders) is None
+
+
+def test_purge_does_not_follow_links(own_hub: Folders, tmp_path: Path):
+    kept = tmp_path / "elsewhere"
+    kept.mkdir()
+    (kept / "data.bin").write_text("mine")
+    own_hub.state.mkdir(parents=True)
+    own_hub.checkpoints.symlink_to(kept)
+
+    ran = kmonitor("purge", "--yes")
+
+    assert ran.status == 0, ran.err
+    assert (kept / "data.bin").read_text() == "mine"
+    assert not own_hub.state.exists()
+
+
+def test_purge_of_nothing_says_so(own_hub: Folders):
+    assert "nothing" in kmonitor("purge").out
+    assert not own_hub.state.exists()
+
+
+def test_doctor_examines_and_changes_nothing(own_hub: Folders):
+    ran = kmonitor("doctor", "--json", environ=NO_SCREEN)
+    found = {finding["subject"]: finding for finding in ran.json}
+
+    assert ran.status == 0, ran.out
+    assert found["hub"]["state"] == "note"
+    assert found["screen"]["remedy"]
+    assert found["package names"]["state"] == "ok"
+    assert not own_hub.state.exists()
+
+
+def test_doctor_names_a_folder_that_is_open_to_others(own_hub: Folders):
+    own_hub.runtime.mkdir(parents=True)
+    own_hub.runtime.chmod(0o755)
+
+    ran = kmonitor("doctor")
+
+    assert ran.status == 1
+    assert f"chmod 700 {own_hub.runtime}" in ran.out
+
+
+@pytest.mark.parametrize("command", ["runs", "hub"])
+def test_a_socket_folder_that_is_open_to_others_is_refused(own_hub: Folders, command: str):
+    own_hub.runtime.mkdir(parents=True)
+    own_hub.runtime.chmod(0o755)
+
+    ran = kmonitor(command)
+
+    assert ran.status == 1
+    assert f"chmod 700 {own_hub.runtime}" in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("command", ["runs", "hub", "purge"])
+def test_a_home_that_is_a_file_is_named(tmp_path: Path, command: str):
+    home = tmp_path / "home-file"
+    home.write_text("")
+
+    ran = kmonitor(command, environ={"KMONITOR_HOME": str(home)})
+
+    assert "Traceback" not in ran.err
+    if command != "purge":
+        assert ran.status == 1
+        assert str(home) in ran.err
+
+
+def test_a_hub_that_answers_nothing_is_not_waited_for_for_ever(own_hub: Folders):
+    own_hub.runtime.mkdir(parents=True, mode=0o700)
+    with socket.socket(socket.AF_UNIX) as deaf:
+        deaf.bind(os.fspath(own_hub.runtime / "view.sock"))
+
+        ran = kmonitor("hub", "status")
+
+    assert ran.status == 1
+    assert "No hub answers" in ran.err
+
+
+def test_without_a_screen_the_window_explains_itself_and_does_not_abort(own_hub: Folders):
+    ran = kmonitor(environ=NO_SCREEN)
+
+    assert ran.status == 1
+    assert "no screen here" in ran.err
+    assert "--screenshot" in ran.err
+    assert not own_hub.state.exists()
+
+
+def test_a_display_that_does_not_answer_does_not_abort_either(own_hub: Folders):
+    ran = kmonitor(environ={**NO_SCREEN, "DISPLAY": ":9731"})
+
+    assert ran.status == 1
+    assert ":9731" in ran.err or "apt-get install" in ran.err
+
+
+def test_a_mistyped_command_is_answered_with_the_one_that_was_meant():
+    ran = kmonitor("rnus")
+
+    assert ran.status == 2
+    assert "kmonitor runs" in ran.err
+
+
+def test_version_and_help_need_no_hub(own_hub: Folders):
+    version, explained = kmonitor("--version"), kmonitor("--help")
+
+    assert version.out.startswith("kmonitor 0.")
+    assert "MonitorCallback()" in explained.out
+    assert not own_hub.state.exists()

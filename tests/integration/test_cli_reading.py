@@ -1,0 +1,191 @@
+"""`runs`, `show` and `export` as processes, on a real hub."""
+
+import csv
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kmonitor.connect.local_hub import stop_hub
+from kmonitor_agent.local.folders import Folders
+from tests.support.command_line import kmonitor, start_kmonitor
+from tests.support.live_hub import LiveHub
+from tests.support.simulated_agent import SimulatedAgent
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def told(live_hub: LiveHub) -> Iterator[SimulatedAgent]:
+    """A run with two epochs, stored, and its process still there."""
+    with SimulatedAgent(live_hub.folders, name="resnet [red]fold[/] \x1b[2J") as agent:
+        agent.start_fit(epochs=3)
+        for _ in range(2):
+            agent.start_epoch()
+            agent.sample()
+            agent.end_epoch()
+            agent.graph(operations=24_374, functions=700)
+        agent.wait_acked()
+        yield agent
+
+
+@pytest.fixture
+def own_hub(folders: Folders) -> Iterator[Folders]:
+    """Nothing runs; a hub that the command line starts is stopped."""
+    yield folders
+    stop_hub(folders)
+
+
+def test_runs_starts_a_hub_and_says_how_a_first_run_comes_about(own_hub: Folders):
+    ran = kmonitor("runs")
+
+    assert ran.status == 0
+    assert "MonitorCallback()" in ran.out
+    assert kmonitor("hub", "status").status == 0
+
+
+def test_runs_as_json_has_the_agreed_fields(told: SimulatedAgent):
+    (run,) = kmonitor("runs", "--json").json
+
+    assert run["run"] == told.run
+    assert run["name"] == told.name
+    assert run["host"] == told.host
+    assert run["state"] == "training"
+    assert run["epoch"] in {1, 2}
+    assert run["graph"]["value"] == 24_374
+
+
+def test_runs_in_words_keeps_the_terminal_as_it_is(told: SimulatedAgent):
+    ran = kmonitor("runs")
+
+    assert told.run[:8] in ran.out
+    assert "resnet [red]fold[/]" in ran.out
+    assert "\x1b" not in ran.out
+
+
+def test_show_tells_state_metrics_epochs_and_events(told: SimulatedAgent):
+    ran = kmonitor("show", told.run[:6])
+
+    assert ran.status == 0, ran.err
+    for words in ("training", "500 MiB", "24 374", "loss", "Fit 1 began: net"):
+        assert words in ran.out
+    assert "tensorflow allocator, CPU:0 in use" in ran.out
+    assert "\x1b" not in ran.out
+
+
+def test_show_as_json_has_summary_and_events(told: SimulatedAgent):
+    shown = kmonitor("show", "last", "--json").json
+
+    assert shown["summary"]["run"] == told.run
+    assert shown["summary"]["ram"]["source"]
+    assert [event["type"] for event in shown["events"]][:2] == ["boot", "fit_start"]
+
+
+def test_follow_tells_new_events_until_the_run_has_ended(told: SimulatedAgent):
+    process = start_kmonitor("show", "last", "--follow")
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "Fit 1 began" in line:
+            break
+
+    told.start_epoch()
+    told.end_epoch(loss=0.125)
+    told.end_fit()
+    told.end_boot()
+    out, err = process.communicate(timeout=30)
+
+    assert process.returncode == 0, err
+    assert "Epoch 3 of fit 1" in out
+    assert "loss 0.125" in out
+    assert "Process finished" in out
+
+
+def test_ctrl_c_ends_following_quietly(told: SimulatedAgent):
+    with start_kmonitor("show", "last", "--follow") as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "Fit 1 began" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert err == ""
+
+
+def test_a_reader_that_leaves_is_no_failure(told: SimulatedAgent):
+    for _ in range(5000):
+        told.sample()
+    told.wait_acked()
+
+    with start_kmonitor("export", "last", "--format", "json") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+
+    assert err == ""
+    assert process.returncode == 141
+
+
+def test_export_as_json_has_every_event_once_and_in_order(told: SimulatedAgent):
+    lines = kmonitor("export", "last", "--format", "json").lines
+
+    assert [line["seq"] for line in lines] == list(range(1, len(told.bodies) + 1))
+    assert list(lines[0])[:3] == ["seq", "t_s", "type"]
+    ended = next(line for line in lines if line["type"] == "epoch_end")
+    assert ended["logs"] == {"loss": 0.5}
+    assert ended["step_times"]["p50_s"] == 0.02
+
+
+def test_export_as_csv_goes_into_the_file_that_was_named(told: SimulatedAgent, tmp_path: Path):
+    file = tmp_path / "run.csv"
+    file.write_text("old")
+
+    ran = kmonitor("export", "last", "--format", "csv", "--output", file)
+
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert ran.status == 0, ran.err
+    assert ran.out == ""
+    assert [row["type"] for row in rows] == ["sample", "epoch_end"] * 2
+    assert list(tmp_path.glob("*.part")) == []
+
+
+@pytest.mark.parametrize("place", ["no-such-folder/run.csv", "a-folder"])
+def test_an_output_that_cannot_be_written_is_named(
+    told: SimulatedAgent, tmp_path: Path, place: str
+):
+    (tmp_path / "a-folder").mkdir()
+
+    ran = kmonitor("export", "last", "--format", "csv", "--output", tmp_path / place)
+
+    assert ran.status == 1
+    assert "cannot be written" in ran.err
+    assert "--output" in ran.err
+    assert list(tmp_path.glob("*.part")) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("show", "zz"), ("export", "zz", "--format", "csv"), ("command", "zz", "save")],
+    ids=lambda arguments: arguments[0],
+)
+def test_an_unknown_run_is_named(told: SimulatedAgent, arguments: tuple[str, ...]):
+    ran = kmonitor(*arguments)
+
+    assert ran.status == 1
+    assert ran.out == ""
+    assert 'no run "zz"' in ran.err
+    assert "kmonitor runs" in ran.err
+
+
+def test_two_runs_of_a_name_are_told_apart_by_id(told: SimulatedAgent, folders: Folders):
+    with SimulatedAgent(folders, name=told.name) as other:
+        other.wait_acked()
+        ran = kmonitor("show", told.name)
+
+    assert ran.status == 1
+    assert told.run in ran.err
+    assert other.run in ran.err
