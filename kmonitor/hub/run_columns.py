@@ -1,0 +1,195 @@
+"""One run's measured values as columns, read from the database once and then only added to."""
+
+import math
+import sqlite3
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from kmonitor.hub.thinning import Floats
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.errors import ProtocolError
+from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, Sample
+
+SAMPLE_COLUMNS = tuple(
+    field for field in Sample.__struct_fields__ if field not in {"t_s", "fit", "epoch", "step"}
+)
+"""Fields of `Sample` that are columns."""
+
+_BLOCK_ROWS = 2_000
+"""So many at a time, so that the hub's main thread gets the interpreter in between."""
+
+_FIRST_CAPACITY = 1_024
+_EVENTS = "SELECT t_s, body FROM events WHERE run_key = ? AND kind = ? AND row > ? AND row <= ?"
+
+# Only what is charted, absent as NaN: one decode and one tuple a sample instead of 18 look-ups.
+_Charted: type[Any] = msgspec.defstruct(
+    "_Charted", [(field, float | None, math.nan) for field in SAMPLE_COLUMNS], gc=False
+)
+_decode_charted = msgspec.msgpack.Decoder(_Charted).decode
+
+
+class GrowingArray:
+    """Float64 values that are only ever added to."""
+
+    def __init__(self, n_missing: int = 0) -> None:
+        self._values = np.full(max(_FIRST_CAPACITY, 2 * n_missing), np.nan)
+        self._n = n_missing
+
+    def extend(self, values: Floats) -> None:
+        """Add values at the end."""
+        end = self._n + len(values)
+        if end > len(self._values):
+            grown = np.full(max(end, 2 * len(self._values)), np.nan)
+            grown[: self._n] = self._values[: self._n]
+            self._values = grown
+        self._values[self._n : end] = values
+        self._n = end
+
+    @property
+    def values(self) -> Floats:
+        """All values, as a view."""
+        return self._values[: self._n]
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory taken, bytes."""
+        return self._values.nbytes
+
+
+class EpochColumns:
+    """Epochs of a run, in the order in which they began.
+
+    Attributes:
+        starts: Run times, seconds.
+        ends: Run times, NaN while running.
+        fits: Ordinals of their fits.
+        values: Per-epoch values by column name, as (run time of the end, value).
+    """
+
+    def __init__(self) -> None:
+        self.starts: list[float] = []
+        self.ends: list[float] = []
+        self.fits: list[int] = []
+        self.values: dict[str, list[tuple[float, float]]] = {}
+        self._place: dict[tuple[int, int], int] = {}
+
+    def begin(self, t_s: float, event: EpochStarted) -> None:
+        """An epoch began; after a restart the same one may begin again."""
+        self._place[event.fit, event.epoch] = len(self.starts)
+        self.starts.append(t_s)
+        self.ends.append(math.nan)
+        self.fits.append(event.fit)
+
+    def end(self, t_s: float, event: EpochEnded) -> None:
+        """An epoch ended."""
+        place = self._place.get((event.fit, event.epoch))
+        if place is not None:
+            self.ends[place] = t_s
+        self._add("epoch:seconds", t_s, event.seconds)
+        if event.step_times is not None:
+            self._add("epoch:step_time_s", t_s, event.step_times.p50_s)
+        if event.learning_rate is not None:
+            self._add("epoch:learning_rate", t_s, event.learning_rate)
+        for name, value in event.logs.items():
+            self._add(f"log:{name}"[:64], t_s, value)
+
+    def _add(self, column: str, t_s: float, value: float) -> None:
+        self.values.setdefault(column, []).append((t_s, value))
+
+
+class RunColumns:
+    """Owned by the series thread.
+
+    Attributes:
+        epochs: Its epochs.
+        gaps_t_s: Run times at which events are lost or a later process began.
+        row: Newest row id that is in here.
+    """
+
+    def __init__(self, run_key: int) -> None:
+        self.epochs = EpochColumns()
+        self.gaps_t_s: list[float] = []
+        self.row = 0
+        self._run_key = run_key
+        self._t_s = GrowingArray()
+        self._columns: dict[str, GrowingArray] = {}
+        self._n_boots = 0
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory taken, bytes."""
+        return self._t_s.n_bytes + sum(column.n_bytes for column in self._columns.values())
+
+    def update(self, connection: sqlite3.Connection, head: int) -> None:
+        """Read what was stored since, up to row `head`."""
+        if head <= self.row:
+            return
+        self._read_samples(connection, head)
+        for t_s, body in self._rows(connection, "epoch_start", head):
+            event = _decoded(body)
+            if isinstance(event, EpochStarted):
+                self.epochs.begin(t_s, event)
+        for t_s, body in self._rows(connection, "epoch_end", head):
+            event = _decoded(body)
+            if isinstance(event, EpochEnded):
+                self.epochs.end(t_s, event)
+        self.gaps_t_s += [t_s for t_s, _ in self._rows(connection, "lost", head)]
+        for t_s, _ in self._rows(connection, "boot", head):
+            self._n_boots += 1
+            if self._n_boots > 1:
+                self.gaps_t_s.append(t_s)
+        self.row = head
+
+    def points(self, column: str) -> tuple[Floats, Floats]:
+        """Run times and values of a column without its NaNs; empty if it was never read."""
+        if column in SAMPLE_COLUMNS:
+            found = self._columns.get(column)
+            if found is None:
+                return np.empty(0), np.empty(0)
+            is_read = ~np.isnan(found.values)
+            return self._t_s.values[is_read], found.values[is_read]
+        pairs = np.array(self.epochs.values.get(column, []), dtype=np.float64).reshape(-1, 2)
+        pairs = pairs[~np.isnan(pairs[:, 1])]
+        return pairs[:, 0], pairs[:, 1]
+
+    def _read_samples(self, connection: sqlite3.Connection, head: int) -> None:
+        found = connection.execute(_EVENTS + " ORDER BY row", self._asked("sample", head))
+        while rows := found.fetchmany(_BLOCK_ROWS):
+            times = np.array([t_s for t_s, _ in rows], dtype=np.float64)
+            block = np.array(
+                [msgspec.structs.astuple(_decode_charted(body)) for _, body in rows],
+                dtype=np.float64,
+            )
+            self._add(times, block)
+
+    def _add(self, times: Floats, block: Floats) -> None:
+        n_before = len(self._t_s.values)
+        if n_before:
+            times = np.maximum(times, self._t_s.values[-1])
+        # Threads of the agent may overtake each other by microseconds; charts need rising times.
+        self._t_s.extend(np.maximum.accumulate(times))
+        for number, name in enumerate(SAMPLE_COLUMNS):
+            values = block[:, number]
+            if name not in self._columns:
+                if np.isnan(values).all():
+                    continue  # a column that is never read takes no memory
+                self._columns[name] = GrowingArray(n_before)
+            self._columns[name].extend(values)
+
+    def _rows(
+        self, connection: sqlite3.Connection, kind: str, head: int
+    ) -> list[tuple[float, bytes]]:
+        found = connection.execute(_EVENTS + " ORDER BY row", self._asked(kind, head))
+        return found.fetchall()
+
+    def _asked(self, kind: str, head: int) -> tuple[int, str, int, int]:
+        return self._run_key, kind, self.row, head
+
+
+def _decoded(body: bytes) -> object:
+    try:
+        return decode_event(body)
+    except ProtocolError:
+        return None  # it was read once when it was taken; never let a chart fail over it
