@@ -1,0 +1,5 @@
+"""The hub processes that these tests share."""
+
+from tests.support.live_hub import client, idle_hub, live_hub
+
+__all__ = ["client", "idle_hub", "live_hub"]

@@ -1,0 +1,14 @@
+"""What a run left in its spool, once its process has let it go."""
+
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.run_spool import RunSpool
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.facts import AnyEvent
+
+
+def spooled_events(folders: Folders, run: str) -> list[AnyEvent]:
+    """All events of a run that its spool still holds, oldest first."""
+    spool = RunSpool.take(folders.spool / run)
+    assert spool is not None, "its process still has the spool"
+    with spool:
+        return [decode_event(each.body) for each in spool.events()]
