@@ -25,6 +25,8 @@ from kmonitor_agent.protocol.facts import FunctionTraces
 SOURCE: Final = "tensorflow: registered functions and gradient registry"
 
 _TRACE = re.compile(r"^__(?:inference|forward|backward)_(.*?)(?:_\d+)?$")
+"""What TensorFlow puts around a function's name; around a gradient's twice."""
+
 _BRANCHES: Final = "branches and loop bodies"
 _MOST_FUNCTIONS: Final = 64
 
@@ -101,8 +103,8 @@ class GraphInventory:
         owners = _owners(self._facts, retained)
         tallies: dict[str, _Tally] = {}
         for name, facts in self._facts.items():
-            trace = _TRACE.match(name)
-            user_name = trace.group(1) if trace else owners.get(name, _BRANCHES)
+            trace = _traced_name(name)
+            user_name = trace or owners.get(name, _BRANCHES)
             tallies.setdefault(user_name, _Tally()).add(facts.operations, is_trace=bool(trace))
         for graph in retained.orphans:
             tallies.setdefault(graph.name, _Tally()).add_orphan(graph.operations)
@@ -131,6 +133,13 @@ class _Tally:
         self.operations += operations
         self.traces += 1
         self.retained += 1
+
+
+def _traced_name(name: str) -> str:
+    found = _TRACE.match(name)
+    if found is None:
+        return ""  # a branch or loop body
+    return _traced_name(found.group(1)) or found.group(1)
 
 
 def _marks(registry: Mapping[Any, Any]) -> tuple[int, Any]:
@@ -173,7 +182,7 @@ def _called(node: Any) -> Iterable[str]:
 def _owners(facts: Mapping[str, FunctionFacts], retained: Retained) -> dict[str, str]:
     # A branch belongs to the trace that calls it, through other branches.
     owners: dict[str, str] = {}
-    todo = [(name, trace.group(1)) for name in facts if (trace := _TRACE.match(name))]
+    todo = [(name, trace) for name in facts if (trace := _traced_name(name))]
     for graph in retained.orphans:
         owners.update(dict.fromkeys(graph.branches, graph.name))
         todo.extend((branch, graph.name) for branch in graph.branches)

@@ -1,7 +1,9 @@
 # pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false
 """A real `fit` that reclaims at chosen moments, and what its result is compared by."""
 
-from collections.abc import Callable, Collection
+import contextlib
+import gc
+from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,11 +12,16 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework import ops
 
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.reclaim.actions import Outcome, Tag, collect, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
+
+# What the imports made is never garbage; without it a collection takes a tenth of the time.
+gc.collect()
+gc.freeze()
 
 KERAS = [
     pytest.mark.keras,
@@ -114,6 +121,25 @@ class Result:
         for (path, ours), (_, theirs) in zip(self.state, other.state, strict=True):
             assert ours.dtype == theirs.dtype
             assert ours.tobytes() == theirs.tobytes(), path
+
+
+@contextlib.contextmanager
+def clean_registry() -> Generator[Framework]:
+    """The framework, with nothing in TensorFlow's gradient registry that another test left."""
+    framework = tensorflow_framework()
+    collect(framework, None)
+    _purge()  # also traces of other tests' dead functions, which a release leaves
+    yield framework
+    collect(framework, None)
+    _purge()
+
+
+def _purge() -> None:
+    gc.collect()
+    registry = ops.gradient_registry._registry
+    for name in [name for name in registry if name.startswith("CustomGradient-")]:
+        del registry[name]
+    gc.collect()
 
 
 def tensorflow_framework() -> Framework:

@@ -1,0 +1,108 @@
+"""What a model says of itself: compiled how, made of what."""
+
+from typing import Any
+
+import keras
+import pytest
+
+from kmonitor_agent.frameworks.keras_facts import (
+    read_description,
+    read_fit_facts,
+    read_learning_rate,
+)
+from tests.support.reloading import BATCH, KERAS, arrays, dense_model
+
+pytestmark = KERAS
+
+
+def test_a_compiled_model_tells_how_it_will_be_fitted():
+    model = dense_model(optimizer=keras.optimizers.AdamW(0.25), loss="mse", steps_per_execution=4)
+
+    facts = read_fit_facts(model)
+
+    assert facts.optimizer == "AdamW"
+    assert facts.learning_rate == 0.25
+    assert facts.steps_per_execution == 4
+    assert facts.loss == "mse"
+    assert facts.dtype_policy == "float32"
+    assert facts.run_eagerly is False
+    assert facts.batch_size is None
+
+
+@pytest.mark.slow
+def test_the_batch_size_is_known_within_fit():
+    seen: list[int | None] = []
+
+    class Ask(keras.callbacks.Callback):
+        def on_train_begin(self, logs: Any = None) -> None:  # pyright: ignore[reportImplicitOverride]
+            seen.append(read_fit_facts(self.model).batch_size)
+
+    dense_model(run_eagerly=True).fit(**arrays(validation=False), verbose=0, callbacks=[Ask()])
+
+    assert seen == [BATCH]
+
+
+def test_losses_are_named_in_words():
+    model = dense_model(loss=keras.losses.Huber(name="my_huber"))
+    assert read_fit_facts(model).loss == "my_huber"
+    model.compile(loss=lambda y, p: keras.ops.mean(y - p))
+    assert read_fit_facts(model).loss == "<lambda>"
+
+
+def test_a_schedules_rate_is_evaluated_and_a_missing_optimizer_has_none():
+    schedule: Any = keras.optimizers.schedules.ExponentialDecay(0.5, 10, 0.9)
+    assert read_learning_rate(dense_model(optimizer=keras.optimizers.Adam(schedule))) == 0.5
+    assert read_learning_rate(keras.Sequential([keras.Input((8,))])) is None
+
+
+def test_mixed_precision_names_the_wrapped_optimizer():
+    model = dense_model(optimizer=keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam(0.5)))
+
+    assert read_fit_facts(model).optimizer == "LossScaleOptimizer(Adam)"
+    assert read_learning_rate(model) == 0.5
+
+
+def test_shared_weights_count_once_and_nested_layers_have_paths():
+    shared = keras.layers.Dense(4, name="shared")
+    inner = keras.Sequential([keras.Input((4,)), shared, keras.layers.Dense(2)], name="inner")
+    inputs = keras.Input((4,))
+    model = keras.Model(inputs, inner(shared(inputs)), name="outer")
+
+    found = read_description(model)
+
+    names = [layer.name for layer in found.layers]
+    assert "shared" in names
+    assert "inner/shared" in names
+    assert found.parameters == model.count_params() == 4 * 4 + 4 + 4 * 2 + 2
+    assert found.parameter_bytes == 4 * found.parameters
+    by_name = {layer.name: layer for layer in found.layers}
+    assert by_name["shared"].parameters + by_name["inner/shared"].parameters == 20
+
+
+def test_frozen_parameters_are_not_trainable_and_shapes_are_told():
+    model = dense_model()
+    model.layers[0].trainable = False
+
+    first = read_description(model).layers[0]
+
+    assert first.parameters == 8 * 8 + 8
+    assert first.trainable_parameters == 0
+    assert first.output_shape == "(None, 8)"
+
+
+def test_optimizer_slots_are_grouped_by_kind():
+    model = dense_model()
+    model.optimizer.build(model.trainable_variables)
+
+    slots = {slot.name: slot for slot in read_description(model).slots}
+
+    assert slots["momentum"].n == slots["velocity"].n == len(model.trainable_variables)
+    assert slots["momentum"].n_bytes == sum(4 * v.numpy().size for v in model.trainable_variables)
+    assert slots["iteration"].n == 1
+
+
+def test_an_unbuilt_model_describes_what_it_has():
+    found = read_description(keras.Sequential([keras.layers.Dense(3)]))
+
+    assert found.parameters == 0
+    assert found.slots == ()
