@@ -132,16 +132,14 @@ def _least_span(unit: Unit) -> float:
 
 def _scale(unit: Unit, hi: float) -> tuple[float, str]:
     """Size of the unit that suits the axis' end, and its name or suffix."""
-    match unit:
-        case "bytes":
-            name = byte_unit(hi)
-            return _BYTE_STEP ** _BYTE_UNITS.index(name), name
-        case "seconds":
-            scales = ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"))
-            return next((s for s in scales if hi >= s[0]), scales[-1])
-        case "operations" | "functions":
-            scales = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-            return next((s for s in scales if hi > _SMALL_COUNT * s[0] / 1e3), (1.0, ""))
+    if unit == "bytes":
+        name = byte_unit(hi)
+        return _BYTE_STEP ** _BYTE_UNITS.index(name), name
+    if unit == "seconds":
+        scales = ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"))
+        return next((s for s in scales if hi >= s[0]), scales[-1])
+    scales = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+    return next((s for s in scales if hi > _SMALL_COUNT * s[0] / 1e3), (1.0, ""))
 
 
 def _value_step(lo: float, hi: float, *, unit: Unit, height_px: float) -> float:

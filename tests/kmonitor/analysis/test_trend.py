@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmonitor.analysis.trend import MAX_POINTS, theil_sen_slope
+
+NUMBERS = st.floats(-1e6, 1e6)
+
+
+def test_worked_by_hand_with_several_values_at_one_moment():
+    """24 slopes, for pairs of one moment do not count.
+
+    Sorted: -8 0 0 0 0.5 3.3 4 4.5 4.5 4.75 5 5 | 6 6 6.3 7.5 8 9 9 10 10 10 18 20: median 5.5.
+    """
+    period = np.array([1, 1, 1, 2, 3, 3, 4, 5], np.float64)
+    value = np.array([10, 22, 21, 30, 22, 30, 40, 40], np.float64)
+
+    assert theil_sen_slope(period, value) == 5.5
+
+
+def test_worked_by_hand_with_one_wild_point():
+    """Slopes 1, 1, 1 without the last point; 97, 48.5 + .., all larger, with it.
+
+    Points (0,0) (1,1) (2,2) (3,99): pairs 1, 1, 33, 1, 49, 97; median (1 + 33) / 2 = 17.
+    With (4,4): 1, 1, 33, 1, 1, 49, 1, 97, 1, -95; sorted the 5th and 6th are 1 and 1.
+    """
+    x, y = np.arange(4.0), np.array([0.0, 1.0, 2.0, 99.0])
+
+    assert theil_sen_slope(x, y) == 17.0
+    assert theil_sen_slope(np.arange(5.0), np.append(y, 4.0)) == 1.0
+
+
+@given(slope=NUMBERS, start=NUMBERS, n=st.integers(3, 60))
+def test_straight_line_gives_its_slope(slope: float, start: float, n: int):
+    x = np.arange(n, dtype=np.float64)
+    found = theil_sen_slope(x, start + slope * x)
+
+    assert found == pytest.approx(slope, rel=1e-6, abs=1e-6)
+
+
+@given(y=st.lists(NUMBERS, min_size=3, max_size=40), factor=st.floats(0.5, 100.0))
+def test_scale_carries_over(y: list[float], factor: float):
+    x, values = np.arange(len(y), dtype=np.float64), np.array(y)
+    one, scaled = theil_sen_slope(x, values), theil_sen_slope(x, values * factor)
+
+    assert one is not None
+    assert scaled == pytest.approx(one * factor, rel=1e-6, abs=1e-6)
+
+
+def test_a_quarter_of_wild_points_moves_it_little():
+    rng = np.random.default_rng(4)
+    x = np.arange(200.0)
+    y = 2.0 * x + rng.normal(size=200)
+    y[rng.choice(200, 50, replace=False)] = 1e6
+
+    assert theil_sen_slope(x, y) == pytest.approx(2.0, abs=0.5)
+
+
+def test_gaps_are_left_out():
+    y = np.array([0.0, np.nan, 4.0, 6.0, np.inf])
+
+    assert theil_sen_slope(np.arange(5.0), y) == 2.0
+
+
+def test_too_few_points_or_one_moment_have_no_slope():
+    assert theil_sen_slope(np.arange(2.0), np.arange(2.0)) is None
+    assert theil_sen_slope(np.full(5, 3.0), np.arange(5.0)) is None
+    assert theil_sen_slope(np.empty(0), np.empty(0)) is None
+
+
+def test_long_series_is_thinned_and_keeps_its_slope():
+    x = np.arange(20.0 * MAX_POINTS)
+
+    assert theil_sen_slope(x, 3.0 * x + 1.0) == pytest.approx(3.0)
