@@ -79,12 +79,6 @@ def card_picture(
     )
 
 
-def empty_card(metric: LimitMetric) -> CardPicture:
-    """The card while nothing is known of any run."""
-    name = metric_name(metric)
-    return CardPicture(name, "", "", NO_RATE, "", "mute", "", "", False, False, name)
-
-
 def card_title(run: RunSummary, metric: LimitMetric) -> str:
     """What the card is called; without a GPU it shows the framework's allocator."""
     if metric == "vram" and "cpu" in run.vram.source.casefold():

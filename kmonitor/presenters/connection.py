@@ -61,6 +61,7 @@ class Connection:
         self._lost_wall_s = 0.0
         self._retry_wall_s = 0.0
         self._trouble = ""
+        self._failure: tuple[str, str] | None = None
         self._rows_counted = 0
         self._counted_wall_s = 0.0
         self._rows_per_s = 0.0
@@ -90,6 +91,15 @@ class Connection:
         """The hub could not be started here; empty: it could."""
         self._trouble = text
 
+    def fail(self, what: str, log: str) -> None:
+        """A part of the window failed; it goes on.
+
+        Args:
+            what: Type and message.
+            log: Path of the log file.
+        """
+        self._failure = (what, log)
+
     def count_rows(self, n: int) -> None:
         """So many events arrived."""
         self._rows_counted += n
@@ -105,6 +115,10 @@ class Connection:
         """The bar above the charts, or None while all is well."""
         if self._trouble:
             return BannerPicture(tr("The hub does not start."), self._trouble, "error", "")
+        if self._failure is not None:
+            title = tr("A part of the window failed: {what}").format(what=self._failure[0])
+            text = tr("It goes on; trainings are not affected. Details are in {log}.")
+            return BannerPicture(title, text.format(log=self._failure[1]), "error", "")
         if self.state != "lost":
             return None
         title = tr("Connection to the hub lost at {time}.").format(

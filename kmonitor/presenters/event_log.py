@@ -7,6 +7,7 @@ from typing import Literal
 
 from kmonitor.presenters.event_sentences import EventLine, Level, sentence
 from kmonitor.presenters.formats import clock_text
+from kmonitor.presenters.language import tr
 from kmonitor_agent.protocol.facts import AnyEvent
 
 __all__ = ["LOG_KINDS", "EventLine", "EventLog", "Level", "LogFilter", "LogRow", "event_line"]
@@ -92,6 +93,16 @@ class EventLog:
     def rows(self) -> Sequence[LogRow]:
         """Rows that pass the filter, newest first."""
         return [row for row in reversed(self._rows) if self._passes(row.line)]
+
+    def empty_text(self) -> str:
+        """What stands in the log when no row passes the filter."""
+        match self.filter:
+            case "all":
+                return tr("Nothing has happened yet.")
+            case "warnings":
+                return tr("No warnings.")
+            case "actions":
+                return tr("No actions yet.")
 
     def _passes(self, line: EventLine) -> bool:
         match self.filter:

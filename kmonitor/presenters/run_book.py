@@ -55,6 +55,14 @@ class RunBook:
         """All of them, newest start first."""
         return sorted(self._runs.values(), key=_newest_first)
 
+    def beside_selected(self, by: int) -> str | None:
+        """Id of the run so many places below the selected one; None at the ends."""
+        ids = [summary.run for summary in self.runs()]
+        if self.selected not in ids:
+            return None
+        at = ids.index(self.selected) + by
+        return ids[at] if 0 <= at < len(ids) else None
+
     def shown(self) -> Sequence[RunSummary]:
         """Those on the charts: the selected one, then living ones, `MAX_SHOWN` at most."""
         current = self.current()

@@ -1,0 +1,325 @@
+"""Makes every part of the window, passes each what it needs, and runs until it is closed."""
+
+import getpass
+import importlib
+import logging
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QCoreApplication, QObject, QRect, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtWidgets import QApplication
+
+from kmonitor.desktop.app_log import AppLog
+from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.demo_start import DemoStart
+from kmonitor.desktop.fonts import load_fonts, window_font
+from kmonitor.desktop.garbage import GarbageTimer
+from kmonitor.desktop.hub_bridge import HubBridge
+from kmonitor.desktop.hub_keeper import HubKeeper
+from kmonitor.desktop.qt_guard import require_sound_qt
+from kmonitor.desktop.settings_file import (
+    ThemeName,
+    WindowSettings,
+    load_settings,
+    save_settings,
+)
+from kmonitor.desktop.theme_keeper import ThemeKeeper
+from kmonitor.desktop.window import MainWindow
+from kmonitor.desktop.window_controller import Parts, WindowController
+from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.language import use_translation
+from kmonitor.resource_files import resource_path
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.sockets import ipc, view_socket
+
+if TYPE_CHECKING:
+    from kmonitor.desktop.chart_board import ChartBoard
+
+_log = logging.getLogger(__name__)
+_SHOT_WAITS_S: Final = 20.0
+_SHOT_SETTLES_S: Final = 1.5
+_SHOT_LOOK_MS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOptions:
+    """How the window is opened.
+
+    Attributes:
+        screenshot: Draw the window into this PNG file and leave: once its data are there, or
+            when `quit_after_s` has passed.
+        quit_after_s: Leave after so many seconds; None: when it is closed.
+        select: Run to select: id, beginning of an id, name, or "last".
+        size: Width and height, pixels; None: as it was left.
+        theme: Palette; None: as it was chosen.
+        with_hub: Start a hub when none answers, and again when it dies.
+    """
+
+    screenshot: Path | None = None
+    quit_after_s: float | None = None
+    select: str | None = None
+    size: tuple[int, int] | None = None
+    theme: ThemeName | None = None
+    with_hub: bool = True
+
+
+def run_window(
+    *,
+    folders: Folders,
+    screenshot: Path | None = None,
+    quit_after_s: float | None = None,
+    select: str | None = None,
+    size: tuple[int, int] | None = None,
+    theme: ThemeName | None = None,
+) -> int:
+    """Open the window and return when it is closed.
+
+    Call from the main thread, before any other QApplication. Works without a screen when
+    `QT_QPA_PLATFORM=offscreen` is set; that is done here when a screenshot is wanted and there is
+    no display.
+
+    Args:
+        folders: Which set-up: its hub is followed, and started when none answers.
+        screenshot: See `WindowOptions`.
+        quit_after_s: See `WindowOptions`.
+        select: See `WindowOptions`.
+        size: See `WindowOptions`.
+        theme: See `WindowOptions`.
+
+    Returns:
+        0; 1 when a screenshot was wanted and could not be written.
+
+    Raises:
+        BrokenQt: This PySide6 would crash.
+    """
+    if screenshot is not None and not _has_display():
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    require_sound_qt()
+    options = WindowOptions(screenshot, quit_after_s, select, size, theme)
+    qt = make_qt_application()
+    app = KmonitorApp(qt, folders, options)
+    app.start()
+    try:
+        status = qt.exec()
+    finally:
+        app.stop()
+    return status or app.status
+
+
+def make_qt_application() -> QApplication:
+    """The one QApplication, named and with our typeface."""
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        qt = existing
+    else:
+        QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
+            Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
+        )
+        qt = QApplication(["kmonitor"])
+    qt.setApplicationName("kmonitor")
+    qt.setApplicationDisplayName("kmonitor")
+    qt.setDesktopFileName("kmonitor")
+    qt.setStyle("Fusion")
+    qt.setFont(window_font(load_fonts()))
+    qt.setWindowIcon(QIcon(str(resource_path("icons", "kmonitor.svg"))))
+    return qt
+
+
+class KmonitorApp(QObject):
+    """Owns all parts of one window; made on the main thread.
+
+    Signals:
+        _failed: A part failed; from any thread, queued to the main one.
+
+    Attributes:
+        window: The window.
+        desk: What it knows.
+        board: Its charts, None until they are loaded.
+        status: Exit status so far.
+        shell_s: Seconds from construction until the window was shown.
+        charts_s: Seconds from construction until the charts were there; 0 before.
+    """
+
+    _failed = Signal(str)
+
+    def __init__(self, qt: QApplication, folders: Folders, options: WindowOptions) -> None:
+        super().__init__()
+        self._began_s = time.monotonic()
+        self._qt = qt
+        self._folders = folders
+        self._options = options
+        self._log = AppLog(folders.logs, self._failed.emit)
+        self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
+        self._settings: WindowSettings = load_settings(folders.settings)
+        self.status = 0
+        self.shell_s = self.charts_s = 0.0
+        self.board: ChartBoard | None = None
+        self._garbage = GarbageTimer(self)
+        use_translation(_translate)
+        self._look = Look(self)
+        self._theme = ThemeKeeper(qt, self._look, self)
+        self._theme.choose(options.theme or self._settings.theme)
+        self._bridge = HubBridge(ipc(view_socket(folders)), self)
+        self.desk = Desk(ask=self._bridge.ask, clock=SystemClock(), user=_user())
+        if options.select:
+            self.desk.book.want(options.select)
+        self.window = MainWindow(self._look)
+        self._demo = DemoStart(folders, self)
+        parts = Parts(self.window, self.desk, self._look, self._theme, self._demo)
+        self.controller = WindowController(parts, self._settings, self)
+        self._keeper = HubKeeper(folders, self)
+        self._shot_since_s: float | None = None
+        self._shot_timer = QTimer(self, interval=_SHOT_LOOK_MS)
+        self._connect()
+
+    def start(self) -> None:
+        """Show the window, then bring hub and charts."""
+        self._place_window()
+        self.window.show()
+        # The shell is painted before the half second that numpy and pyqtgraph take.
+        self._qt.processEvents()
+        self.shell_s = time.monotonic() - self._began_s
+        self._bridge.start(self.desk)
+        if self._options.with_hub:
+            self._keeper.start()
+        self.controller.start()
+        QTimer.singleShot(0, self._on_shell_shown)
+        if self._options.quit_after_s is not None:
+            QTimer.singleShot(int(self._options.quit_after_s * 1000), self._on_quit_due)
+        elif self._options.screenshot is not None:
+            self._shot_timer.start()
+
+    def stop(self) -> None:
+        """Remember the settings, end all threads; the hub and the trainings go on."""
+        self._save_settings()
+        self.controller.stop()
+        self._shot_timer.stop()
+        self._bridge.stop()
+        self._keeper.stop()
+        self._garbage.stop()
+        self.window.close()
+        self._log.close()
+
+    def _connect(self) -> None:
+        self.window.closed.connect(self._qt.quit)
+        self.controller.retry_requested.connect(self._on_controller_retry_requested)
+        self.controller.settings_changed.connect(self._on_controller_settings_changed)
+        self._bridge.link_changed.connect(self._on_bridge_link_changed)
+        self._keeper.hub_failed.connect(self._on_keeper_hub_failed)
+        self._keeper.hub_found.connect(self._on_keeper_hub_found)
+        self._shot_timer.timeout.connect(self._on_shot_timer_timeout)
+
+    def _place_window(self) -> None:
+        if self._options.size is not None:
+            self.window.resize(*self._options.size)
+        elif self._settings.geometry is not None:
+            wanted = QRect(*self._settings.geometry)
+            if any(s.availableGeometry().intersects(wanted) for s in QGuiApplication.screens()):
+                self.window.setGeometry(wanted)
+        if self._settings.is_maximised and self._options.size is None:
+            self.window.setWindowState(Qt.WindowState.WindowMaximized)
+
+    @Slot()
+    def _on_shell_shown(self) -> None:
+        # Imported late and by name: this is what loads numpy and pyqtgraph.
+        board_module = importlib.import_module("kmonitor.desktop.chart_board")
+        board: ChartBoard = board_module.ChartBoard(
+            self.window.cards, self.desk, self._bridge.ask, self._look, self
+        )
+        self.board = board
+        self.controller.attach_board(board)
+        self.charts_s = time.monotonic() - self._began_s
+        _log.info("window after %.2f s, charts after %.2f s", self.shell_s, self.charts_s)
+
+    @Slot(bool)
+    def _on_bridge_link_changed(self, is_reached: bool) -> None:
+        if not is_reached and self._options.with_hub:
+            self._keeper.look()
+
+    @Slot()
+    def _on_controller_retry_requested(self) -> None:
+        self._keeper.look()
+        self._bridge.retry_now()
+
+    @Slot()
+    def _on_controller_settings_changed(self) -> None:
+        self._save_settings()
+
+    @Slot(str)
+    def _on_keeper_hub_failed(self, text: str) -> None:
+        self.desk.link.trouble(text)
+        self.desk.changed.add("link")
+
+    @Slot()
+    def _on_keeper_hub_found(self) -> None:
+        self.desk.link.trouble("")
+        self.desk.changed.add("link")
+        self._bridge.retry_now()
+
+    @Slot(str)
+    def _on_self_failed(self, text: str) -> None:
+        self.desk.link.fail(text, str(self._folders.logs / "app.log"))
+        self.desk.changed.add("link")
+
+    @Slot()
+    def _on_quit_due(self) -> None:
+        if self._options.screenshot is not None:
+            self._take_shot(self._options.screenshot)
+        self._qt.quit()
+
+    @Slot()
+    def _on_shot_timer_timeout(self) -> None:
+        now_s = time.monotonic()
+        if self._shot_since_s is None and self._is_settled():
+            self._shot_since_s = now_s
+        settled = self._shot_since_s is not None and now_s - self._shot_since_s > _SHOT_SETTLES_S
+        if settled or now_s - self._began_s > _SHOT_WAITS_S:
+            self._shot_timer.stop()
+            if self._options.screenshot is not None:
+                self._take_shot(self._options.screenshot)
+            self._qt.quit()
+
+    def _is_settled(self) -> bool:
+        if self.board is None or not self.desk.link.is_live:
+            return False
+        return self.desk.is_first_start or self.board.is_loaded
+
+    def _take_shot(self, path: Path) -> None:
+        self.controller.refresh()
+        self._qt.processEvents()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not self.window.grab().save(str(path), "PNG"):
+            _log.error("the screenshot %s could not be written", path)
+            self.status = 1
+
+    def _save_settings(self) -> None:
+        if self._options.size is not None or self._options.theme is not None:
+            # Opened for a picture: what the user chose stays.
+            return
+        settings = self.controller.settings(self._settings)
+        if settings != self._settings:
+            self._settings = settings
+            save_settings(self._folders.settings, settings)
+
+
+def _translate(text: str) -> str:
+    return QCoreApplication.translate("presenters", text)
+
+
+def _has_display() -> bool:
+    if not sys.platform.startswith("linux"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "window"

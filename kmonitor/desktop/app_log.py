@@ -1,0 +1,98 @@
+"""The app's log file, and the last line of defence: nothing dies silently."""
+
+import faulthandler
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+
+_log = logging.getLogger("kmonitor.desktop")
+_QT = logging.getLogger("kmonitor.desktop.qt")
+_BYTES = 2 * 1024 * 1024
+_FILES = 5
+
+_LEVELS = {
+    QtMsgType.QtDebugMsg: logging.DEBUG,
+    QtMsgType.QtInfoMsg: logging.INFO,
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
+
+
+class AppLog:
+    """Writes `<state>/logs/app.log`; `close` puts everything back as it was."""
+
+    def __init__(self, folder: Path, on_failure: Callable[[str], None]) -> None:
+        """Start logging.
+
+        Args:
+            folder: Where logs are kept.
+            on_failure: Called on the thread that failed with one line for the user.
+        """
+        self._on_failure = on_failure
+        self._handler: logging.Handler | None = None
+        self._crash_file: TextIO | None = None
+        self._had_faulthandler = faulthandler.is_enabled()
+        self._open(folder)
+        self._hooks = (sys.excepthook, threading.excepthook)
+        sys.excepthook = self._excepthook
+        threading.excepthook = self._thread_excepthook
+        qInstallMessageHandler(_take_qt_message)
+
+    def close(self) -> None:
+        """Stop logging and give the hooks back."""
+        sys.excepthook, threading.excepthook = self._hooks
+        qInstallMessageHandler(None)
+        if self._crash_file is not None and not self._had_faulthandler:
+            faulthandler.disable()
+        if self._crash_file is not None:
+            self._crash_file.close()
+        if self._handler is not None:
+            logging.getLogger("kmonitor").removeHandler(self._handler)
+            self._handler.close()
+
+    def _open(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handler = RotatingFileHandler(
+                folder / "app.log", maxBytes=_BYTES, backupCount=_FILES - 1, encoding="utf-8"
+            )
+            self._crash_file = (folder / "app-crash.log").open("a", encoding="utf-8")
+        except OSError as exc:
+            _log.warning("no log file: %s", exc)
+            return
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        root = logging.getLogger("kmonitor")
+        root.addHandler(handler)
+        if root.level == logging.NOTSET:
+            root.setLevel(logging.INFO)
+        self._handler = handler
+        if not self._had_faulthandler:
+            faulthandler.enable(self._crash_file)
+
+    def _excepthook(
+        self, kind: type[BaseException], value: BaseException, trace: TracebackType | None
+    ) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            self._hooks[0](kind, value, trace)
+            return
+        _log.error("a part of the window failed", exc_info=(kind, value, trace))
+        self._on_failure(f"{kind.__name__}: {value}")
+
+    def _thread_excepthook(self, args: threading.ExceptHookArgs) -> None:
+        value = args.exc_value
+        if value is not None:
+            _log.error("thread %s failed", args.thread, exc_info=value)
+            self._on_failure(f"{args.exc_type.__name__}: {value}")
+
+
+def _take_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    del context
+    _QT.log(_LEVELS.get(kind, logging.WARNING), "%s", text)

@@ -1,0 +1,82 @@
+"""Starts the demo training as a process of its own."""
+
+import importlib.util
+import sys
+
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal, Slot
+
+from kmonitor_agent.local.folders import Folders, find_folders
+
+_MODULE = "kmonitor.cli.demo_training"
+_SHOWS_UP_MS = 90_000
+
+
+class DemoStart(QObject):
+    """Starts the demo at most once at a time; the demo outlives the window.
+
+    Signals (main thread):
+        changed: `is_starting` or `error` changed.
+    """
+
+    changed = Signal()
+
+    def __init__(self, folders: Folders, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folders = folders
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_SHOWS_UP_MS)
+        self._timer.timeout.connect(self._on_timer_timeout)
+        self.error = ""
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether the demo was started and has not shown up yet."""
+        return self._timer.isActive()
+
+    @Slot()
+    def start(self) -> None:
+        """Start it, or say in `error` why that cannot be."""
+        self.error = self._missing()
+        if not self.error:
+            process = QProcess()
+            process.setProgram(sys.executable)
+            process.setArguments(["-m", _MODULE])
+            environment = QProcessEnvironment.systemEnvironment()
+            if find_folders() != self._folders:
+                environment.insert("KMONITOR_HOME", str(self._folders.state))
+            process.setProcessEnvironment(environment)
+            process.setStandardOutputFile(QProcess.nullDevice())
+            process.setStandardErrorFile(QProcess.nullDevice())
+            started, _ = process.startDetached()  # type: ignore[misc]
+            if started:
+                self._timer.start()
+            else:
+                self.error = self.tr("The demo could not be started: {program}").format(
+                    program=sys.executable
+                )
+        self.changed.emit()
+
+    def shown_up(self) -> None:
+        """A run is there."""
+        if self._timer.isActive():
+            self._timer.stop()
+            self.changed.emit()
+
+    @Slot()
+    def _on_timer_timeout(self) -> None:
+        self.error = self.tr(
+            "The demo did not show up. Run in a terminal to see why: {line}"
+        ).format(line=f"python -m {_MODULE}")
+        self.changed.emit()
+
+    def _missing(self) -> str:
+        if importlib.util.find_spec("kmonitor.cli") and importlib.util.find_spec(_MODULE) is None:
+            return self.tr("This installation has no demo training.")
+        missing = [m for m in ("keras", "tensorflow") if importlib.util.find_spec(m) is None]
+        if not missing:
+            return ""
+        return self.tr(
+            "The demo needs {packages}, which this Python lacks. In the clone: "
+            'python -m pip install ".[demo]"'
+        ).format(packages=self.tr(" and ").join(missing))

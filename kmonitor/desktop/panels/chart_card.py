@@ -1,0 +1,193 @@
+"""One card: what a metric says in words, and its chart below."""
+
+from typing import Any, Protocol
+
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from kmonitor.desktop.controls.elided_label import ElidedLabel
+from kmonitor.desktop.controls.look import Look, role_label, set_tone
+from kmonitor.desktop.panels.skeleton import Skeleton
+from kmonitor.desktop.theme import SIZES
+from kmonitor.presenters.chart_cards import CardPicture
+
+_ARROWS = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
+
+
+class Chart(Protocol):
+    """What a card needs of its chart; `plots.live_chart.LiveChart` is one.
+
+    The signals are typed loosely: Qt's stubs know them by another type on the class than on the
+    object.
+    """
+
+    @property
+    def limit_dropped(self) -> Any:
+        """With the value that the limit line was let go at."""
+        ...
+
+    @property
+    def crosshair_moved(self) -> Any:
+        """With the place on the horizontal axis."""
+        ...
+
+    @property
+    def crosshair_left(self) -> Any:
+        """The pointer has left."""
+        ...
+
+    @property
+    def range_zoomed(self) -> Any:
+        """With the horizontal range wanted."""
+        ...
+
+    @property
+    def zoom_reset(self) -> Any:
+        """The whole range is wanted."""
+        ...
+
+
+class ChartCard(QFrame):
+    """Shows a `CardPicture`; a grey drawing stands in until the chart is loaded.
+
+    Signals (main thread; `metric` is the card's):
+        limit_dropped: metric, value.
+        limit_wanted: metric: set one near what is reached now.
+        limit_removed: metric.
+        crosshair_moved: metric, x.
+        crosshair_left: metric.
+        range_zoomed: from, to.
+        zoom_reset: the whole range is wanted.
+    """
+
+    limit_dropped = Signal(str, float)
+    limit_wanted = Signal(str)
+    limit_removed = Signal(str)
+    crosshair_moved = Signal(str, float)
+    crosshair_left = Signal(str)
+    range_zoomed = Signal(float, float)
+    zoom_reset = Signal()
+
+    def __init__(self, metric: str, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._metric = metric
+        self._look = look
+        self._picture: CardPicture | None = None
+        self._title = role_label("name")
+        self._note = ElidedLabel("meta", at_end=True)
+        self._value = role_label("value")
+        self._rate = role_label("strong")
+        self._limit = role_label("meta")
+        self._set_limit = QPushButton(self.tr("Set a limit"))
+        self._skeleton = Skeleton(look)
+        self._column = QVBoxLayout(self)
+        self._build()
+        self._set_limit.clicked.connect(self._on_set_limit_clicked)
+
+    def attach_chart(self, chart: QWidget, signals: Chart) -> None:
+        """Put the chart where the grey drawing was.
+
+        Args:
+            chart: The widget.
+            signals: The same, as what it tells.
+        """
+        self._column.replaceWidget(self._skeleton, chart)
+        self._column.setStretchFactor(chart, 1)
+        self._skeleton.hide()
+        self._skeleton.deleteLater()
+        signals.limit_dropped.connect(self._on_chart_limit_dropped)
+        signals.crosshair_moved.connect(self._on_chart_crosshair_moved)
+        signals.crosshair_left.connect(self._on_chart_crosshair_left)
+        signals.range_zoomed.connect(self.range_zoomed)
+        signals.zoom_reset.connect(self.zoom_reset)
+
+    def show_picture(self, picture: CardPicture) -> None:
+        """Show these words."""
+        if picture == self._picture:
+            return
+        self._picture = picture
+        self._title.setText(picture.title)
+        self._note.setText(picture.note)
+        self._value.setText(picture.value)
+        set_tone(self._value, "mute" if picture.absent else "")
+        self._rate.setText(_ARROWS[picture.rate.direction] + picture.rate.text)
+        set_tone(self._rate, "mute" if picture.rate.direction == 0 else "warn")
+        self._rate.setToolTip(picture.rate.tooltip)
+        self._limit.setText(picture.limit)
+        set_tone(self._limit, picture.limit_tone)
+        self._set_limit.setVisible(picture.can_limit and not picture.limit)
+        for label in (self._title, self._note, self._value):
+            label.setToolTip(picture.tooltip)
+        self.setAccessibleName(picture.title)
+        self.setAccessibleDescription(picture.description)
+
+    @override
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self._open_menu(event.globalPos())
+
+    def _build(self) -> None:
+        self._set_limit.setProperty("kind", "small")
+        self._set_limit.setToolTip(
+            self.tr("Put a limit line a little above the highest value, to be dragged from there")
+        )
+        self._set_limit.setAccessibleName(
+            self.tr("Set a limit on {metric}").format(metric=self._metric)
+        )
+        self._set_limit.hide()
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self._title)
+        top.addWidget(self._note, 1)
+        top.addWidget(self._limit)
+        top.addWidget(self._set_limit)
+        words = QHBoxLayout()
+        words.setSpacing(10)
+        words.addWidget(self._value, 0, Qt.AlignmentFlag.AlignBottom)
+        words.addWidget(self._rate, 0, Qt.AlignmentFlag.AlignBottom)
+        words.addStretch(1)
+        self._rate.setContentsMargins(0, 0, 0, 3)
+        self._column.setContentsMargins(SIZES.padding, 11, 10, 8)
+        self._column.setSpacing(2)
+        self._column.addLayout(top)
+        self._column.addLayout(words)
+        self._column.addSpacing(2)
+        self._column.addWidget(self._skeleton, 1)
+
+    def _open_menu(self, at: QPoint) -> None:
+        picture = self._picture
+        if picture is None:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if picture.has_limit:
+            remove = menu.addAction(self._look.icon("close"), self.tr("Remove the limit"))
+            remove.triggered.connect(self._on_remove_triggered)
+        elif picture.can_limit:
+            place = menu.addAction(self._look.icon("limit"), self.tr("Set a limit"))
+            place.triggered.connect(self._on_set_limit_clicked)
+        whole = menu.addAction(self.tr("Show everything"))
+        whole.triggered.connect(self.zoom_reset)
+        menu.popup(at)
+
+    @Slot()
+    def _on_set_limit_clicked(self) -> None:
+        self.limit_wanted.emit(self._metric)
+
+    @Slot()
+    def _on_remove_triggered(self) -> None:
+        self.limit_removed.emit(self._metric)
+
+    @Slot(float)
+    def _on_chart_limit_dropped(self, value: float) -> None:
+        self.limit_dropped.emit(self._metric, value)
+
+    @Slot(float)
+    def _on_chart_crosshair_moved(self, x: float) -> None:
+        self.crosshair_moved.emit(self._metric, x)
+
+    @Slot()
+    def _on_chart_crosshair_left(self) -> None:
+        self.crosshair_left.emit(self._metric)

@@ -1,0 +1,90 @@
+"""Puts a palette in force, and follows the system when asked to."""
+
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtGui import QColor, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication
+
+from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.settings_file import ThemeName
+from kmonitor.desktop.style_sheet import style_sheet
+from kmonitor.desktop.theme import DARK, LIGHT, Palette
+
+
+class ThemeKeeper(QObject):
+    """Owns the choice between dark, light and the system's scheme; main thread only."""
+
+    def __init__(self, app: QApplication, look: Look, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._app = app
+        self._look = look
+        self._choice: ThemeName = "system"
+        self._applied: Palette | None = None
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_hints_scheme_changed)
+
+    @property
+    def choice(self) -> ThemeName:
+        """What the user chose."""
+        return self._choice
+
+    def choose(self, choice: ThemeName) -> None:
+        """Use this theme from now on."""
+        self._choice = choice
+        self._apply()
+
+    def choose_named(self, name: str) -> None:
+        """The same, by the name that a menu carries; an unknown one means the system's."""
+        match name:
+            case "dark" | "light":
+                self.choose(name)
+            case _:
+                self.choose("system")
+
+    @Slot(Qt.ColorScheme)
+    def _on_hints_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
+        del scheme
+        self._apply()
+
+    def _apply(self) -> None:
+        palette = self._wanted()
+        if palette is self._applied:
+            return
+        self._applied = palette
+        self._app.setPalette(_qt_palette(palette))
+        self._app.setStyleSheet(style_sheet(palette))
+        self._look.use(palette)
+
+    def _wanted(self) -> Palette:
+        match self._choice:
+            case "dark":
+                return DARK
+            case "light":
+                return LIGHT
+            case "system":
+                # Unknown on plain X11 and offscreen, and late on GNOME: dark until it is said.
+                scheme = QGuiApplication.styleHints().colorScheme()
+                return LIGHT if scheme == Qt.ColorScheme.Light else DARK
+
+
+def _qt_palette(palette: Palette) -> QPalette:
+    """For the few things that the style sheet does not reach."""
+    result = QPalette()
+    roles = {
+        QPalette.ColorRole.Window: palette.bg,
+        QPalette.ColorRole.WindowText: palette.text,
+        QPalette.ColorRole.Base: palette.card,
+        QPalette.ColorRole.AlternateBase: palette.raised,
+        QPalette.ColorRole.Text: palette.text,
+        QPalette.ColorRole.Button: palette.raised,
+        QPalette.ColorRole.ButtonText: palette.text,
+        QPalette.ColorRole.Highlight: palette.accent,
+        QPalette.ColorRole.HighlightedText: palette.on_accent,
+        QPalette.ColorRole.Link: palette.accent,
+        QPalette.ColorRole.LinkVisited: palette.accent,
+        QPalette.ColorRole.PlaceholderText: palette.mute,
+        QPalette.ColorRole.ToolTipBase: palette.raised,
+        QPalette.ColorRole.ToolTipText: palette.text,
+        QPalette.ColorRole.Mid: palette.border,
+    }
+    for role, colour in roles.items():
+        result.setColor(role, QColor(colour))
+    return result

@@ -1,0 +1,136 @@
+"""The window's frame: header, runs, charts, actions, events, status."""
+
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QMainWindow,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.panels.actions import ActionsPanel
+from kmonitor.desktop.panels.banner import Banner
+from kmonitor.desktop.panels.chart_card import ChartCard
+from kmonitor.desktop.panels.event_log import EventLogPanel
+from kmonitor.desktop.panels.first_start import FirstStartPanel
+from kmonitor.desktop.panels.header import HeaderPanel
+from kmonitor.desktop.panels.run_tree import RunTreePanel
+from kmonitor.desktop.panels.status import StatusPanel
+from kmonitor.desktop.theme import SIZES
+from kmonitor.presenters.limit_desk import CHART_METRICS
+
+_NARROW_BELOW = 1200
+_LOW_BELOW = 740
+
+
+class MainWindow(QMainWindow):
+    """Lays the panels out and gives way when there is little room; holds no logic.
+
+    Signals (main thread):
+        closed: The window was closed.
+        visibility_changed: It was shown, hidden, minimised or restored.
+
+    Attributes:
+        header, run_tree, actions_panel, banner, first_start, event_log, status: The panels.
+        cards: The chart cards by metric.
+    """
+
+    closed = Signal()
+    visibility_changed = Signal()
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self.setWindowTitle("kmonitor")
+        self.setMinimumSize(1000, 640)
+        self.resize(1400, 860)
+        self.header = HeaderPanel(look)
+        self.run_tree = RunTreePanel(look)
+        self.actions_panel = ActionsPanel(look)
+        self.banner = Banner(look)
+        self.first_start = FirstStartPanel(look)
+        self.event_log = EventLogPanel(look)
+        self.status = StatusPanel(look)
+        self.cards = {metric: ChartCard(metric, look) for metric in CHART_METRICS}
+        self._charts = QWidget()
+        self._centre = QStackedWidget()
+        self._has_runs = False
+        self._build()
+        self._fit_to_size()
+
+    def show_charts(self, *, is_first_start: bool) -> None:
+        """Show either the charts and all panels, or the page before the first run."""
+        has_runs = not is_first_start
+        if self._has_runs == has_runs and self._centre.isVisible():
+            return
+        self._has_runs = has_runs
+        self._centre.setCurrentWidget(self._charts if has_runs else self.first_start)
+        for panel in (self.run_tree, self.actions_panel, self.event_log):
+            panel.setVisible(has_runs)
+
+    def shortcut(self, keys: str) -> QShortcut:
+        """A key of the window."""
+        return QShortcut(QKeySequence(keys), self)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_to_size()
+
+    @override
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.closed.emit()
+        super().closeEvent(event)
+
+    @override
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self.visibility_changed.emit()
+
+    def _build(self) -> None:
+        grid = QGridLayout(self._charts)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(SIZES.gutter)
+        for at, card in enumerate(self.cards.values()):
+            grid.addWidget(card, at // 2, at % 2)
+        for part in (0, 1):
+            grid.setColumnStretch(part, 1)
+            grid.setRowStretch(part, 1)
+        self._centre.addWidget(self._charts)
+        self._centre.addWidget(self.first_start)
+        middle = QVBoxLayout()
+        middle.setContentsMargins(SIZES.gutter, SIZES.gutter, SIZES.gutter, SIZES.gutter)
+        middle.setSpacing(SIZES.gutter)
+        middle.addWidget(self.banner)
+        middle.addWidget(self._centre, 1)
+        middle.addWidget(self.event_log)
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        row.addWidget(self.run_tree)
+        row.addLayout(middle, 1)
+        row.addWidget(self.actions_panel)
+        desk = QWidget()
+        desk.setObjectName("desk")
+        column = QVBoxLayout(desk)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addLayout(row, 1)
+        column.addWidget(self.status)
+        self.setCentralWidget(desk)
+        desk.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+
+    @Slot()
+    def _fit_to_size(self) -> None:
+        is_narrow = self.width() < _NARROW_BELOW
+        is_low = self.height() < _LOW_BELOW
+        left = SIZES.left_narrow if is_narrow else SIZES.left
+        self.run_tree.setFixedWidth(left)
+        self.header.set_left_width(left + SIZES.gutter - 8)
+        self.actions_panel.setFixedWidth(SIZES.right_narrow if is_narrow else SIZES.right)
+        self.event_log.setFixedHeight(SIZES.events_low if is_low else SIZES.events)

@@ -1,0 +1,323 @@
+"""Binds the window's panels to the desk: what the user does goes in, what changed comes out."""
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QMessageBox
+
+from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.demo_start import DemoStart
+from kmonitor.desktop.panels.guide import GuideWindow
+from kmonitor.desktop.settings_file import WindowSettings
+from kmonitor.desktop.theme_keeper import ThemeKeeper
+from kmonitor.desktop.window import MainWindow
+from kmonitor.presenters.action_panel import actions_picture, confirm_stop
+from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.first_start import first_start_picture
+from kmonitor.presenters.header import header_picture
+from kmonitor.presenters.run_tree import empty_text, host_rows
+from kmonitor_agent.protocol.commands import CommandName
+from kmonitor_agent.release import VERSION
+
+if TYPE_CHECKING:
+    from kmonitor.desktop.chart_board import ChartBoard
+
+Axis = Literal["epochs", "seconds"]
+
+_PANELS_EVERY_S = 0.25
+_BUSY_MS = 33
+_CALM_MS = 100
+_TICK_MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the controller binds; made and owned by the app."""
+
+    window: MainWindow
+    desk: Desk
+    look: Look
+    theme: ThemeKeeper
+    demo: DemoStart
+
+
+class WindowController(QObject):
+    """Refreshes dirty panels from one timer; main thread only.
+
+    Signals:
+        retry_requested: The user wants the hub to be tried at once.
+        settings_changed: Something to be remembered changed.
+    """
+
+    retry_requested = Signal()
+    settings_changed = Signal()
+
+    def __init__(
+        self, parts: Parts, settings: WindowSettings, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._window = parts.window
+        self._desk = parts.desk
+        self._look = parts.look
+        self._theme = parts.theme
+        self._demo = parts.demo
+        self._board: ChartBoard | None = None
+        self._guide: GuideWindow | None = None
+        self._search = ""
+        self._wanted_axis: Axis = settings.x_axis
+        self._panels_at_s = 0.0
+        self._frames = QTimer(self, interval=_CALM_MS)
+        self._frames.timeout.connect(self._on_frames_timeout)
+        self._tick = QTimer(self, interval=_TICK_MS)
+        self._tick.timeout.connect(self._on_tick_timeout)
+        self._desk.log.filter = settings.log_filter
+        self._desk.limits.reloads = settings.reloads
+        self._connect()
+        self._window.event_log.show_filter(settings.log_filter)
+        self._window.header.show_axis(settings.x_axis)
+        self._window.header.show_live(is_live=True)
+        self._window.header.show_theme(settings.theme)
+
+    def start(self) -> None:
+        """Show what is known and keep it up to date."""
+        self.refresh()
+        self._frames.start()
+        self._tick.start()
+
+    def stop(self) -> None:
+        """Refresh no more."""
+        self._frames.stop()
+        self._tick.stop()
+
+    def attach_board(self, board: "ChartBoard") -> None:
+        """The charts are loaded."""
+        self._board = board
+        board.presenter.count(self._wanted_axis)
+        board.view_changed.connect(self._on_board_view_changed)
+        board.refresh()
+
+    def settings(self, base: WindowSettings) -> WindowSettings:
+        """The settings with what is chosen now."""
+        frame = self._window.normalGeometry()
+        return msgspec.structs.replace(
+            base,
+            theme=self._theme.choice,
+            x_axis=self._wanted_axis,
+            log_filter=self._desk.log.filter,
+            reloads=self._desk.limits.reloads,
+            geometry=(frame.x(), frame.y(), frame.width(), frame.height()),
+            is_maximised=self._window.isMaximized(),
+        )
+
+    def refresh(self) -> None:
+        """Bring every panel up to date."""
+        self._desk.changed.clear()
+        self._refresh_panels()
+        if self._board is not None:
+            self._board.refresh()
+
+    def _connect(self) -> None:
+        window = self._window
+        window.header.x_axis_chosen.connect(self._on_header_x_axis_chosen)
+        window.header.live_toggled.connect(self._on_header_live_toggled)
+        window.header.theme_chosen.connect(self._on_header_theme_chosen)
+        window.header.help_requested.connect(self._on_header_help_requested)
+        window.run_tree.run_chosen.connect(self._on_run_tree_run_chosen)
+        window.run_tree.search_edited.connect(self._on_run_tree_search_edited)
+        window.actions_panel.command_requested.connect(self._on_actions_command_requested)
+        window.actions_panel.reload_switched.connect(self._on_actions_reload_switched)
+        window.event_log.filter_chosen.connect(self._on_event_log_filter_chosen)
+        window.banner.retry_requested.connect(self.retry_requested)
+        window.first_start.demo_requested.connect(self._demo.start)
+        window.visibility_changed.connect(self._on_window_visibility_changed)
+        self._demo.changed.connect(self.refresh)
+        self._look.palette_changed.connect(self.refresh)
+        for keys, slot in (
+            ("F1", self._on_header_help_requested),
+            ("Space", self._on_space_activated),
+            ("Alt+Down", self._on_next_activated),
+            ("Alt+Up", self._on_previous_activated),
+        ):
+            window.shortcut(keys).activated.connect(slot)
+
+    def _refresh_panels(self) -> None:
+        desk, window = self._desk, self._window
+        now_wall_s, is_live = time.time(), desk.link.is_live
+        run = desk.book.current()
+        window.show_charts(is_first_start=desk.is_first_start)
+        window.header.show_picture(
+            header_picture(run, now_wall_s=now_wall_s, is_connected=is_live)
+        )
+        window.banner.show_picture(desk.link.banner(now_wall_s))
+        window.status.show_picture(desk.link.status(version=VERSION))
+        if desk.is_first_start or run is None:
+            picture = first_start_picture(
+                is_live=is_live,
+                is_demo_starting=self._demo.is_starting,
+                demo_error=self._demo.error,
+            )
+            window.first_start.show_picture(picture)
+        else:
+            self._demo.shown_up()
+        rows = host_rows(
+            desk.book, search=self._search, now_wall_s=now_wall_s, is_connected=is_live
+        )
+        window.run_tree.show_rows(rows, desk.book.selected, empty_text(desk.book, self._search))
+        window.event_log.show_rows(desk.log.rows(), desk.log.empty_text())
+        if run is not None:
+            window.actions_panel.show_picture(
+                actions_picture(
+                    run,
+                    commands=desk.commands,
+                    limits=desk.limits,
+                    now_wall_s=now_wall_s,
+                    is_connected=is_live,
+                )
+            )
+            window.actions_panel.show_readings(desk.readings(run.run).groups())
+
+    @Slot()
+    def _on_frames_timeout(self) -> None:
+        if self._window.isMinimized() or not self._desk.changed:
+            return
+        changed = set(self._desk.changed)
+        self._desk.changed.clear()
+        now_s = time.monotonic()
+        if changed - {"series", "readings"} or now_s - self._panels_at_s >= _PANELS_EVERY_S:
+            self._panels_at_s = now_s
+            self._refresh_panels()
+        if self._board is not None and changed & {"series", "runs", "commands", "link"}:
+            self._board.refresh()
+        busy = self._window.underMouse()
+        self._frames.setInterval(_BUSY_MS if busy and "series" in changed else _CALM_MS)
+
+    @Slot()
+    def _on_tick_timeout(self) -> None:
+        self._desk.link.tick(time.time())
+        self._desk.changed.add("link")
+
+    @Slot()
+    def _on_board_view_changed(self) -> None:
+        if self._board is not None:
+            self._window.header.show_live(is_live=self._board.presenter.is_live)
+
+    @Slot(str)
+    def _on_header_x_axis_chosen(self, kind: str) -> None:
+        self._wanted_axis = "seconds" if kind == "seconds" else "epochs"
+        if self._board is not None:
+            self._board.presenter.count(self._wanted_axis)
+            self._on_board_view_changed()
+            self._board.refresh()
+        self.settings_changed.emit()
+
+    @Slot(bool)
+    def _on_header_live_toggled(self, is_live: bool) -> None:
+        if self._board is None:
+            return
+        if is_live:
+            self._board.presenter.follow()
+        else:
+            self._board.presenter.hold()
+        self._on_board_view_changed()
+        self._board.refresh()
+
+    @Slot()
+    def _on_space_activated(self) -> None:
+        if self._board is not None:
+            self._on_header_live_toggled(not self._board.presenter.is_live)
+
+    @Slot(str)
+    def _on_header_theme_chosen(self, theme: str) -> None:
+        self._theme.choose(
+            "dark" if theme == "dark" else "light" if theme == "light" else "system"
+        )
+        self._window.header.show_theme(self._theme.choice)
+        self.settings_changed.emit()
+
+    @Slot()
+    def _on_header_help_requested(self) -> None:
+        if self._guide is None:
+            self._guide = GuideWindow(self._look, self._window)
+        self._guide.show()
+        self._guide.raise_()
+
+    @Slot(str)
+    def _on_run_tree_run_chosen(self, run: str) -> None:
+        if run != self._desk.book.selected:
+            self._desk.select(run)
+            if self._board is not None:
+                self._board.presenter.follow()
+                self._on_board_view_changed()
+            self.refresh()
+
+    @Slot(str)
+    def _on_run_tree_search_edited(self, text: str) -> None:
+        self._search = text
+        self._refresh_panels()
+
+    @Slot()
+    def _on_next_activated(self) -> None:
+        self._step_run(1)
+
+    @Slot()
+    def _on_previous_activated(self) -> None:
+        self._step_run(-1)
+
+    def _step_run(self, by: int) -> None:
+        run = self._desk.book.beside_selected(by)
+        if run is not None:
+            self._on_run_tree_run_chosen(run)
+
+    @Slot(str)
+    def _on_actions_command_requested(self, command: str) -> None:
+        if command == "stop":
+            self._ask_before_stop()
+        elif command in ("save", "reload", "pause", "resume"):
+            self._send(command)
+
+    def _ask_before_stop(self) -> None:
+        run = self._desk.book.current()
+        if run is None:
+            return
+        question = confirm_stop(run)
+        box = QMessageBox(self._window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle("kmonitor")
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setText(question.title)
+        box.setInformativeText(question.text)
+        yes = box.addButton(question.yes, QMessageBox.ButtonRole.AcceptRole)
+        yes.setProperty("kind", "danger")
+        no = box.addButton(question.no, QMessageBox.ButtonRole.RejectRole)
+        box.setDefaultButton(no)
+        box.accepted.connect(self._on_stop_accepted)
+        box.open()
+
+    @Slot()
+    def _on_stop_accepted(self) -> None:
+        self._send("stop")
+
+    def _send(self, command: CommandName) -> None:
+        self._desk.command(command)
+        self._refresh_panels()
+
+    @Slot(bool)
+    def _on_actions_reload_switched(self, is_on: bool) -> None:
+        self._desk.limits.reload_at_limits(self._desk.book.current(), on=is_on)
+        self.settings_changed.emit()
+        self.refresh()
+
+    @Slot(str)
+    def _on_event_log_filter_chosen(self, key: str) -> None:
+        log = self._desk.log
+        log.filter = "warnings" if key == "warnings" else "actions" if key == "actions" else "all"
+        self._window.event_log.show_rows(log.rows(), log.empty_text())
+        self.settings_changed.emit()
+
+    @Slot()
+    def _on_window_visibility_changed(self) -> None:
+        if not self._window.isMinimized():
+            self.refresh()
