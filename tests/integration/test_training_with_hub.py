@@ -56,8 +56,8 @@ def wait_for_state(client: HubClient, name: str, state: str) -> RunSummary:
 
 def wait_until_received(client: HubClient, asked: CommandStatus) -> None:
     def received() -> bool:
-        rows = client.all_rows(asked.run, kinds=["command"])
-        return any(decode_event(row.body).id == asked.id for row in rows)  # pyright: ignore
+        events = [decode_event(row.body) for row in client.all_rows(asked.run)]
+        return any(isinstance(e, CommandProgress) and e.id == asked.id for e in events)
 
     wait_until(received, 20.0, "the agent received the command")
 

@@ -1,0 +1,60 @@
+"""Memory of this very process, against what is known of it."""
+
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from kmonitor_agent.probes.process_memory import ProcessMemory, resident_bytes
+
+MIB = 2**20
+
+
+def test_readings_are_of_this_process():
+    memory = ProcessMemory()
+    memory.read_slowly()
+
+    found = memory.read()
+
+    assert found.process.value == pytest.approx(psutil.Process().memory_info().rss, rel=0.1)
+    assert found.peak.value is not None
+    assert found.peak.value >= (found.process.value or 0) * 0.95
+    assert 0 < (found.unique.value or 0) <= (found.process.value or 0) * 1.05
+    assert found.bound.value is not None
+    assert found.bound.value <= psutil.virtual_memory().total
+    assert found.host_available.value is not None
+
+
+def test_growth_of_the_process_is_seen():
+    before = resident_bytes().value or 0.0
+    held = bytearray(64 * MIB)
+    held[::4096] = b"x" * len(held[::4096])
+
+    grown = (resident_bytes().value or 0.0) - before
+
+    assert grown > 56 * MIB
+    assert len(held) == 64 * MIB
+
+
+def test_children_count_in_the_total():
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        memory = ProcessMemory()
+        memory.read_slowly()
+        found = memory.read()
+    finally:
+        child.communicate(b"\n", timeout=10)
+
+    assert found.children.value is not None
+    assert found.children.value > 0
+    assert found.total.value == pytest.approx(
+        (found.process.value or 0) + found.children.value, rel=0.05
+    )
+
+
+def test_slow_readings_say_that_they_were_not_read_yet():
+    found = ProcessMemory().read()
+
+    assert found.unique.value is None
+    assert found.unique.absent == "not read yet"

@@ -1,0 +1,131 @@
+"""The step clock: what is measured, what is left out, and how exact the histogram is."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmonitor_agent.probes import step_clock
+from kmonitor_agent.probes.step_clock import StepClock
+
+
+class HandMoved:
+    """Stands in for `perf_counter`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = 100.0
+        monkeypatch.setattr(step_clock, "perf_counter", lambda: self.now_s)
+
+    def run(self, clock: StepClock, seconds: list[float]) -> None:
+        """Ticks with these distances between them."""
+        clock.tick(0)
+        for number, each in enumerate(seconds, 1):
+            self.now_s += each
+            clock.tick(number)
+
+
+@pytest.fixture
+def hand(monkeypatch: pytest.MonkeyPatch) -> HandMoved:
+    return HandMoved(monkeypatch)
+
+
+def test_first_step_is_kept_apart_and_the_last_has_no_end(hand: HandMoved):
+    clock = StepClock()
+
+    hand.run(clock, [5.0, 0.010, 0.010, 0.040])
+    times = clock.step_times()
+
+    assert clock.steps == 5
+    assert times is not None
+    assert times.first_s == 5.0
+    assert times.count == 3
+    assert times.mean_s == pytest.approx(0.020)
+    assert times.p50_s == pytest.approx(0.010, rel=0.02)
+    assert times.max_s == pytest.approx(0.040)
+
+
+def test_one_measured_step_is_too_few(hand: HandMoved):
+    clock = StepClock()
+
+    hand.run(clock, [5.0, 0.010])
+
+    assert clock.step_times() is None
+    assert clock.median_s() == pytest.approx(0.010, rel=0.02)
+
+
+def test_steps_of_one_execution_share_its_time(hand: HandMoved):
+    clock = StepClock(steps_per_execution=4)
+
+    hand.run(clock, [1.0, 0.4, 0.4])
+    times = clock.step_times()
+
+    assert times is not None
+    assert times.count == 8
+    assert times.p50_s == pytest.approx(0.1, rel=0.02)
+    assert times.first_s == 0.25
+
+
+def test_new_epoch_forgets_the_last(hand: HandMoved):
+    clock = StepClock()
+    hand.run(clock, [1.0, 0.1, 0.1])
+
+    clock.begin_epoch()
+
+    assert (clock.steps, clock.median_s(), clock.step_times()) == (0, None, None)
+
+
+def test_pause_is_left_out_and_a_retrace_too(hand: HandMoved):
+    clock = StepClock()
+    hand.run(clock, [1.0, 0.1, 0.1])
+
+    clock.leave_out(retraced=False)
+    hand.now_s += 500.0
+    hand.run(clock, [0.1])
+    clock.leave_out(retraced=True)
+    hand.now_s += 500.0
+    hand.run(clock, [7.0, 0.1])
+    times = clock.step_times()
+
+    assert times is not None
+    assert times.max_s == pytest.approx(0.1)
+    assert times.count == 4
+    assert times.first_s == 7.0
+
+
+def test_what_is_due_runs_before_the_step_is_timed():
+    done: list[int] = []
+    clock = StepClock()
+    clock.on_due = lambda: done.append(clock.steps)
+
+    clock.tick(0)
+    clock.due = True
+    clock.tick(1)
+
+    assert done == [1]
+
+
+@given(st.lists(st.floats(2e-6, 5e4), min_size=20, max_size=200))
+def test_quantiles_are_within_a_bucket_of_the_exact_ones(seconds: list[float]):
+    with pytest.MonkeyPatch.context() as patch:
+        clock = StepClock()
+        HandMoved(patch).run(clock, [1.0, *seconds])
+        times = clock.step_times()
+
+    # Distances of a clock that stands at up to 1e6 s carry its rounding.
+    assert times is not None
+    for quantile, told in ((0.5, times.p50_s), (0.95, times.p95_s), (0.99, times.p99_s)):
+        exact = float(np.quantile(seconds, quantile, method="inverted_cdf"))
+        assert told == pytest.approx(exact, rel=0.021, abs=1e-6)
+    assert times.max_s == pytest.approx(max(seconds), abs=1e-6)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e-9, 1e9])
+def test_times_outside_of_the_histogram_are_kept_at_its_ends(hand: HandMoved, seconds: float):
+    clock = StepClock()
+
+    hand.run(clock, [1.0, seconds, seconds])
+    times = clock.step_times()
+
+    assert times is not None
+    assert times.max_s == pytest.approx(seconds)
+    assert times.p50_s <= max(seconds, 1.1e-6)

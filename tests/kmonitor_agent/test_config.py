@@ -1,0 +1,71 @@
+"""Arguments of the callback: what is taken, and what the refusal says."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmonitor_agent.config import (
+    checked_folder,
+    checked_interval_s,
+    checked_limits,
+    checked_name,
+    checked_switch,
+)
+from kmonitor_agent.limits import Limit
+
+
+def test_long_name_is_elided_in_its_middle():
+    name = checked_name("a" * 150 + "b" * 150)
+
+    assert name is not None
+    assert len(name) <= 200
+    assert name.startswith("aaa")
+    assert name.endswith("bbb")
+    assert "…" in name
+
+
+def test_name_is_one_line_of_any_script():
+    assert checked_name("  Lauf\n№ 7 ") == "Lauf № 7"
+    assert checked_name(None) is None
+
+
+def test_folder_becomes_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
+
+    assert checked_folder("kept") == tmp_path / "kept"
+    assert checked_folder(Path("/abs")) == Path("/abs")
+    assert checked_folder(None) is None
+
+
+def test_one_limit_needs_no_list():
+    limit = Limit("graph", 100)
+
+    assert checked_limits(limit) == checked_limits([limit]) == (limit.spec,)
+    assert checked_limits(()) == ()
+
+
+@pytest.mark.parametrize(
+    ("check", "given", "says"),
+    [
+        (checked_name, 7, "run_name="),
+        (checked_name, "  ", "write a name"),
+        (checked_folder, 7, "checkpoint_dir="),
+        (checked_limits, "ram 80%", r"limits=\[Limit"),
+        (checked_limits, [("ram", "80%")], r"limits=\[Limit"),
+        (checked_limits, 5, r"limits=\[Limit"),
+        (checked_interval_s, "1s", "write seconds"),
+        (checked_interval_s, True, "write seconds"),
+        (checked_interval_s, 0, "0.05 to 3600"),
+        (checked_interval_s, float("nan"), "0.05 to 3600"),
+        (lambda given: checked_switch("commands", given), "no", "commands=True"),
+    ],
+)
+def test_refusal_says_what_to_write(check: Any, given: Any, says: str):
+    with pytest.raises((TypeError, ValueError), match=says):
+        check(given)
+
+
+def test_interval_and_switch_pass():
+    assert checked_interval_s(2) == 2.0
+    assert checked_switch("private", True) is True  # noqa: FBT003

@@ -1,0 +1,34 @@
+"""Importing the agent: light, without a framework, names on demand."""
+
+import subprocess
+import sys
+
+import pytest
+
+import kmonitor_agent
+
+LOADED = """
+import sys
+{statement}
+heavy = {{"keras", "tensorflow", "jax", "torch", "numpy", "zmq", "h5py"}} & set(sys.modules)
+print(sorted(heavy))
+"""
+
+
+@pytest.mark.parametrize(
+    "statement", ["import kmonitor_agent", "from kmonitor_agent import Limit, MonitorCallback"]
+)
+def test_import_loads_no_framework(statement: str):
+    code = LOADED.format(statement=statement)
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
+    assert done.stderr == ""
+
+
+def test_names_resolve_on_demand():
+    assert kmonitor_agent.Limit("graph", 5).spec.value == 5
+    assert set(dir(kmonitor_agent)) == {"Limit", "MonitorCallback", "__version__"}
+    with pytest.raises(AttributeError, match="no attribute 'Monitor'"):
+        _ = kmonitor_agent.Monitor  # pyright: ignore[reportAttributeAccessIssue]
