@@ -84,8 +84,9 @@ class Outbox:
     def first_seq(self) -> int:
         """Oldest number that can still be sent; `last_seq + 1` when none."""
         spool = self._writer.spool
-        on_disk = spool.first_seq if spool is not None else None
-        held = [seq for seq in (on_disk, self._ring.oldest()) if seq is not None]
+        held = [] if spool is None or spool.first_seq > spool.last_seq else [spool.first_seq]
+        oldest = self._ring.oldest()
+        held += [] if oldest is None else [oldest]
         return min(held, default=self.last_seq + 1)
 
     @property

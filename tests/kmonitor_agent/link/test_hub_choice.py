@@ -1,0 +1,42 @@
+"""Which hub a script or the environment names, and what it says to a name that makes no sense."""
+
+from pathlib import Path
+
+import pytest
+
+from kmonitor_agent.link.hub_choice import HubChoice, parse_hub
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.sockets import ingest_socket
+
+
+def test_without_a_name_it_is_this_users_own_hub(folders: Folders):
+    assert parse_hub(None, {}) == HubChoice()
+    assert parse_hub("local", {}).socket(folders) == ingest_socket(folders)
+
+
+def test_off_is_no_hub(folders: Folders):
+    assert parse_hub("off", {}) == HubChoice(is_off=True)
+    assert parse_hub("off", {}).socket(folders) is None
+
+
+@pytest.mark.parametrize("named", ["/run/k/agents.sock", "ipc:///run/k/agents.sock"])
+def test_a_path_is_that_hub(named: str, folders: Folders):
+    assert parse_hub(named, {}).socket(folders) == Path("/run/k/agents.sock")
+
+
+def test_the_environment_counts_only_when_the_script_is_silent():
+    assert parse_hub(None, {"KMONITOR_HUB": "off"}).is_off
+    assert not parse_hub("local", {"KMONITOR_HUB": "off"}).is_off
+
+
+@pytest.mark.parametrize("named", ["tcp://gpu-01:5555", "http://x", "relative/agents.sock"])
+def test_anything_else_is_refused_with_what_to_write(named: str):
+    with pytest.raises(ValueError, match=r'hub=.*write "off"'):
+        parse_hub(named, {})
+    with pytest.raises(ValueError, match="KMONITOR_HUB="):
+        parse_hub(None, {"KMONITOR_HUB": named})
+
+
+def test_a_path_that_no_socket_can_have_is_refused():
+    with pytest.raises(ValueError, match="107 bytes"):
+        parse_hub("/" + "x" * 120, {})

@@ -1,0 +1,67 @@
+"""A hub's socket is trusted only where nobody else could have put it."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from kmonitor_agent.link.hub_place import look_for_hub
+from kmonitor_agent.local.sockets import NotPrivate, make_private_folder
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    folder = tmp_path / "r"
+    make_private_folder(folder)
+    return folder / "agents.sock"
+
+
+def _bind(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(path))
+
+
+def test_nothing_there_is_nothing(path: Path):
+    assert look_for_hub(path) is None
+    assert look_for_hub(path.parent / "gone" / "agents.sock") is None
+
+
+def test_a_socket_is_seen_and_told_from_its_successor(path: Path):
+    _bind(path)
+    first = look_for_hub(path)
+
+    assert first is not None
+    assert look_for_hub(path) == first
+
+    other = path.with_name("other")
+    _bind(other)
+    other.replace(path)
+    assert look_for_hub(path) not in {None, first}
+
+
+def test_a_folder_that_others_may_enter_is_not_used(path: Path):
+    _bind(path)
+    path.parent.chmod(0o755)
+
+    with pytest.raises(NotPrivate):
+        look_for_hub(path)
+
+
+def test_what_is_no_socket_is_not_used(path: Path):
+    path.touch()
+
+    with pytest.raises(NotPrivate, match="not a socket"):
+        look_for_hub(path)
+
+
+def test_somebody_elses_socket_is_not_used(path: Path, monkeypatch: pytest.MonkeyPatch):
+    _bind(path)
+    real = os.getuid()
+    # The folder's check asks first, the socket's second.
+    answers = iter([real])
+    monkeypatch.setattr(os, "getuid", lambda: next(answers, real + 1))
+    path_owner = f"user id {real}"
+
+    with pytest.raises(NotPrivate, match=path_owner):
+        look_for_hub(path)

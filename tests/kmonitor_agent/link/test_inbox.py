@@ -1,0 +1,135 @@
+"""Events keep their order, overflow costs the oldest samples, and a sleeper is woken once."""
+
+import select
+import threading
+
+import pytest
+
+from kmonitor_agent.link import inbox as module
+from kmonitor_agent.link.inbox import Inbox, Wake
+from kmonitor_agent.protocol.facts import Sample
+from tests.support.links import epoch, sample
+
+
+def _is_readable(wake: Wake) -> bool:
+    return bool(select.select([wake.fileno()], [], [], 0)[0])
+
+
+def test_samples_and_others_come_in_the_order_of_their_emission():
+    inbox = Inbox()
+    events = [sample(1), epoch(1), sample(2), epoch(2), epoch(3), sample(3)]
+    for event in events:
+        inbox.put(event)
+
+    assert inbox.take() == events
+    assert inbox.take() == []
+
+
+def test_the_oldest_samples_make_room_and_are_counted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "SAMPLES_LIMIT", 3)
+    inbox = Inbox()
+    inbox.put(epoch(0))
+    for step in range(5):
+        inbox.put(sample(step))
+    inbox.put(epoch(1))
+
+    taken = inbox.take()
+
+    assert [e.step for e in taken if isinstance(e, Sample)] == [2, 3, 4]
+    assert (taken[0], taken[-1]) == (epoch(0), epoch(1))
+    assert inbox.dropped == 2
+
+
+def test_even_epochs_are_bounded_and_counted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "OTHERS_LIMIT", 2)
+    inbox = Inbox()
+    for number in range(4):
+        inbox.put(epoch(number))
+
+    assert inbox.take() == [epoch(0), epoch(1)]
+    assert inbox.dropped == 2
+
+
+def test_a_sleeper_is_woken_by_the_first_event_only():
+    inbox = Inbox()
+    assert inbox.fall_asleep()
+    assert not _is_readable(inbox.wake)
+
+    inbox.put(epoch(1))
+
+    assert _is_readable(inbox.wake)
+    inbox.wake.clear()
+    inbox.put(epoch(2))
+    assert not _is_readable(inbox.wake)
+
+
+def test_nobody_falls_asleep_over_an_event():
+    inbox = Inbox()
+    inbox.put(epoch(1))
+
+    assert not inbox.fall_asleep()
+    assert not inbox.is_sleeping
+
+
+def test_a_shut_inbox_takes_nothing():
+    inbox = Inbox()
+    inbox.fall_asleep()
+    inbox.shut()
+    inbox.put(epoch(1))
+
+    assert inbox.take() == []
+    assert not _is_readable(inbox.wake)
+
+
+def test_a_wake_can_be_set_and_cleared_again_and_again():
+    wake = Wake()
+    for _ in range(3):
+        wake.set()
+        wake.set()
+        assert _is_readable(wake)
+        wake.clear()
+        wake.clear()
+        assert not _is_readable(wake)
+
+
+def test_a_pipe_serves_where_there_is_no_eventfd(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delattr("os.eventfd")
+    wake = Wake()
+    for _ in range(100_000 // 8):
+        wake.set()
+
+    assert _is_readable(wake)
+
+
+def test_without_descriptors_nobody_sleeps(monkeypatch: pytest.MonkeyPatch):
+    def none_left() -> tuple[int, int]:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(module, "_pair", none_left)
+    inbox = Inbox()
+
+    assert inbox.wake.fileno() == -1
+    assert not inbox.fall_asleep()
+    inbox.wake.wait(0.001)
+    inbox.wake.set()
+    inbox.wake.clear()
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_between_many_emitters_and_one_taker():
+    inbox = Inbox()
+    taken = []
+
+    def emit(first: int) -> None:
+        for n in range(first, first + 2000):
+            inbox.put(sample(n) if n % 2 else epoch(n))
+
+    threads = [threading.Thread(target=emit, args=(k * 2000,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        taken += inbox.take()
+    taken += inbox.take()
+
+    numbers = [e.step if isinstance(e, Sample) else e.epoch for e in taken]
+    assert sorted(numbers) == list(range(8000))

@@ -1,0 +1,341 @@
+"""Every number is given once and can be sent again, from memory or disk, or as `Lost`."""
+
+import os
+import time
+from pathlib import Path
+from typing import Never
+
+import pytest
+
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link import outbox as module
+from kmonitor_agent.link.memory_ring import MemoryRing
+from kmonitor_agent.link.outbox import Outbox
+from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.local.run_spool import RunSpool
+from kmonitor_agent.local.spool_format import segment_name, segments_in
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.commands import LimitSpec
+from kmonitor_agent.protocol.facts import AnyEvent, Event, LimitsInForce, Lost, Notice, Sample
+from tests.support.clock import MovedClock
+from tests.support.links import FACTS, epoch, flip_byte, sample
+
+LOTS = 10**9
+
+
+class _Case:
+    """An outbox in a folder of its own, and what it told."""
+
+    def __init__(self, root: Path, ring: MemoryRing | None = None) -> None:
+        self.told: list[Event] = []
+        self.faults = FaultLog()
+        self.clock = MovedClock(wall_s=time.time())
+        self.folder = root / "run1"
+        self.outbox = Outbox(
+            SpoolWriter(root, FACTS, self.clock),
+            tell=self.told.append,
+            now_s=lambda: 7.0,
+            faults=self.faults,
+            clock=self.clock,
+            ring=ring,
+        )
+
+    def events(self, first: int = 1, limit: int = 10_000) -> list[AnyEvent]:
+        return [decode_event(b) for b in self.outbox.read(first, limit, LOTS)]
+
+    def steps(self, first: int = 1) -> list[int | str]:
+        return [e.step if isinstance(e, Sample) else type(e).__name__ for e in self.events(first)]
+
+    def codes(self) -> list[str]:
+        return [e.code for e in self.told if isinstance(e, Notice)]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "spool"
+
+
+def _opened(root: Path, ring: MemoryRing | None = None) -> _Case:
+    case = _Case(root, ring)
+    assert case.outbox.open()
+    return case
+
+
+def _full(*_: object) -> Never:
+    raise OSError(28, "No space left on device")
+
+
+def test_numbers_begin_at_one_and_have_no_holes(root: Path):
+    case = _opened(root)
+    case.outbox.append([sample(1), epoch(1)])
+    case.outbox.append([])
+    case.outbox.append([sample(2)])
+
+    assert (case.outbox.first_seq, case.outbox.last_seq) == (1, 3)
+    assert case.steps() == [1, "EpochEnded", 2]
+    assert case.steps(first=3) == [2]
+    assert case.steps(first=4) == []
+    case.outbox.close()
+
+
+def test_a_batch_is_bounded_by_number_and_by_bytes(root: Path):
+    case = _opened(root)
+    case.outbox.append([sample(n) for n in range(1, 11)])
+    one = len(case.outbox.read(1, 1, LOTS)[0])
+
+    assert len(case.outbox.read(1, 4, LOTS)) == 4
+    assert len(case.outbox.read(1, 10, 3 * one)) == 3
+    assert len(case.outbox.read(1, 10, 1)) == 1
+    case.outbox.close()
+
+
+def test_old_events_are_read_from_disk_and_new_ones_from_memory(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(module, "HOT_EVENTS", 3)
+    case = _opened(root)
+    case.outbox.append([sample(n) for n in range(1, 11)])
+
+    assert case.steps() == list(range(1, 11))
+    assert case.steps(first=5) == list(range(5, 11))
+    case.outbox.close()
+
+
+def test_a_new_process_goes_on_and_can_send_what_the_old_one_left(root: Path):
+    first = _opened(root)
+    first.outbox.append([sample(1), sample(2)])
+    first.outbox.set_acked(1)
+    first.outbox.close()
+    second = _opened(root)
+    second.outbox.append([sample(3)])
+
+    assert (second.outbox.acked, second.outbox.last_seq) == (1, 3)
+    assert second.steps() == [1, 2, 3]
+    second.outbox.close()
+
+
+def test_what_is_unreadable_on_disk_is_sent_as_lost(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "HOT_EVENTS", 0)
+    case = _opened(root)
+    case.outbox.append([sample(n, t_s=float(n)) for n in range(1, 6)])
+    path = segments_in(case.folder)[0]
+    data = path.read_bytes()
+    flip_byte(path, data.index(case.outbox.read(3, 1, LOTS)[0]) + 2)
+    case.outbox._reader = None  # a fresh look, as after a rewind of a new process
+    assert case.folder.exists()
+    spool = case.outbox._writer.spool
+    assert spool is not None
+    spool._parsed = None
+
+    assert case.steps() == [1, 2, "Lost", 4, 5]
+    assert case.steps(first=3) == ["Lost", 4, 5]
+    case.outbox.close()
+
+
+def test_what_was_deleted_is_sent_as_lost(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "HOT_EVENTS", 0)
+    case = _opened(root)
+    case.outbox.append([sample(1), sample(2)])
+    (case.folder / segment_name(1)).unlink()
+
+    lost = case.events()
+    assert [(e.first, e.last) for e in lost if isinstance(e, Lost)] == [(1, 1), (2, 2)]
+    case.outbox.close()
+
+
+def test_a_disk_that_gives_nothing_back_is_asked_again_before_it_counts_as_lost(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(module, "HOT_EVENTS", 0)
+    case = _opened(root)
+    case.outbox.append([sample(1), sample(2)])
+    spool = case.outbox._writer.spool
+    assert spool is not None
+    spool._parsed = None
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", _full)
+        for _ in range(module.UNREAD_LIMIT - 1):
+            with pytest.raises(OSError, match="No space"):
+                case.outbox.read(1, 1, LOTS)
+        assert case.steps() == ["Lost", "Lost"]
+
+    assert case.steps() == [1, 2]
+    case.outbox.close()
+
+
+def test_an_event_that_cannot_be_encoded_keeps_its_place_as_lost(root: Path):
+    case = _opened(root)
+    huge = LimitsInForce(t_s=0.0, limits=[LimitSpec(metric="ram", set_by="x" * 70_000)])
+    case.outbox.append([sample(1), huge, Sample(t_s=0.0, step=2**70), sample(2)])
+
+    assert case.steps() == [1, "Lost", "Lost", 2]
+    assert case.faults.counts() == {"link.outbox.encode": 2}
+    case.outbox.close()
+
+
+def test_a_refused_event_is_sent_as_lost_with_the_hubs_reason(root: Path):
+    case = _opened(root)
+    case.outbox.append([sample(1), sample(2)])
+    case.outbox.replace(2, "poison")
+
+    lost = case.events()[1]
+    assert isinstance(lost, Lost)
+    assert (lost.first, lost.why) == (2, "poison")
+    case.outbox.close()
+
+
+def test_memory_of_refused_events_is_bounded(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "REPLACED_LIMIT", 1)
+    case = _opened(root)
+    case.outbox.append([sample(1), sample(2)])
+    case.outbox.replace(1, "poison")
+    case.outbox.replace(2, "poison")
+
+    assert case.steps() == [1, "Lost"]
+    case.outbox.close()
+
+
+def test_a_full_disk_degrades_to_memory_says_so_once_and_recovers(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    case = _opened(root)
+    case.outbox.append([sample(1)])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", _full)
+        case.outbox.append([sample(2)])
+        case.outbox.append([epoch(1)])
+        case.outbox.retry()
+        case.outbox.save_mark()
+
+        assert case.outbox.degraded == "No space left on device"
+        assert case.codes() == ["spool_degraded"]
+        assert case.steps() == [1, 2, "EpochEnded"]
+
+    case.outbox.retry()
+    case.outbox.append([sample(3)])
+    assert case.outbox.degraded == ""
+    assert case.codes() == ["spool_degraded", "spool_recovered"]
+    case.outbox.close()
+    again = _opened(root)
+    assert again.steps() == [1, 2, "EpochEnded", 3]
+    again.outbox.close()
+
+
+def test_when_memory_is_full_too_samples_are_lost_and_epochs_are_not(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    case = _opened(root, MemoryRing(limit_bytes=200))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", _full)
+        case.outbox.append([epoch(1)])
+        case.outbox.append([sample(n) for n in range(20)])
+        case.outbox.append([epoch(2)])
+    case.outbox.retry()
+    told = case.told[-1]
+
+    assert isinstance(told, Notice)
+    assert "dropped" in told.text
+    steps = case.steps()
+    assert len(steps) == 22
+    assert steps[0] == steps[-1] == "EpochEnded"
+    assert steps[1] == "Lost"
+    assert steps[-2] == 19
+    case.outbox.close()
+
+
+def test_lost_samples_at_the_very_end_are_lost_events(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "write", _full)
+    case = _opened(root, MemoryRing(limit_bytes=0))
+    case.outbox.append([sample(1), sample(2)])
+
+    assert case.steps() == ["Lost", "Lost"]
+    case.outbox.close()
+
+
+def test_what_a_hub_confirmed_needs_no_memory_any_more(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    ring = MemoryRing()
+    monkeypatch.setattr(os, "write", _full)
+    case = _opened(root, ring)
+    case.outbox.append([sample(1), sample(2)])
+    case.outbox.set_acked(1)
+
+    assert len(ring) == 1
+    assert case.outbox.first_seq == 2
+    case.outbox.close()
+
+
+def test_a_folder_that_cannot_be_made_leaves_memory_until_it_can(tmp_path: Path):
+    root = tmp_path / "spool"
+    root.write_text("in the way")
+    case = _opened(root)
+    case.outbox.append([sample(1)])
+    case.outbox.tidy()
+    case.outbox.save_mark()
+
+    assert case.outbox.folder is None
+    assert case.steps() == [1]
+    assert case.outbox.spooled_bytes == 0
+
+    case.outbox.retry()
+    assert case.outbox.degraded
+    root.unlink()
+    case.outbox.retry()
+    assert case.outbox.folder == root / "run1"
+    case.outbox.append([sample(2)])
+    case.outbox.close()
+
+    again = _opened(root)
+    assert again.steps() == [1, 2]
+    again.outbox.close()
+
+
+def test_numbers_are_not_mixed_with_those_of_a_process_that_holds_the_spool(root: Path):
+    first = _opened(root)
+    first.outbox.append([sample(1)])
+    second = _Case(root)
+    assert not second.outbox.open()
+    second.outbox.open_without_disk(SpoolHeld("held"))
+    second.outbox.append([sample(9)])
+    first.outbox.close()
+    second.outbox.retry()
+
+    assert second.outbox.degraded == "held"
+    assert second.steps() == [9]
+    second.outbox.close()
+    spool = RunSpool.take(root / "run1")
+    assert spool is not None
+    with spool:
+        assert spool.last_seq == 1
+
+
+def test_confirmed_events_are_cleared_after_a_day_but_for_the_open_segment(root: Path):
+    first = _opened(root)
+    first.outbox.append([sample(1), sample(2)])
+    first.outbox.close()
+    case = _opened(root)
+    case.outbox.append([sample(3)])
+    case.outbox.set_acked(3)
+    case.outbox.tidy()
+    assert case.outbox.first_seq == 1
+    written = case.outbox.spooled_bytes
+
+    case.clock.jump_wall(1e9)
+    case.outbox.tidy()
+
+    assert case.outbox.first_seq == 3
+    assert case.outbox.spooled_bytes < written
+    case.outbox.close()
+
+
+def test_a_mark_that_cannot_be_written_at_the_end_is_counted(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    case = _opened(root)
+    case.outbox.append([sample(1)])
+    case.outbox.set_acked(1)
+    monkeypatch.setattr(os, "write", _full)
+    case.outbox.close()
+
+    assert case.faults.counts() == {"link.outbox.close": 1}

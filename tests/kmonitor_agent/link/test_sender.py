@@ -1,0 +1,551 @@
+"""Protocol KM1 from the agent's side, against a scripted connection and a clock that is moved."""
+
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Never, TypeVar
+
+import msgspec
+import pytest
+
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.command_desk import CommandDesk
+from kmonitor_agent.link.hub_place import Sighting
+from kmonitor_agent.link.hub_search import HubReach
+from kmonitor_agent.link.outbox import Outbox
+from kmonitor_agent.link.sender import Phase, Sender, Surroundings
+from kmonitor_agent.link.spool_writer import SpoolWriter
+from kmonitor_agent.link.timing import Timing
+from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.commands import Command
+from kmonitor_agent.protocol.facts import Event, Lost, Notice
+from kmonitor_agent.protocol.messages import (
+    Ack,
+    Again,
+    Batch,
+    Bye,
+    ErrorMessage,
+    Hello,
+    Nack,
+    Ping,
+    Pong,
+    ToAgent,
+    Welcome,
+)
+from tests.support.clock import MovedClock
+from tests.support.links import FACTS, boot_started, sample
+
+M = TypeVar("M", bound=msgspec.Struct)
+
+
+class _Wire:
+    def __init__(self) -> None:
+        self.is_bad = False
+        self.room = 1000
+        self.sent: list[Any] = []
+        self.coming: deque[ToAgent] = deque()
+        self.closed: float | None = None
+
+    def send(self, message: msgspec.Struct) -> bool:
+        if self.room <= 0:
+            return False
+        self.room -= 1
+        self.sent.append(message)
+        return True
+
+    def received(self) -> Iterator[ToAgent]:
+        while self.coming:
+            yield self.coming.popleft()
+
+    def wait(self, seconds: float, descriptor: int) -> None:
+        raise AssertionError("the sender never waits")
+
+    def close(self, *, linger_s: float = 0.0) -> None:
+        self.closed = linger_s
+
+    def of(self, kind: type[M]) -> list[M]:
+        return [message for message in self.sent if isinstance(message, kind)]
+
+
+class _Case:
+    """A sender whose surroundings the test holds in its hands."""
+
+    def __init__(self, root: Path) -> None:
+        self.clock = MovedClock()
+        self.faults = FaultLog()
+        self.told: list[Event] = []
+        self.wires: list[_Wire] = []
+        self.sighting: Sighting | None = Sighting(1, 1, 1)
+        self.refusal: NotPrivate | None = None
+        self.commands: list[Command] = []
+        self.outbox = Outbox(
+            SpoolWriter(root, FACTS, self.clock),
+            tell=self.told.append,
+            now_s=self.now_s,
+            faults=self.faults,
+            clock=self.clock,
+        )
+        self.outbox.open()
+        desk = CommandDesk(
+            "boot1",
+            self.commands.append,
+            emit=self.told.append,
+            now_s=self.now_s,
+            faults=self.faults,
+        )
+        outside = Surroundings(
+            reach=HubReach(look=self._look, connect=self._connect, jitter=lambda: 1.0),
+            now_s=self.now_s,
+            emit=self.told.append,
+            clock=self.clock,
+            faults=self.faults,
+        )
+        self.timing = Timing()
+        self.sender = Sender("run1", boot_started(), self.outbox, desk, outside, self.timing)
+
+    @property
+    def wire(self) -> _Wire:
+        return self.wires[-1]
+
+    def now_s(self) -> float:
+        return self.clock.monotonic_s() - 1000
+
+    def add(self, n: int) -> None:
+        first = self.outbox.last_seq + 1
+        self.outbox.append([sample(step) for step in range(first, first + n)])
+
+    def hear(self, *messages: ToAgent) -> None:
+        self.wire.coming.extend(messages)
+        self.sender.step()
+
+    def welcome(self, acked: int = 0, **more: Any) -> None:
+        self.sender.step()
+        fields: dict[str, Any] = {
+            "hub": "hub1",
+            "boot": "boot1",
+            "proto": 1,
+            "ping_ms": 500,
+            "max_batch": 1024,
+        }
+        self.hear(Welcome(acked=acked, **(fields | more)))
+
+    def codes(self) -> list[str]:
+        return [e.code for e in self.told if isinstance(e, Notice)]
+
+    def _look(self) -> Sighting | None:
+        if self.refusal is not None:
+            raise self.refusal
+        return self.sighting
+
+    def _connect(self) -> _Wire:
+        self.wires.append(_Wire())
+        return self.wire
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Iterator[_Case]:
+    case = _Case(tmp_path / "spool")
+    yield case
+    case.outbox.close()
+
+
+# --- greeting ---
+
+
+def test_hello_is_repeated_each_half_second_until_the_welcome(case: _Case):
+    case.add(3)
+    case.sender.step()
+    case.clock.move(0.3)
+    case.sender.step()
+    assert len(case.wire.of(Hello)) == 1
+    assert case.sender.wait_s() == pytest.approx(0.2)
+    case.clock.move(0.3)
+    case.sender.step()
+
+    hello = case.wire.of(Hello)[-1]
+    assert len(case.wire.of(Hello)) == 2
+    assert (hello.run, hello.boot, hello.first, hello.last) == ("run1", "boot1", 1, 3)
+    assert hello.mono == pytest.approx(0.6)
+    assert case.wire.of(Batch) == []
+
+
+def test_after_the_welcome_events_are_sent_from_where_the_hub_is(case: _Case):
+    case.add(5)
+    case.welcome(acked=2)
+
+    (batch,) = case.wire.of(Batch)
+    assert (batch.first, len(batch.events)) == (3, 3)
+    assert case.sender.hub_seen
+    assert case.outbox.acked == 2
+    assert not case.sender.is_done
+
+    case.hear(Ack(run="run1", acked=5))
+    assert case.sender.is_done
+
+
+def test_a_hub_that_lost_events_gets_them_again(case: _Case):
+    case.add(5)
+    case.welcome(acked=0)
+    case.hear(Ack(run="run1", acked=5))
+    case.hear(Again(acked=1))
+    case.welcome(acked=1)
+
+    assert [b.first for b in case.wire.of(Batch)] == [1, 2]
+    assert case.outbox.acked == 1
+    assert not case.sender.is_done
+
+
+def test_a_hub_ahead_of_the_run_is_left_and_the_spool_stays(case: _Case):
+    case.add(3)
+    case.welcome(acked=9)
+
+    assert case.sender.phase is Phase.AWAY
+    assert case.wire.closed == 0.0
+    assert case.codes() == ["hub_ahead"]
+    assert case.outbox.read(1, 10, 10**6)
+    case.clock.move(29)
+    case.sender.step()
+    assert len(case.wires) == 1
+    case.clock.move(2)
+    case.welcome(acked=9)
+    assert len(case.wires) == 2
+    assert case.codes() == ["hub_ahead"]
+
+
+@pytest.mark.parametrize("proto", [0, 99])
+def test_a_hub_of_another_version_is_left(case: _Case, proto: int):
+    case.welcome(proto=proto)
+
+    assert case.sender.phase is Phase.AWAY
+    assert case.codes() == ["hub_version"]
+
+
+def test_a_welcome_for_another_process_means_nothing(case: _Case):
+    case.welcome(boot="boot9")
+
+    assert case.sender.phase is Phase.GREETING
+
+
+def test_a_second_welcome_does_not_rewind(case: _Case):
+    case.add(3)
+    case.welcome(acked=0)
+    case.welcome(acked=0)
+
+    assert len(case.wire.of(Batch)) == 1
+
+
+def test_again_while_greeting_means_nothing(case: _Case):
+    case.sender.step()
+    case.hear(Again(acked=0), Ack(run="run1", acked=0))
+
+    assert len(case.wire.of(Hello)) == 1
+
+
+# --- delivery ---
+
+
+def test_no_more_than_the_window_goes_ahead_of_the_acks(case: _Case):
+    case.add(6000)
+    case.welcome()
+    for _ in range(5):
+        case.sender.step()
+
+    assert sum(len(b.events) for b in case.wire.of(Batch)) == 4096
+    assert max(len(b.events) for b in case.wire.of(Batch)) == 1024
+
+    case.hear(Ack(run="run1", acked=1000))
+    assert sum(len(b.events) for b in case.wire.of(Batch)) == 5096
+
+
+def test_a_full_queue_is_tried_again_with_the_same_events(case: _Case):
+    case.add(3)
+    case.sender.step()
+    case.wire.room = 0
+    case.welcome()
+    assert case.wire.of(Batch) == []
+    assert case.sender.wait_s() <= case.timing.drain_s
+
+    case.wire.room = 9
+    case.sender.step()
+    assert [b.first for b in case.wire.of(Batch)] == [1]
+
+
+def test_an_ack_of_another_run_or_from_the_past_means_nothing(case: _Case):
+    case.add(5)
+    case.welcome(acked=3)
+    case.hear(Ack(run="other", acked=5), Ack(run="run1", acked=2))
+
+    assert case.outbox.acked == 3
+    assert case.sender.phase is Phase.LIVE
+
+
+def test_an_ack_of_what_does_not_exist_ends_the_session(case: _Case):
+    case.add(5)
+    case.welcome()
+    case.hear(Ack(run="run1", acked=6))
+
+    assert case.sender.phase is Phase.AWAY
+    assert case.codes() == ["hub_ahead"]
+
+
+def test_a_refused_batch_is_halved_until_one_event_is_to_blame(case: _Case):
+    case.add(8)
+    case.welcome()
+    poison = 6
+    for _ in range(20):
+        if case.sender.is_done:
+            break
+        batch = case.wire.of(Batch)[-1]
+        last = batch.first + len(batch.events) - 1
+        clean = isinstance(decode_event(batch.events[0]), Lost)
+        if batch.first <= poison <= last and not clean:
+            n = len(batch.events)
+            case.hear(Nack(run="run1", first=batch.first, n=n, why="poison"))
+        else:
+            case.hear(Ack(run="run1", acked=last))
+
+    assert case.sender.is_done
+    sent = {b.first: b.events for b in case.wire.of(Batch)}
+    lost = decode_event(sent[poison][0])
+    assert isinstance(lost, Lost)
+    assert (lost.first, lost.why) == (6, "refused by the hub: poison")
+
+
+def test_events_that_stay_unacknowledged_lead_to_a_new_hello(case: _Case):
+    case.add(3)
+    case.welcome()
+    for _ in range(12):
+        case.clock.move(1.0)
+        case.hear(Pong(n=1))
+
+    assert case.sender.phase is Phase.GREETING
+    case.welcome()
+    assert [b.first for b in case.wire.of(Batch)] == [1, 1]
+
+
+def test_a_spool_that_cannot_be_read_now_is_read_later(
+    case: _Case, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_: object) -> Never:
+        raise OSError(5, "Input/output error")
+
+    case.add(3)
+    with monkeypatch.context() as patch:
+        patch.setattr(case.outbox, "read", refuse)
+        case.welcome()
+        case.sender.step()
+    assert case.faults.counts() == {"link.read": 1}
+    case.hear(Pong(n=1))
+    assert case.wire.of(Batch) == []
+
+    for _ in range(6):
+        case.clock.move(1.0)
+        case.hear(Pong(n=1))
+    assert len(case.wire.of(Batch)) == 1
+
+
+# --- liveness ---
+
+
+def test_a_live_session_pings_as_often_as_the_hub_asks(case: _Case):
+    case.welcome(ping_ms=500)
+    for _ in range(4):
+        case.clock.move(0.5)
+        case.hear(Pong(n=1))
+
+    assert [p.n for p in case.wire.of(Ping)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("asked_ms", "interval_s"), [(10, 0.1), (60_000, 1.0)])
+def test_the_ping_interval_has_bounds(case: _Case, asked_ms: int, interval_s: float):
+    case.welcome(ping_ms=asked_ms)
+
+    assert case.sender.wait_s() == pytest.approx(interval_s)
+
+
+def test_a_hubs_ping_is_answered(case: _Case):
+    case.add(2)
+    case.welcome()
+    case.hear(Ping(n=7))
+
+    assert case.wire.of(Pong) == [Pong(n=7, last=2)]
+
+
+def test_a_silent_hub_is_left_for_a_new_socket(case: _Case):
+    case.add(1)
+    case.welcome()
+    for _ in range(4):
+        case.clock.move(0.7)
+        case.sender.step()
+    assert case.wires[0].closed == 0.0
+    assert case.sender.phase is Phase.AWAY
+    assert case.sender.wait_s() <= 0.11
+
+    case.clock.move(0.2)
+    case.sender.step()
+    assert len(case.wires) == 2
+    assert case.wire.of(Hello)
+
+
+def test_after_a_long_stop_of_this_process_what_waits_is_read_before_judging(case: _Case):
+    case.welcome()
+    case.clock.move(60.0)
+    case.hear(Pong(n=1))
+
+    assert case.sender.phase is Phase.LIVE
+
+
+def test_pauses_grow_to_their_bound_and_start_anew_after_a_steady_session(case: _Case):
+    pauses = []
+    for _ in range(12):
+        case.sender.step()
+        case.clock.move(2.6)
+        case.sender.step()
+        began_s = case.clock.monotonic_s()
+        n = len(case.wires)
+        while len(case.wires) == n:
+            case.clock.move(max(case.sender.wait_s(), 0.001))
+            case.sender.step()
+        pauses.append(case.clock.monotonic_s() - began_s)
+
+    assert pauses[:4] == pytest.approx([0.1, 0.2, 0.4, 0.8], abs=0.01)
+    assert pauses[-1] == pytest.approx(30.0, abs=0.01)
+
+    case.welcome()
+    for _ in range(6):
+        case.clock.move(1.0)
+        case.hear(Pong(n=1))
+    case.clock.move(3.0)
+    case.sender.step()
+    assert case.sender.wait_s() <= 0.11
+
+
+def test_a_hub_that_starts_anew_is_not_kept_waiting(case: _Case):
+    for _ in range(8):
+        case.sender.step()
+        case.clock.move(2.6)
+        case.sender.step()
+        case.clock.move(60.0)
+    case.sender.step()
+    case.clock.move(2.6)
+    case.sender.step()
+    n = len(case.wires)
+    case.sighting = Sighting(1, 2, 2)
+    case.clock.move(0.5)
+    case.sender.step()
+
+    assert len(case.wires) == n + 1
+
+
+# --- no hub, and hubs that must not be used ---
+
+
+def test_a_missing_socket_is_looked_for_each_half_second(case: _Case):
+    case.sighting = None
+    case.sender.step()
+    assert case.wires == []
+    assert case.sender.wait_s() == 0.5
+    case.clock.move(0.4)
+    case.sighting = Sighting(1, 1, 1)
+    case.sender.step()
+    assert case.wires == []
+    case.clock.move(0.1)
+    case.sender.step()
+
+    assert len(case.wires) == 1
+
+
+def test_a_socket_that_others_could_have_made_is_told_of_once(case: _Case):
+    case.refusal = NotPrivate(Path("/x"), "is open to others; run: chmod 700 /x")
+    for _ in range(3):
+        case.sender.step()
+        case.clock.move(1.0)
+
+    assert case.wires == []
+    assert case.codes() == ["hub_not_private"]
+
+
+def test_a_hub_that_talks_nonsense_is_left(case: _Case):
+    case.welcome()
+    case.wire.is_bad = True
+    case.sender.step()
+
+    assert case.sender.phase is Phase.AWAY
+    assert case.codes() == ["hub_broken"]
+
+
+# --- errors, commands, the end ---
+
+
+def test_a_superseded_process_falls_silent_for_good(case: _Case):
+    case.add(1)
+    case.welcome()
+    case.hear(ErrorMessage(code="superseded", text=""))
+    case.clock.move(1e6)
+    case.sender.step()
+    case.sender.close()
+
+    assert case.sender.phase is Phase.SUPERSEDED
+    assert len(case.wires) == 1
+    assert case.sender.is_done
+    assert case.sender.wait_s() == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("error", "pause_s"),
+    [
+        (ErrorMessage(code="busy", text="", retry_ms=4000), 4.0),
+        (ErrorMessage(code="quota", text="", retry_ms=10**9), 30.0),
+        (ErrorMessage(code="unauthorised", text="no"), 30.0),
+        (ErrorMessage(code="unsupported", text="no", fatal=True), 30.0),
+    ],
+)
+def test_a_hub_that_says_no_is_left_for_as_long_as_it_asks(
+    case: _Case, error: ErrorMessage, pause_s: float
+):
+    case.welcome()
+    case.hear(error)
+    case.clock.move(pause_s - 0.1)
+    case.sender.step()
+    assert len(case.wires) == 1
+    case.clock.move(0.6)
+    case.sender.step()
+    assert len(case.wires) == 2
+
+
+def test_an_error_that_is_not_fatal_changes_nothing(case: _Case):
+    case.welcome()
+    case.hear(ErrorMessage(code="unsupported", text="x"))
+
+    assert case.sender.phase is Phase.LIVE
+
+
+def test_commands_reach_the_desk(case: _Case):
+    case.welcome()
+    case.hear(Command(id="c1", boot="boot1", name="save"))
+
+    assert [c.id for c in case.commands] == ["c1"]
+
+
+@pytest.mark.parametrize(
+    ("ended", "told"), [("failed", "error"), ("restart", "restart"), ("unheard of", "finished")]
+)
+def test_bye_says_how_the_process_ended(case: _Case, ended: str, told: str):
+    case.add(2)
+    case.welcome()
+    case.sender.say_bye(ended)
+    case.sender.close(linger_s=0.1)
+
+    assert case.wire.of(Bye) == [Bye(run="run1", last=2, why=told)]  # type: ignore[arg-type]
+    assert case.wire.closed == 0.1
+
+
+def test_nobody_is_told_bye_before_a_welcome(case: _Case):
+    case.sender.say_bye("finished")
+    case.sender.step()
+    case.sender.say_bye("finished")
+    case.sender.close()
+    case.sender.close()
+
+    assert case.wire.of(Bye) == []
