@@ -59,6 +59,11 @@ class DemoProcess:
         self._reader = threading.Thread(target=self._read, name=f"kmonitor-demo-{name}")
         self._reader.start()
 
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
     def wait(self) -> None:
         """Until the process has ended by itself.
 

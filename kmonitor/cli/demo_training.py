@@ -196,7 +196,7 @@ def main(
     *,
     folds: Annotated[int, Parameter(validator=cyclopts.validators.Number(gte=1))] = 7,
     epochs: Annotated[int, Parameter(validator=cyclopts.validators.Number(gte=1))] = 5,
-    pace: Annotated[float, Parameter(validator=cyclopts.validators.Number(gte=0))] = 0.0,
+    pace: Annotated[float, Parameter(validator=cyclopts.validators.Number(gte=0))] = 2.0,
     plain: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Train the demo's models in this process and print a JSON line for each.

@@ -40,7 +40,12 @@ def _collected(
 ) -> tuple[list[EpochEnded], dict[tuple[int, int], GraphSize]]:
     events = [event for event in map(read_event, rows) if event is not None]
     ended = [event for event in events if isinstance(event, EpochEnded)]
-    graphs = {(e.fit, e.epoch): e for e in events if isinstance(e, GraphSize)}
+    graphs: dict[tuple[int, int], GraphSize] = {}
+    for event in events:
+        if isinstance(event, GraphSize):
+            # The largest of an epoch: a reload at its end is told by its own record.
+            key = event.fit, event.epoch
+            graphs[key] = max(event, graphs.get(key, event), key=lambda size: size.operations)
     return ended, graphs
 
 

@@ -24,6 +24,7 @@ app = App(
 @app.default
 def run() -> int:
     """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`."""
+    say("The hub runs here until Ctrl+C, or: kmonitor hub stop")
     folders = find_folders()
     with folder_faults_named(folders):
         service.run(folders)

@@ -37,7 +37,10 @@ class Ran:
 
 
 def kmonitor(
-    *arguments: object, environ: Mapping[str, str] | None = None, given: str | None = None
+    *arguments: object,
+    environ: Mapping[str, str] | None = None,
+    given: str | None = None,
+    timeout_s: float = 60.0,
 ) -> Ran:
     """Run `kmonitor ARGUMENTS` to its end.
 
@@ -45,9 +48,14 @@ def kmonitor(
         arguments: Of the command line.
         environ: Variables on top of the test's own; an empty one is taken away.
         given: Standard input; None: there is none.
+        timeout_s: Longest wait, seconds.
     """
-    process = start_kmonitor(*arguments, environ=environ)
-    out, err = process.communicate(given, timeout=60)
+    with start_kmonitor(*arguments, environ=environ) as process:
+        try:
+            out, err = process.communicate(given, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            raise
     return Ran(process.returncode, out, err)
 
 

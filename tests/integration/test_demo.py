@@ -1,0 +1,89 @@
+"""The demo as a user starts it: a real training that leaks, crosses, reloads and stays equal."""
+
+import os
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import pytest
+
+from kmonitor.cli import demo
+from kmonitor.cli.demo_process import DemoProcess
+from kmonitor.connect.local_hub import hub_answers, stop_hub
+from kmonitor.errors import Expected
+from kmonitor_agent.local.folders import Folders
+from tests.support.command_line import kmonitor
+
+NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
+SHORT = ("demo", "--folds=4", "--epochs=2", "--seconds=0")
+
+
+@pytest.mark.slow
+@pytest.mark.keras
+def test_the_demo_grows_crosses_reloads_and_goes_on(folders: Folders):
+    try:
+        ran = kmonitor(*SHORT, "--no-plain", "--no-window", timeout_s=240)
+        shown = kmonitor("show", "last", "--json").json
+    finally:
+        stop_hub(folders)
+
+    assert ran.status == 0, ran.err
+    assert "Reloaded after epoch 1" in ran.out
+    assert shown["summary"]["state"] == "finished"
+    (record,) = [event for event in shown["events"] if event["type"] == "action"]
+    assert record["action"] == "reload"
+    assert record["fit"] == 4
+    assert record["after"]["graph_operations"] < record["before"]["graph_operations"] / 4
+
+
+@pytest.mark.full
+@pytest.mark.gui
+@pytest.mark.keras
+def test_the_whole_demo_without_a_screen_leaves_a_picture_and_equal_results(
+    tmp_path: Path, folders: Folders
+):
+    picture = tmp_path / "demo.png"
+
+    ran = kmonitor(*SHORT, "--temporary", f"--png={picture}", environ=NO_SCREEN, timeout_s=400)
+
+    assert ran.status == 0, ran.err + ran.out
+    assert "equality" in ran.out
+    assert ran.out.count(" equal ") == 4
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert hub_answers(folders) is None
+    assert not folders.state.exists()
+
+
+def test_without_keras_the_demo_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: None)
+
+    with pytest.raises(Expected) as raised:
+        demo.demo()
+
+    assert "keras and tensorflow" in raised.value.what
+    assert ".[demo]" in raised.value.remedy
+
+
+@pytest.mark.slow
+def test_a_training_that_fails_is_reported_with_what_it_said(tmp_path: Path):
+    reports: Queue[tuple[DemoProcess, Any]] = Queue()
+    training = DemoProcess("plain", ["--folds=0"], reports, log=tmp_path / "log")
+
+    with pytest.raises(Expected) as raised:
+        training.wait()
+
+    assert "(plain) ended with status" in raised.value.what
+    assert "folds" in raised.value.remedy
+
+
+@pytest.mark.slow
+@pytest.mark.keras
+def test_a_training_that_is_stopped_leaves_nothing_behind(tmp_path: Path):
+    reports: Queue[tuple[DemoProcess, Any]] = Queue()
+    training = DemoProcess("plain", ["--plain"], reports, log=tmp_path / "log")
+
+    training.stop()
+
+    assert reports.get(timeout=5)[1] is None
+    with pytest.raises(ProcessLookupError):
+        os.kill(training.pid, 0)
