@@ -14,6 +14,7 @@ from kmonitor.hub.local_process import ProcessWatch
 from kmonitor.hub.schedule import Schedule
 from kmonitor.hub.series_desk import SeriesDesk
 from kmonitor.hub.sockets import Door
+from kmonitor.hub.spool_shipping import SpoolShipping
 from kmonitor.hub.store.database import Database
 from kmonitor.hub.views import Views
 from kmonitor.hub.wake import Wake
@@ -68,6 +69,10 @@ class HubLoop:
         self._views.host = processes.host
         self._views.on_hub_asked = self._tell_hub
         self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
+        self._spools = SpoolShipping(
+            folders.spool, self._ledger, self._ingest.sessions, faults, clock
+        )
+        self._liveness.is_settled = self._spools.is_settled
         self._is_stopping = False
         self._is_moved = False
 
@@ -106,6 +111,7 @@ class HubLoop:
 
     def close(self) -> None:
         """Commit, then close everything."""
+        self._spools.close()
         self._ledger.commit()
         self._ingest.acknowledge()
         self._series.stop()
@@ -127,9 +133,10 @@ class HubLoop:
         schedule.every(0.1, "commands", self._ingest.send_commands)
         schedule.every(0.2, "hints", self._views.hint)
         schedule.every(0.5, "liveness", self._liveness.look)
+        schedule.every(0.2, "spools", self._spools.step)
         schedule.every(2.0, "places", look_around)
         schedule.every(2.0, "expiry", expire)
-        schedule.every(0.1, "sweep", self._sweep)
+        schedule.every(0.5, "sweep", self._sweep)
         return schedule
 
     def _serve(self) -> None:

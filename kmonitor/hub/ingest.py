@@ -3,19 +3,17 @@
 from typing import assert_never
 
 from kmonitor.hub.command_book import CommandEntry, as_command
+from kmonitor.hub.event_body import read_event
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.intake import Intake, Send
-from kmonitor.hub.ledger import Ledger
+from kmonitor.hub.ledger import Ledger, Origin
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import Session, Sessions
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import (
-    decode_event,
-    encode_event,
     unpack_from_agent,
 )
-from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
-from kmonitor_agent.protocol.facts import AnyEvent, Lost
+from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.messages import (
     Ack,
     Again,
@@ -115,7 +113,10 @@ class Ingest:
             return
         record = self._ledger.registry.get_or_add(hello.run)
         if hello.first > record.accepted + 1:
-            self._write_gap(record, hello)
+            origin = Origin(
+                hello.boot, hello.host, hello.pid, hello.pid_namespace, hello.start_wall
+            )
+            self._ledger.take_gap(record, hello.first - 1, origin)
         session = self.sessions.of_run(hello.run)
         # What is taken but not yet committed is not confirmed by a welcome either.
         if session is not None:
@@ -147,25 +148,6 @@ class Ingest:
         )
         self._send(session.identity, welcome)
 
-    def _write_gap(self, record: RunRecord, hello: Hello) -> None:
-        if not record.is_known:
-            record.boot = hello.boot
-            record.host = hello.host
-            record.pid = hello.pid
-            record.pid_namespace = hello.pid_namespace
-            record.started_wall_s = record.boot_wall_s = hello.start_wall
-        last = hello.first - 1
-        # Its own time is not known: it stands where the run had got to.
-        t_s = max(0.0, record.last_t_s - record.boot_offset_s)
-        gap = Lost(
-            t_s=t_s,
-            first=record.accepted + 1,
-            last=last,
-            why="neither the training's machine nor the hub has these any more",
-        )
-        self._faults.record("ingest: gap", f"{hello.run} {gap.first}..{gap.last}")
-        self._ledger.take(record, [(last, "lost", gap, encode_event(gap))])
-
     def _batch(self, identity: bytes, session: Session | None, batch: Batch) -> None:
         if session is None or (session.run, session.boot) != (batch.run, batch.boot):
             record = self._ledger.registry.get(batch.run)
@@ -191,10 +173,9 @@ class Ingest:
         self._take_new(identity, record, batch, n_known)
 
     def _take_new(self, identity: bytes, record: RunRecord, batch: Batch, n_known: int) -> None:
-        taken: list[tuple[int, str, AnyEvent | None, bytes]] = []
+        new = enumerate(batch.events[n_known:], batch.first + n_known)
         try:
-            for seq, body in enumerate(batch.events[n_known:], batch.first + n_known):
-                taken.append((seq, *_read(body)))
+            taken = [read_event(seq, body) for seq, body in new]
         except ProtocolError as exc:
             self._faults.record("ingest: event", exc)
             nack = Nack(run=batch.run, first=batch.first, n=len(batch.events), why=str(exc)[:1000])
@@ -228,12 +209,3 @@ class Ingest:
     def _bye(self, session: Session | None) -> None:
         if session is not None:
             self.sessions.drop(session)
-
-
-def _read(body: bytes) -> tuple[str, AnyEvent | None, bytes]:
-    try:
-        event = decode_event(body)
-    except UnsupportedType as exc:
-        # A newer agent: kept as it is, for a desktop that knows it.
-        return exc.type_name, None, body
-    return str(event.__struct_config__.tag), event, body

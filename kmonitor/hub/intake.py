@@ -11,8 +11,8 @@ from kmonitor_agent.protocol.messages import ErrorMessage
 
 T = TypeVar("T")
 
-Send = Callable[[bytes, msgspec.Struct], None]
-"""Sends a message to the socket behind a routing id, or drops it if that is gone."""
+Send = Callable[[bytes, msgspec.Struct], bool]
+"""Sends a message to the socket behind a routing id; False if that is gone."""
 
 
 class Intake:

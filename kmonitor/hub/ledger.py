@@ -2,16 +2,19 @@
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from kmonitor.hub.command_book import CommandBook, CommandEntry
+from kmonitor.hub.event_body import TakenEvent
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.registry import Registry
 from kmonitor.hub.run_fold import fold
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.store.database import Changes, Database
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.commands import CommandState
-from kmonitor_agent.protocol.facts import AnyEvent, BootEnded, BootStarted, CommandProgress
+from kmonitor_agent.protocol.facts import BootEnded, BootStarted, CommandProgress, Lost
 
 COMMIT_INTERVAL_S = 0.06
 """At least so long from one commit to the next; one that comes alone is committed at once."""
@@ -19,6 +22,20 @@ COMMIT_INTERVAL_S = 0.06
 _RETRY_S = 1.0
 _MAX_PENDING_BYTES = 64 * 1024 * 1024
 _ROW_OVERHEAD_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose events these are, where the event that would tell is lost.
+
+    Attributes: as in `RunRecord`.
+    """
+
+    boot: str
+    host: str
+    pid: int
+    pid_namespace: int
+    started_wall_s: float
 
 
 class Ledger:
@@ -41,7 +58,7 @@ class Ledger:
         self._next_row = database.head + 1
         self._pending = Changes()
         self._pending_bytes = 0
-        self._thens: list[Callable[[], None]] = []
+        self._thens: list[Callable[[], object]] = []
         self._not_before_s = 0.0
         self._unconfirmed: dict[str, int] = {}
 
@@ -55,15 +72,8 @@ class Ledger:
         """Whether so much waits for a commit that nothing more can be taken."""
         return self._pending_bytes > _MAX_PENDING_BYTES
 
-    def take(
-        self, record: RunRecord, events: Sequence[tuple[int, str, AnyEvent | None, bytes]]
-    ) -> None:
-        """Take a run's events; they wait for the next commit.
-
-        Args:
-            record: The run.
-            events: (seq, kind, event, body); event None: a type of a newer agent, kept as it is.
-        """
+    def take(self, record: RunRecord, events: Sequence[TakenEvent]) -> None:
+        """Take a run's events, which follow the ones taken before; they wait for a commit."""
         wall_s = self._clock.wall_s()
         self._unconfirmed.setdefault(record.run, record.accepted)
         for seq, kind, event, body in events:
@@ -83,6 +93,24 @@ class Ledger:
         record.last_wall_s = wall_s
         self.registry.touch(record)
 
+    def take_gap(self, record: RunRecord, last: int, origin: Origin | None) -> None:
+        """Write down that events up to number `last` are lost for good."""
+        if not record.is_known and origin is not None:
+            record.boot = origin.boot
+            record.host = origin.host
+            record.pid = origin.pid
+            record.pid_namespace = origin.pid_namespace
+            record.started_wall_s = record.boot_wall_s = origin.started_wall_s
+        gap = Lost(
+            # Its own time is not known: it stands where the run had got to.
+            t_s=max(0.0, record.last_t_s - record.boot_offset_s),
+            first=record.accepted + 1,
+            last=last,
+            why="neither the training's machine nor the hub has these any more",
+        )
+        self._faults.record("gap", f"{record.run} {gap.first}..{gap.last}")
+        self.take(record, [(last, "lost", gap, encode_event(gap))])
+
     def confirmed(self, record: RunRecord) -> int:
         """Newest sequence number of a run that is committed."""
         return self._unconfirmed.get(record.run, record.accepted)
@@ -100,7 +128,7 @@ class Ledger:
         """Write down who did what."""
         self._pending.audit.append((self._clock.wall_s(), who, what, run, subject, result))
 
-    def then(self, act: Callable[[], None]) -> None:
+    def then(self, act: Callable[[], object]) -> None:
         """Do something once everything known now is committed."""
         self._thens.append(act)
 

@@ -24,14 +24,14 @@ class Liveness:
     """Owned by the hub's main thread.
 
     Attributes:
-        on_dead: Called with a run whose process is gone, before it is called lost: what the
-            process left on disk may tell how it ended.
+        is_settled: Asked of a run whose process is gone, before it is called lost: whether all
+            that the process left on disk is taken, since that may tell how it ended.
     """
 
     def __init__(
         self, ledger: Ledger, sessions: Sessions, processes: ProcessWatch, clock: Clock
     ) -> None:
-        self.on_dead: Callable[[RunRecord], None] = _nothing
+        self.is_settled: Callable[[RunRecord], bool] = _yes
         self._ledger = ledger
         self._sessions = sessions
         self._processes = processes
@@ -50,8 +50,7 @@ class Liveness:
         quiet_s = now_s - (self._started_s if heard_s is None else heard_s)
         is_local = self._processes.can_see(record.host, record.pid_namespace)
         if quiet_s > _DRAIN_S and is_local and not self._lives(record):
-            self.on_dead(record)
-            if not record.is_over and not self._lives(record):
+            if self.is_settled(record) and not record.is_over:
                 self._see(record, "lost", "its process is gone without a word")
                 self._ledger.run_is_lost(record)
         elif quiet_s > SILENT_AFTER_S:
@@ -86,4 +85,5 @@ def _duration(seconds: int) -> str:
     return f"{seconds} s"
 
 
-def _nothing(_record: RunRecord) -> None: ...
+def _yes(_record: RunRecord) -> bool:
+    return True

@@ -34,7 +34,7 @@ class Door:
         self.socket.bind(ipc(path))
         self._inode = path.stat().st_ino
         self.unsent = 0
-        """Messages dropped because their receiver was gone or too slow."""
+        """Messages dropped because their receiver was too slow."""
 
     def receive(self) -> list[bytes] | None:
         """The frames of one message with the routing id first; None when there is none."""
@@ -43,13 +43,22 @@ class Door:
         except zmq.Again:
             return None
 
-    def send(self, identity: bytes, message: msgspec.Struct) -> None:
-        """Send one message, or drop it: all that matters is asked for again."""
+    def send(self, identity: bytes, message: msgspec.Struct) -> bool:
+        """Send one message, or drop it: all that matters is asked for again.
+
+        Returns:
+            False when the receiver is gone.
+        """
         frames: Sequence[bytes] = (identity, *pack(message))
         try:
             self.socket.send_multipart(frames, zmq.DONTWAIT)
-        except zmq.ZMQError:
+        except zmq.Again:
             self.unsent += 1
+        except zmq.ZMQError as exc:
+            if exc.errno == zmq.EHOSTUNREACH:
+                return False
+            raise
+        return True
 
     def is_in_place(self) -> bool:
         """Whether the socket's file is still the one that was bound."""

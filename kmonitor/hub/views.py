@@ -100,8 +100,9 @@ class Views:
             return
         self._hinted = hint
         self._hint_after_s = now_s + _HINT_INTERVAL_S
-        for identity in self._heard_s:
-            self._send(identity, hint)
+        for identity in list(self._heard_s):
+            if not self._send(identity, hint):
+                del self._heard_s[identity]
 
     def expire(self) -> None:
         """Forget desktops that were silent for ten seconds."""

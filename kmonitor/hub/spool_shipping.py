@@ -1,0 +1,155 @@
+"""What processes left in their spools when they died is taken from the disk, bit by bit."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from kmonitor.hub.event_body import TakenEvent, read_event
+from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.ledger import Ledger, Origin
+from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.sessions import Sessions
+from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.run_spool import RunSpool, SpooledEvent, lost_body, spooled_runs
+from kmonitor_agent.local.spool_format import BootFacts
+from kmonitor_agent.protocol.errors import ProtocolError
+
+_SCAN_EVERY_S = 5.0
+_LOOK_AGAIN_S = 600.0
+"""A spool that was taken whole is looked at again so much later, to let its day of grace end."""
+
+_SETTLED_S = 5.0
+_STEP_EVENTS = 256
+_STEP_S = 0.02
+
+
+@dataclass(slots=True)
+class _Shipment:
+    spool: RunSpool
+    record: RunRecord
+    events: Iterator[SpooledEvent]
+
+
+class SpoolShipping:
+    """Owned by the hub's main thread; each `step` takes some 20 ms at most."""
+
+    def __init__(
+        self, root: Path, ledger: Ledger, sessions: Sessions, faults: HubFaults, clock: Clock
+    ) -> None:
+        self._root = root
+        self._ledger = ledger
+        self._sessions = sessions
+        self._faults = faults
+        self._clock = clock
+        self._waiting: deque[str] = deque()
+        self._looked_s: dict[str, float] = {}
+        self._scan_s = 0.0
+        self._shipment: _Shipment | None = None
+
+    def step(self) -> None:
+        """Go on with the spool at hand, else with the next one of a process that is gone."""
+        begin_s = now_s = self._clock.monotonic_s()
+        if now_s >= self._scan_s:
+            self._scan_s = now_s + _SCAN_EVERY_S
+            self._scan(now_s)
+        while now_s - begin_s < _STEP_S and not self._ledger.is_full:
+            if self._shipment is not None:
+                self._ship(self._shipment)
+            elif self._waiting:
+                self._begin(self._waiting.popleft(), now_s)
+            else:
+                return
+            now_s = self._clock.monotonic_s()
+
+    def is_settled(self, record: RunRecord) -> bool:
+        """Whether a dead run's spool holds nothing more; if not, it comes next."""
+        looked_s = self._looked_s.get(record.run)
+        if looked_s is not None and self._clock.monotonic_s() - looked_s < _SETTLED_S:
+            return True
+        if not (self._root / record.run).is_dir():
+            return True
+        is_at_hand = self._shipment is not None and self._shipment.record is record
+        if not is_at_hand and record.run not in self._waiting:
+            self._waiting.appendleft(record.run)
+        return False
+
+    def close(self) -> None:
+        """Let go of the spool at hand; what it still holds is taken by the next hub."""
+        if self._shipment is not None:
+            self._shipment.spool.close()
+            self._shipment = None
+
+    def _scan(self, now_s: float) -> None:
+        found = {folder.name for folder in spooled_runs(self._root)}
+        self._looked_s = {run: at for run, at in self._looked_s.items() if run in found}
+        for run in sorted(found.difference(self._waiting)):
+            looked_s = self._looked_s.get(run)
+            if looked_s is None or now_s - looked_s > _LOOK_AGAIN_S:
+                self._waiting.append(run)
+
+    def _begin(self, run: str, now_s: float) -> None:
+        if self._sessions.of_run(run) is not None or self._ledger.registry.was_deleted(run):
+            return
+        spool: RunSpool | None = None
+        try:
+            spool = RunSpool.take(self._root / run)
+            if spool is None:
+                return  # its process lives; asked again with the next scan
+            self._looked_s[run] = now_s
+            record = self._ledger.registry.get_or_add(run)
+            events = spool.events(after=record.accepted)
+            self._shipment = _Shipment(spool, record, events)
+        except OSError as exc:
+            self._looked_s[run] = now_s
+            self._faults.record("spools", exc)
+            if spool is not None:
+                spool.close()
+
+    def _ship(self, shipment: _Shipment) -> None:
+        try:
+            batch = list(islice(shipment.events, _STEP_EVENTS))
+        except OSError as exc:
+            self._faults.record("spools", exc)
+            self.close()
+            return
+        if not batch:
+            self._finish(shipment)
+            return
+        record = shipment.record
+        if batch[0].seq > record.accepted + 1:
+            self._ledger.take_gap(record, batch[0].seq - 1, _origin(batch[0].facts))
+        self._ledger.take(record, [self._read(event) for event in batch])
+
+    def _read(self, event: SpooledEvent) -> TakenEvent:
+        try:
+            return read_event(event.seq, event.body)
+        except ProtocolError as exc:
+            self._faults.record("spools: event", exc)
+            return read_event(event.seq, lost_body(event.seq, 0.0, str(exc)))
+
+    def _finish(self, shipment: _Shipment) -> None:
+        self._shipment = None
+        self._looked_s[shipment.record.run] = self._clock.monotonic_s()
+        spool, seq = shipment.spool, shipment.record.accepted
+
+        def confirm() -> None:
+            try:
+                if spool.acked != seq:
+                    spool.mark_acked(seq)
+                spool.expire(self._clock.wall_s())
+                spool.remove_if_empty()
+            except OSError as exc:
+                self._faults.record("spools", exc)
+            finally:
+                spool.close()
+
+        # Only what is committed may be forgotten by the disk.
+        self._ledger.then(confirm)
+
+
+def _origin(facts: BootFacts | None) -> Origin | None:
+    if facts is None:
+        return None
+    return Origin(facts.boot, facts.host, facts.pid, facts.pid_namespace, facts.started_wall_s)

@@ -1,0 +1,261 @@
+"""A command runs at most once, its state only moves on, and it outlives the hub."""
+
+import os
+import sqlite3
+
+import pytest
+
+from kmonitor.connect.hub_client import HubClient, HubRefused
+from kmonitor.hub.command_book import MAX_OPEN_PER_RUN
+from kmonitor.hub.command_desk import CommandDesk
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.commands import CommandStatus, LimitSpec, NoArguments, SetLimits
+from kmonitor_agent.protocol.facts import BootEnded, BootStarted, CommandProgress
+from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.protocol.messages import CommandAsked, CommandTold
+from tests.support.hub_parts import HubParts
+from tests.support.live_hub import LiveHub
+from tests.support.simulated_agent import SimulatedAgent
+from tests.support.waiting import wait_until
+
+
+def asked_of(run: str, boot: str, name: str = "save", ttl_s: float = 10.0) -> CommandAsked:
+    return CommandAsked(ask=1, id=new_id(), run=run, name=name, boot=boot, ttl_s=ttl_s)  # pyright: ignore[reportArgumentType]
+
+
+def take(parts: HubParts, asked: CommandAsked) -> CommandStatus:
+    told = CommandDesk(parts.ledger, parts.clock).take(asked)()
+    assert isinstance(told, CommandTold)
+    return told.status
+
+
+@pytest.mark.slow
+def test_a_command_is_carried_out_and_its_record_is_stored(client: HubClient, folders: Folders):
+    with SimulatedAgent(folders) as agent:
+        agent.start_fit()
+        agent.wait_acked()
+        (run,) = client.runs()
+        status = client.wait_for(client.command(run, "reload", asked_by="me"), timeout_s=10)
+        (action,) = client.all_rows(agent.run, ["action"])
+        progress = list(client.all_rows(agent.run, ["command"]))
+
+    assert status.state == "done"
+    assert status.row == progress[-1].row
+    assert action.row < progress[-1].row
+    assert len(agent.commands) == 1
+    assert agent.commands[0].asked_by == "me"
+
+
+@pytest.mark.slow
+def test_a_limit_set_from_the_app_comes_back_in_the_summary(client: HubClient, folders: Folders):
+    limit = LimitSpec(metric="ram", fraction=0.8, action="reload", set_by="me")
+    with SimulatedAgent(folders) as agent:
+        agent.wait_acked()
+        (run,) = client.runs()
+        asked = client.command(run, "set_limits", SetLimits(metrics=["ram"], limits=[limit]))
+        client.wait_for(asked, timeout_s=10)
+        (run,) = client.runs()
+
+    assert run.limits == [limit]
+
+
+@pytest.mark.slow
+def test_the_same_id_asked_again_is_the_same_command(client: HubClient, folders: Folders):
+    with SimulatedAgent(folders) as agent:
+        agent.wait_acked()
+        (run,) = client.runs()
+        first = client.wait_for(client.command(run, "save", id="abc"), timeout_s=10)
+        again = client.command(run, "save", id="abc")
+        with pytest.raises(HubRefused, match="another command"):
+            client.command(run, "stop", id="abc")
+
+    assert again == first
+    assert len(agent.commands) == 1
+
+
+@pytest.mark.slow
+def test_a_queued_command_is_repeated_until_it_is_received(client: HubClient, folders: Folders):
+    agent = SimulatedAgent(folders)
+    agent.on_command = lambda _command: None
+    with agent:
+        agent.wait_acked()
+        (run,) = client.runs()
+        asked = client.command(run, "save")
+        wait_until(lambda: len(agent.commands) >= 2)
+        agent.progress(agent.commands[0], "received")
+        agent.wait_acked()
+        status = client.wait_for(asked, timeout_s=0.3)
+
+    assert {command.id for command in agent.commands} == {asked.id}
+    assert agent.commands[1].ttl_s < agent.commands[0].ttl_s
+    assert status.state == "received"
+
+
+@pytest.mark.slow
+def test_a_command_that_is_queued_when_the_hub_dies_is_carried_out_once(
+    live_hub: LiveHub, folders: Folders
+):
+    with SimulatedAgent(folders) as agent:
+        agent.wait_acked()
+        agent.close()
+        with live_hub.client() as client:
+            (run,) = client.runs()
+            asked = client.command(run, "save")
+        live_hub.restart()
+        with live_hub.client() as client:
+            assert client.wait_for(asked, timeout_s=0.1).state == "queued"
+            again = SimulatedAgent(folders, run=agent.run)
+            again.boot, again.bodies = agent.boot, list(agent.bodies)
+            with again:
+                status = client.wait_for(asked, timeout_s=10)
+
+    assert status.state == "done"
+    assert len({command.id for command in again.commands}) == 1
+
+
+@pytest.mark.slow
+def test_every_command_leaves_an_audit_row(live_hub: LiveHub, folders: Folders):
+    with SimulatedAgent(folders) as agent, live_hub.client() as client:
+        agent.wait_acked()
+        (run,) = client.runs()
+        client.wait_for(client.command(run, "save", asked_by="ann"), timeout_s=10)
+        client.command(run, "diagnose", asked_by="bob")
+    live_hub.stop()
+    with sqlite3.connect(folders.database / "hub.sqlite3") as database:
+        rows = database.execute("SELECT who, what, result FROM audit ORDER BY id").fetchall()
+    database.close()
+
+    assert rows == [
+        ("ann", "command save", "queued"),
+        ("ann", "command save", "done"),
+        ("bob", "command diagnose", "refused: this training cannot diagnose"),
+    ]
+
+
+def test_a_command_for_a_run_that_ended_is_refused_at_once(parts: HubParts):
+    record = parts.started_run(pid=1)
+    parts.take(record, BootEnded(t_s=2.0, why="finished"))
+
+    status = take(parts, asked_of(record.run, record.boot))
+
+    assert (status.state, status.why) == ("refused", "the training has ended")
+
+
+def test_a_command_for_another_boot_is_refused(parts: HubParts):
+    record = parts.started_run(pid=1)
+
+    status = take(parts, asked_of(record.run, new_id()))
+
+    assert status.state == "refused"
+    assert "restarted" in status.why
+
+
+def test_a_run_without_commands_says_so(parts: HubParts):
+    record = parts.started_run(pid=1)
+    record.actions = []
+
+    status = take(parts, asked_of(record.run, record.boot))
+
+    assert "commands=False" in status.why
+
+
+def test_more_than_an_agent_holds_are_refused(parts: HubParts):
+    record = parts.started_run(pid=1)
+
+    states = [
+        take(parts, asked_of(record.run, record.boot)).state for _ in range(MAX_OPEN_PER_RUN + 1)
+    ]
+
+    assert states == ["queued"] * MAX_OPEN_PER_RUN + ["refused"]
+
+
+def test_states_move_forward_only(parts: HubParts):
+    record = parts.started_run(pid=1)
+    asked = asked_of(record.run, record.boot)
+    take(parts, asked)
+    for state in ("received", "started", "received", "done", "failed", "started"):
+        parts.take(record, CommandProgress(t_s=3.0, id=asked.id, name="save", state=state))  # pyright: ignore[reportArgumentType]
+
+    assert take(parts, asked).state == "done"
+
+
+def test_a_command_that_was_never_sent_expires(parts: HubParts):
+    record = parts.started_run(pid=1)
+    asked = asked_of(record.run, record.boot, ttl_s=10.0)
+    take(parts, asked)
+    book = parts.ledger.book
+    assert [entry.id for entry, _ in book.due(parts.clock.monotonic_s())] == [asked.id]
+
+    parts.clock.move(10.5)
+    for entry, state, why in book.overdue(parts.clock.monotonic_s()):
+        parts.ledger.settle(entry, state, why)
+
+    assert take(parts, asked).state == "expired"
+    assert not list(book.due(parts.clock.monotonic_s()))
+
+
+def test_a_jump_of_the_wall_clock_expires_nothing(parts: HubParts):
+    record = parts.started_run(pid=1)
+    asked = asked_of(record.run, record.boot, ttl_s=10.0)
+    take(parts, asked)
+    list(parts.ledger.book.due(parts.clock.monotonic_s()))
+
+    parts.clock.jump_wall(1e6)
+
+    assert not list(parts.ledger.book.overdue(parts.clock.monotonic_s()))
+
+
+def test_a_command_that_was_sent_and_never_answered_is_unknown_not_expired(parts: HubParts):
+    record = parts.started_run(pid=1)
+    asked = asked_of(record.run, record.boot, ttl_s=10.0)
+    take(parts, asked)
+    ((entry, _),) = parts.ledger.book.due(parts.clock.monotonic_s())
+    parts.ledger.book.mark_sent(entry)
+    parts.clock.move(11.0)
+    assert not list(parts.ledger.book.overdue(parts.clock.monotonic_s()))
+
+    parts.clock.move(60.0)
+
+    ((_, state, _),) = parts.ledger.book.overdue(parts.clock.monotonic_s())
+    assert state == "unknown"
+
+
+def test_open_commands_of_a_boot_that_was_replaced_are_unknown(parts: HubParts):
+    record = parts.started_run(pid=1)
+    started, queued, restart = (asked_of(record.run, record.boot) for _ in range(3))
+    record.actions = ["save", "restart"]
+    restart = asked_of(record.run, record.boot, "restart")
+    for asked in (started, queued, restart):
+        take(parts, asked)
+    parts.take(record, CommandProgress(t_s=3.0, id=started.id, name="save", state="started"))
+    boot = BootStarted(t_s=0.0, boot=new_id(), name="n", host="h", pid=2, started_wall_s=1.8e9)
+    parts.take(record, boot)
+
+    assert take(parts, started).state == "unknown"
+    assert take(parts, queued).state == "expired"
+    assert take(parts, restart).state == "queued"  # its successor tells what became of it
+
+
+def test_open_commands_of_a_lost_run_are_unknown_or_expired(parts: HubParts):
+    record = parts.started_run(pid=1)
+    asked = asked_of(record.run, record.boot)
+    take(parts, asked)
+
+    parts.ledger.run_is_lost(record)
+
+    assert take(parts, asked).state == "expired"
+
+
+def test_a_final_command_is_still_known_to_the_next_hub(parts: HubParts):
+    record = parts.started_run(pid=os.getpid())
+    asked = CommandAsked(
+        ask=1, id="x", run=record.run, name="save", boot=record.boot, args=NoArguments(at="batch")
+    )
+    take(parts, asked)
+    parts.take(record, CommandProgress(t_s=3.0, id="x", name="save", state="done"))
+    assert parts.ledger.commit()
+
+    parts.reopen()
+
+    status = take(parts, asked)
+    assert (status.state, status.row) == ("done", 2)

@@ -1,0 +1,279 @@
+"""The state of a run: what its events tell, and what is seen of its process."""
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kmonitor.hub.liveness import Liveness
+from kmonitor.hub.local_process import ProcessWatch
+from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.sessions import Session, Sessions
+from kmonitor_agent.protocol.facts import (
+    ActionRecord,
+    BootEnded,
+    BootStarted,
+    CommandProgress,
+    EpochStarted,
+    Event,
+    Fault,
+    FitEnded,
+    FitStarted,
+    Paused,
+    Sample,
+    SourceOf,
+    Sources,
+)
+from kmonitor_agent.protocol.identity import new_id
+from tests.support.hub_parts import HubParts
+
+if TYPE_CHECKING:
+    from kmonitor.hub.ledger import Ledger
+
+FIT = FitStarted(t_s=1.0, fit=1, model="net", epochs=3)
+
+
+@pytest.fixture
+def gone_pid() -> int:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        return process.pid
+
+
+def liveness_of(parts: HubParts) -> tuple[Liveness, Sessions]:
+    sessions = Sessions()
+    return Liveness(parts.ledger, sessions, ProcessWatch(), parts.clock), sessions
+
+
+@pytest.mark.parametrize(
+    ("events", "state"),
+    [
+        ([], "starting"),
+        ([FIT], "training"),
+        ([FIT, FitEnded(t_s=2.0, fit=1, how="finished")], "idle"),
+        ([FIT, FitEnded(t_s=2.0, fit=1, how="failed", error_type="ValueError")], "idle"),
+        ([FIT, Paused(t_s=2.0, paused=True)], "paused"),
+        ([FIT, Paused(t_s=2.0, paused=True), Paused(t_s=3.0, paused=False)], "training"),
+        ([FIT, CommandProgress(t_s=2.0, id="a", name="reload", state="started")], "reclaiming"),
+        ([FIT, CommandProgress(t_s=2.0, id="a", name="stop", state="started")], "training"),
+        ([FIT, BootEnded(t_s=2.0, why="finished")], "finished"),
+        ([FIT, BootEnded(t_s=2.0, why="stopped")], "stopped"),
+        ([FIT, BootEnded(t_s=2.0, why="interrupted")], "interrupted"),
+        ([FIT, BootEnded(t_s=2.0, why="failed", error_type="ValueError")], "failed"),
+        ([FIT, BootEnded(t_s=2.0, why="restart")], "starting"),
+    ],
+)
+def test_events_tell_the_state(parts: HubParts, events: list[Event], state: str):
+    record = parts.started_run(pid=os.getpid())
+
+    parts.take(record, *events)
+
+    assert record.summary().state == state
+
+
+def test_a_reclaim_goes_back_to_where_the_run_was(parts: HubParts):
+    record = parts.started_run(pid=os.getpid())
+    started = CommandProgress(t_s=3.0, id="a", name="reload", state="started")
+    parts.take(record, FIT, Paused(t_s=2.0, paused=True), started)
+    assert record.state == "reclaiming"
+
+    action = ActionRecord(
+        t_s=4.0,
+        action="reload",
+        ok=True,
+        asked_by="me",
+        fit=1,
+        epoch=2,
+        seconds=0.5,
+        checkpoint="e2.kmstate",
+        state_bytes=77,
+    )
+    parts.take(record, action)
+
+    summary = record.summary()
+    assert summary.state == "paused"
+    assert (summary.checkpoint_epoch, summary.checkpoint_bytes) == (2, 77)
+    assert summary.checkpoint_wall_s == 1.8e9 + 4.0
+
+
+def test_why_a_run_failed_is_told(parts: HubParts):
+    record = parts.started_run(pid=os.getpid())
+
+    end = BootEnded(t_s=2.0, why="failed", error_type="ValueError", message="bad shape")
+    parts.take(record, end)
+
+    assert record.summary().state_why == "ValueError: bad shape"
+    assert record.summary().actions == []
+
+
+def test_an_absent_metric_is_told_with_its_reason(parts: HubParts):
+    record = parts.started_run(pid=os.getpid())
+    read = SourceOf(field="vram_bytes", unit="bytes", source="allocator")
+    absent = SourceOf(field="vram_bytes", unit="bytes", absent="no driver")
+    parts.take(record, Sources(t_s=1.0, sources=[read]), Sample(t_s=1.0, vram_bytes=5.0))
+    assert record.summary().vram.value == 5.0
+
+    parts.take(record, Sources(t_s=2.0, sources=[absent]))
+
+    vram = record.summary().vram
+    assert (vram.value, vram.absent) == (None, "no driver")
+
+
+def test_faults_of_a_process_are_added_up_by_part(parts: HubParts):
+    record = parts.started_run(pid=os.getpid())
+
+    faults = [("a", 1), ("a", 3), ("b", 2)]
+    parts.take(record, *(Fault(t_s=1.0, where=where, count=count) for where, count in faults))
+
+    assert record.summary().faults == 5
+
+
+def test_an_epoch_of_a_second_fit_starts_anew(parts: HubParts):
+    record = parts.started_run(pid=os.getpid())
+    parts.take(record, FIT, EpochStarted(t_s=1.0, fit=1, epoch=4))
+
+    parts.take(record, FitStarted(t_s=9.0, fit=2, model="other"))
+
+    assert (record.epoch, record.fit, record.model) == (None, 2, "other")
+
+
+def test_a_process_that_is_gone_without_a_word_is_lost(parts: HubParts, gone_pid: int):
+    record = parts.started_run(pid=gone_pid)
+    liveness, _ = liveness_of(parts)
+    liveness.look()
+    assert record.state == "starting"
+
+    parts.clock.move(2.0)
+    liveness.look()
+
+    assert record.state == "lost"
+    assert record.summary().state_why == "its process is gone without a word"
+
+
+def test_what_its_spool_still_tells_is_awaited_before_a_run_is_lost(
+    parts: HubParts, gone_pid: int
+):
+    record = parts.started_run(pid=gone_pid)
+    liveness, _ = liveness_of(parts)
+
+    def ship(_record: RunRecord) -> bool:
+        parts.take(record, BootEnded(t_s=3.0, why="finished"))
+        return True
+
+    liveness.is_settled = ship
+    parts.clock.move(2.0)
+    liveness.look()
+
+    assert record.state == "finished"
+
+
+def test_a_living_process_that_says_nothing_is_silent_not_lost(parts: HubParts):
+    record = parts.started_run(pid=os.getpid(), started_wall_s=time.time())
+    liveness, sessions = liveness_of(parts)
+    sessions.add(Session(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s()))
+    parts.take(record, FIT)
+
+    parts.clock.move(12.0)
+    liveness.look()
+
+    assert record.state == "silent"
+    assert record.summary().state_why == "no data for 10 s; its process lives"
+    assert record.summary().actions
+
+
+def test_a_silent_run_that_is_heard_again_goes_on(parts: HubParts):
+    record = parts.started_run(pid=os.getpid(), started_wall_s=time.time())
+    liveness, sessions = liveness_of(parts)
+    session = Session(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s())
+    sessions.add(session)
+    parts.take(record, FIT)
+    parts.clock.move(12.0)
+    liveness.look()
+
+    sessions.hear(session, parts.clock.monotonic_s())
+    liveness.look()
+
+    assert record.state == "training"
+
+
+def test_a_process_on_another_host_is_never_called_lost(parts: HubParts, gone_pid: int):
+    record = parts.started_run(pid=gone_pid, host="elsewhere")
+    liveness, _ = liveness_of(parts)
+
+    parts.clock.move(100_000.0)
+    liveness.look()
+
+    assert record.state == "silent"
+    assert "no data for 1 day" in record.summary().state_why
+    assert "elsewhere" in record.summary().state_why
+
+
+def test_a_pid_that_was_taken_over_is_not_the_run(parts: HubParts):
+    started_before_us_s = time.time() - 10 * 365 * 86400
+    record = parts.started_run(pid=os.getpid(), started_wall_s=started_before_us_s)
+    liveness, _ = liveness_of(parts)
+
+    parts.clock.move(2.0)
+    liveness.look()
+
+    assert record.state == "lost"
+
+
+def test_states_survive_a_restart_of_the_hub(parts: HubParts, gone_pid: int):
+    lost = parts.started_run(pid=gone_pid)
+    silent = parts.started_run(pid=os.getpid(), started_wall_s=time.time())
+    liveness, _ = liveness_of(parts)
+    parts.clock.move(7.0)
+    liveness.look()
+    assert parts.ledger.commit()
+
+    parts.reopen()
+    liveness, _ = liveness_of(parts)
+    liveness.look()
+
+    registry = parts.ledger.registry
+    states = {run: record.state for run in (lost.run, silent.run) if (record := registry.get(run))}
+    assert states == {lost.run: "lost", silent.run: "silent"}
+
+
+def test_changes_told_before_a_crash_are_told_again(parts: HubParts):
+    record = parts.started_run(pid=os.getpid())
+    assert parts.ledger.commit()
+    parts.take(record, FIT)
+    told = parts.ledger.registry.change  # a desktop has seen this, the disk has not
+
+    parts.reopen()
+
+    again, more = parts.ledger.registry.changed_since(told)
+    assert [r.run for r in again] == [record.run]
+    assert not more
+
+
+def test_a_boot_after_the_wall_clock_jumped_back_does_not_go_back_in_run_time(parts: HubParts):
+    record = parts.started_run(pid=1)
+    parts.take(record, Sample(t_s=50.0))
+    earlier = BootStarted(
+        t_s=0.0, boot=new_id(), name="net", host="h", pid=2, started_wall_s=1.8e9 - 3600
+    )
+
+    parts.take(record, earlier, Sample(t_s=1.0))
+
+    assert record.boot_offset_s == 50.0
+    assert record.last_t_s == 51.0
+
+
+def test_pages_of_runs_are_followed_to_the_end(parts: HubParts):
+    for _ in range(450):
+        parts.started_run(pid=1)
+    ledger: Ledger = parts.ledger
+
+    seen: list[str] = []
+    change, more = 0, True
+    while more:
+        page, more = ledger.registry.changed_since(change)
+        seen += [record.run for record in page]
+        change = page[-1].change
+
+    assert len(seen) == len(set(seen)) == 450
