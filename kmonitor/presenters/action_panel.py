@@ -11,7 +11,7 @@ from kmonitor.presenters.limit_desk import CHART_METRICS, LimitDesk, metric_now,
 from kmonitor.presenters.limit_words import (
     action_words,
     metric_amount,
-    metric_name,
+    metric_in_sentence,
     threshold_value,
 )
 from kmonitor.presenters.run_states import has_ended, state_picture
@@ -224,7 +224,7 @@ def _one_sentence(run: RunSummary, metric: LimitMetric) -> str:
     value = threshold_value(limit, metric_now(run, metric).of) if limit else None
     if limit is None or value is None:
         return ""
-    words = {"metric": metric_name(metric), "value": metric_amount(metric, value)}
+    words = {"metric": metric_in_sentence(metric), "value": metric_amount(metric, value)}
     match limit.action:
         case "reload":
             text = tr(

@@ -36,6 +36,12 @@ def metric_name(metric: LimitMetric) -> str:
     return tr(_NAMES[metric])
 
 
+def metric_in_sentence(metric: LimitMetric) -> str:
+    """The same inside of a sentence: "RAM", "graph size"."""
+    name = metric_name(metric)
+    return name if name.isupper() else name[:1].lower() + name[1:]
+
+
 def metric_amount(metric: LimitMetric, value: float) -> str:
     """A metric's value with its unit."""
     return amount_text(value, METRIC_UNITS[metric])

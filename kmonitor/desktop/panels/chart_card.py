@@ -13,6 +13,7 @@ from kmonitor.desktop.panels.skeleton import Skeleton
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.chart_cards import CardPicture
 
+_TOP_HEIGHT = 22
 _ARROWS = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
 
 
@@ -114,7 +115,7 @@ class ChartCard(QFrame):
         self._value.setText(picture.value)
         set_tone(self._value, "mute" if picture.absent else "")
         self._rate.setText(_ARROWS[picture.rate.direction] + picture.rate.text)
-        set_tone(self._rate, "mute" if picture.rate.direction == 0 else "warn")
+        set_tone(self._rate, "warn" if picture.rate.direction > 0 else "mute")
         self._rate.setToolTip(picture.rate.tooltip)
         self._limit.setText(picture.limit)
         set_tone(self._limit, picture.limit_tone)
@@ -143,6 +144,8 @@ class ChartCard(QFrame):
         top.addWidget(self._note, 1)
         top.addWidget(self._limit)
         top.addWidget(self._set_limit)
+        # The same height with and without the button, so that four cards stand in line.
+        self._title.setMinimumHeight(_TOP_HEIGHT)
         words = QHBoxLayout()
         words.setSpacing(10)
         words.addWidget(self._value, 0, Qt.AlignmentFlag.AlignBottom)

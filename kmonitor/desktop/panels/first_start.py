@@ -8,6 +8,7 @@ from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.presenters.first_start import SNIPPET, FirstStartPicture
 
 _COPIED_MS = 1800
+_TEXT_WIDTH = 480
 
 
 class FirstStartPanel(QFrame):
@@ -60,8 +61,7 @@ class FirstStartPanel(QFrame):
             label.setAlignment(centre)
         for label in (self._text, self._note):
             label.setWordWrap(True)
-            label.setMaximumWidth(560)
-            label.setMinimumWidth(420)
+            label.setFixedWidth(_TEXT_WIDTH)
         buttons = QHBoxLayout()
         buttons.setSpacing(10)
         buttons.addStretch(1)

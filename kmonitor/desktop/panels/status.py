@@ -24,6 +24,7 @@ class StatusPanel(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(SIZES.padding, 0, SIZES.padding, 0)
         row.setSpacing(7)
+        self._dot.setContentsMargins(0, 2, 0, 0)
         row.addWidget(self._dot)
         row.addWidget(self._link)
         row.addSpacing(12)
