@@ -124,6 +124,7 @@ class LimitWatch:
         self._owed = False
         self._base: float | None = None
         self._base_wanted = False
+        self._waits_for_answer = False
 
     @property
     def is_crossed(self) -> bool:
@@ -166,8 +167,9 @@ class LimitWatch:
         return None
 
     def take_new_base(self) -> None:
-        """After an answer has run: growth counts from the next reading on."""
+        """The answer has run: growth counts from the next reading on."""
         self._base_wanted = True
+        self._waits_for_answer = False
 
     def _above(self, value: float, threshold: float, t_s: float) -> LimitCrossed | None:
         if not self._crossed:
@@ -188,7 +190,7 @@ class LimitWatch:
         return self._event(value, threshold, t_s, answered=False)
 
     def _is_due_again(self, value: float, threshold: float, t_s: float) -> bool:
-        if not self._has_cooled_down(t_s):
+        if self._waits_for_answer or not self._has_cooled_down(t_s):
             return False
         if self._owed:
             return True
@@ -201,10 +203,11 @@ class LimitWatch:
     def _answer(self, value: float, threshold: float, t_s: float) -> LimitCrossed:
         self._answered_s, self._owed = t_s, False
         self._base = value
+        self._waits_for_answer = True
         return self._event(value, threshold, t_s, answered=True)
 
     def _release(self, value: float, threshold: float, t_s: float) -> LimitCrossed:
-        self._crossed = self._owed = False
+        self._crossed = self._owed = self._waits_for_answer = False
         self._base = None
         return self._event(value, threshold, t_s, crossed=False)
 

@@ -1,7 +1,6 @@
 """One call of `fit` as the session follows it, and how it notices that it ended without a word."""
 
 import inspect
-import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -89,20 +88,15 @@ def find_origin(callback: object) -> FitOrigin:
     return FitOrigin(thread, id(fit_frame), weakref.ref(token), batch_size, initial_epoch)
 
 
-def watch_end(fit: Fit, ended: Callable[[Fit, BaseException | None], None]) -> None:
+def watch_end(fit: Fit, ended: Callable[[Fit], None]) -> None:
     """Have `ended` called when the frame of `fit` dies before its `on_train_end`.
 
-    It is called with the exception that is being handled then, None if there is none, on whatever
-    thread drops the frame.
+    The frame dies when the exception that left it does: at the end of the script's `except`, on
+    whatever thread drops it. Which exception it was is not known any more by then.
     """
     token = None if fit.origin.token is None else fit.origin.token()
-    if token is None:
-        return
-
-    def dropped(_: object) -> None:
-        ended(fit, sys.exc_info()[1])
-
-    fit.watch = weakref.ref(token, dropped)
+    if token is not None:
+        fit.watch = weakref.ref(token, lambda _: ended(fit))
 
 
 def is_on_stack(fit: Fit) -> bool:

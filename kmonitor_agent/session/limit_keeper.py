@@ -34,14 +34,14 @@ class LimitKeeper:
         self,
         *,
         emit: Callable[[Event], None],
-        request: Callable[[Request], object],
+        request: Callable[[Request], bool],
         now_s: Callable[[], float],
     ) -> None:
         """Begin without limits.
 
         Args:
             emit: Takes events.
-            request: Takes the actions that crossings ask for.
+            request: Takes the actions that crossings ask for; False if it does not.
             now_s: The boot's time, seconds.
         """
         self._emit = emit
@@ -106,7 +106,10 @@ class LimitKeeper:
         if crossing.crossed and crossing.answered and crossing.action != "notify":
             action = cast("Action", crossing.action)
             asked_by = limit_text(watch.spec)
-            self._request(Request(action=action, asked_by=asked_by, watch=watch))
+            taken = self._request(Request(action=action, asked_by=asked_by, watch=watch))
+            if not taken:
+                # Another limit waits for the same action, which answers this one too.
+                self.take_new_base(watch)
 
     def _tell_without_bound(self, watches: Iterable[LimitWatch], reading: Bound) -> None:
         for watch in watches:

@@ -211,9 +211,9 @@ class RunSession:
     def _checkpoint_dir(self, settings: Settings) -> Path:
         return settings.checkpoint_dir or self._folders.checkpoints / self.run_id
 
-    def _on_dropped(self, fit: Fit, exc: BaseException | None) -> None:
+    def _on_dropped(self, fit: Fit) -> None:
         with self.faults.guarded("session.dropped"):
-            self.leave_fit(fit, exc)
+            self.leave_fit(fit, None)
 
     def _close(self, fit: Fit) -> bool:
         """Whether the fit was open until now."""

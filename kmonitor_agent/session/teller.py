@@ -25,6 +25,7 @@ LAYERS_A_PART: Final = 200
 
 _MOST_LOGS: Final = 256
 _LONGEST_NAME: Final = 200
+_HANDLED: Final = "left by an exception that the script handled, or with the process"
 
 
 class FitTeller:
@@ -146,6 +147,9 @@ class FitTeller:
             how: In which way.
             exc: What it raised, if known.
         """
+        message = "" if exc is None else self._privacy.text(str(exc))
+        if exc is None and how == "interrupted":
+            message = _HANDLED
         self._emit(
             FitEnded(
                 t_s=self._now_s(),
@@ -153,7 +157,7 @@ class FitTeller:
                 how=how,
                 epochs_done=fit.epochs_done,
                 error_type="" if exc is None else type(exc).__name__[:_LONGEST_NAME],
-                message="" if exc is None else self._privacy.text(str(exc))[:MAX_TEXT],
+                message=message[:MAX_TEXT],
             )
         )
 

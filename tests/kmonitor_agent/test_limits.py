@@ -138,9 +138,18 @@ def test_memory_that_stays_after_an_answer_does_not_fire_again_until_it_grows():
 def test_growth_within_the_cool_down_waits_for_its_end():
     limit = watch(cooldown_s=10.0)
     limit.observe(101, None, 0.0)
+    limit.take_new_base()
+    limit.observe(101, None, 1.0)
 
     assert limit.observe(200, None, 9.9) is None
     assert limit.observe(200, None, 10.0) is not None
+
+
+def test_limit_whose_answer_still_waits_is_not_answered_again():
+    limit = watch(cooldown_s=0.0)
+    limit.observe(101, None, 0.0)
+
+    assert limit.observe(300, None, 50.0) is None
 
 
 @pytest.mark.parametrize("action", ["notify", "save", "stop"])

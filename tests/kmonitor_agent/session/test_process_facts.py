@@ -1,0 +1,86 @@
+"""Who a process is: its run's name, and what private runs leave out."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kmonitor_agent.session.privacy import Privacy
+from kmonitor_agent.session.process_facts import boot_started, possible_actions
+
+NAME = "from kmonitor_agent.session.process_facts import default_run_name as n; print(n())"
+
+
+def printed(*arguments: str, cwd: Path | None = None) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=True, cwd=cwd
+    )
+    return done.stdout.strip()
+
+
+def test_run_is_named_after_the_script(tmp_path: Path):
+    (tmp_path / "train_mnist.py").write_text(NAME)
+
+    assert printed(str(tmp_path / "train_mnist.py")) == "train_mnist.py"
+
+
+def test_run_of_a_module_is_named_after_it(tmp_path: Path):
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "__init__.py").write_text("")
+    (tmp_path / "lab" / "__main__.py").write_text(NAME)
+
+    assert printed("-m", "lab", cwd=tmp_path) == "python -m lab"
+
+
+def test_run_without_a_script_has_a_name():
+    assert printed("-c", NAME) == "python"
+
+
+def test_first_event_says_who_the_process_is(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "123")
+    monkeypatch.setattr(sys, "argv", ["train.py", "--rate", "0.1"])
+
+    told = boot_started(
+        boot="b", name="run", wall_s=5.0, interval_s=1.0, privacy=Privacy(private=False)
+    )
+
+    assert told.argv == ["train.py", "--rate", "0.1"]
+    assert told.job == "slurm 123"
+    assert told.versions["python"].startswith("3.")
+    assert told.pid_namespace > 0
+
+
+def test_private_process_sends_no_names_paths_or_arguments(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "argv", ["/home/ada/secret.py", "--token", "x"])
+
+    told = boot_started(
+        boot="b", name="secret.py", wall_s=5.0, interval_s=1.0, privacy=Privacy(private=True)
+    )
+
+    assert (told.argv, told.script, told.private) == ([], "", True)
+    assert "secret" not in told.name
+    assert len(told.name) == len(told.host) == 12
+
+
+def test_hash_is_equal_within_a_run_and_different_between_runs():
+    one, other = Privacy(private=True), Privacy(private=True)
+
+    assert one.name("dense_1") == one.name("dense_1") != other.name("dense_1")
+    assert one.name("") == ""
+    assert one.log_name("val_loss") == "val_loss"
+    assert one.log_name("auc_of_patients") != "auc_of_patients"
+    assert one.source("cgroup: /docker/abc") == "cgroup"
+    assert one.text("path /home/ada") == ""
+
+
+@pytest.mark.parametrize(
+    ("unavailable", "lacking"),
+    [({}, set()), ({"reload": "no"}, {"save", "reload"}), ({"collect": "no"}, {"collect"})],
+)
+def test_actions_are_those_that_the_framework_allows(
+    unavailable: dict[str, str], lacking: set[str]
+):
+    everything = {"save", "reload", "collect", "pause", "resume", "stop", "set_limits"}
+
+    assert set(possible_actions(unavailable)) == everything - lacking

@@ -1,0 +1,72 @@
+"""What waits for a safe point: order, bounds, and who may take it."""
+
+import threading
+
+import pytest
+
+from kmonitor_agent.limits import LimitWatch
+from kmonitor_agent.protocol.commands import LimitSpec
+from kmonitor_agent.session.requests import MOST_WAITING, Request, RequestQueue
+
+
+@pytest.fixture
+def puts() -> list[bool]:
+    return []
+
+
+@pytest.fixture
+def queue(puts: list[bool]) -> RequestQueue:
+    return RequestQueue(lambda: puts.append(True))
+
+
+def limit_request(value: float) -> Request:
+    watch = LimitWatch(LimitSpec(metric="graph", value=value))
+    return Request("reload", asked_by="limit", watch=watch)
+
+
+def test_epoch_s_end_serves_all_in_order_and_a_batch_only_its_own(queue: RequestQueue):
+    queue.put(Request("save"))
+    queue.put(Request("collect", at="batch"))
+    queue.put(Request("stop"))
+
+    assert queue.waits("batch")
+    assert queue.take("batch") == Request("collect", at="batch")
+    assert queue.take("batch") is None
+    assert [queue.take("epoch"), queue.take("epoch")] == [Request("save"), Request("stop")]
+    assert queue.take("epoch") is None
+
+
+def test_queue_is_bounded(queue: RequestQueue, puts: list[bool]):
+    taken = [queue.put(Request("save")) for _ in range(MOST_WAITING + 1)]
+
+    assert taken == [True] * MOST_WAITING + [False]
+    assert len(puts) == MOST_WAITING
+
+
+def test_two_limits_that_want_the_same_are_answered_once(queue: RequestQueue):
+    assert queue.put(limit_request(5))
+    assert not queue.put(limit_request(7))
+    assert queue.put(Request("reload"))
+
+
+def test_late_requests_are_taken_out(queue: RequestQueue):
+    queue.put(Request("save", until_s=10.0))
+    queue.put(Request("stop"))
+
+    assert queue.take_expired(10.0) == []
+    assert queue.take_expired(10.1) == [Request("save", until_s=10.0)]
+    assert queue.holds("stop")
+    assert queue.take_all() == [Request("stop")]
+    assert not queue.holds("stop")
+
+
+def test_waiting_thread_is_woken_by_a_put(queue: RequestQueue):
+    assert queue.take_or_wait(0.0) is None
+    found: list[Request | None] = []
+    waiting = threading.Thread(target=lambda: found.append(queue.take_or_wait(10.0)))
+    waiting.start()
+
+    queue.put(Request("resume"))
+    waiting.join(10.0)
+
+    assert found == [Request("resume")]

@@ -1,0 +1,460 @@
+"""The callback in real fits: what it tells, what it does, and what it leaves alone."""
+
+# pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
+import copy
+import gc
+import os
+import pickle
+import random
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import keras
+import numpy as np
+import pytest
+
+from kmonitor_agent import Limit, MonitorCallback
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.facts import (
+    ActionRecord,
+    AnyEvent,
+    BootEnded,
+    BootStarted,
+    EpochEnded,
+    FitEnded,
+    FitStarted,
+    GraphSize,
+    LimitCrossed,
+    ModelFacts,
+    Sample,
+    Sources,
+)
+from kmonitor_agent.session.runs import RUNS
+from tests.support.reloading import KERAS
+from tests.support.spooled import spooled_events
+
+pytestmark = [*KERAS, pytest.mark.slow]
+
+X = np.linspace(0.0, 1.0, 48 * 4, dtype="float32").reshape(48, 4)
+Y = X.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture(autouse=True)
+def closed_runs() -> Iterator[None]:
+    """No run outlives its test."""
+    yield
+    RUNS.close()
+
+
+def small_model() -> Any:
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    return model
+
+
+def fit(model: Any, *callbacks: Any, epochs: int = 2) -> Any:
+    return model.fit(X, Y, batch_size=8, epochs=epochs, verbose=0, callbacks=list(callbacks))
+
+
+@pytest.fixture
+def monitor() -> Any:
+    return MonitorCallback("run", hub="off")
+
+
+@pytest.fixture
+def told(folders: Folders) -> Callable[[Any], list[AnyEvent]]:
+    """Ends a callback's run and reads what it told."""
+
+    def read(callback: Any) -> list[AnyEvent]:
+        assert callback._session.faults.counts() == {}
+        RUNS.close()
+        return spooled_events(folders, callback.run_id)
+
+    return read
+
+
+T = TypeVar("T")
+Told = Callable[[Any], list[AnyEvent]]
+
+
+class Hook(keras.callbacks.Callback):
+    """Calls a function at each epoch's begin."""
+
+    def __init__(self, at_epoch: Callable[[int], object]) -> None:
+        super().__init__()
+        self._at_epoch = at_epoch
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self._at_epoch(epoch)
+
+
+def of(kind: type[T], events: list[AnyEvent]) -> list[T]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_instance_is_a_keras_callback_and_constructing_it_starts_nothing(
+    monitor: Any, folders: Folders
+):
+    assert isinstance(monitor, keras.callbacks.Callback)
+    assert isinstance(monitor, MonitorCallback)
+    assert type(MonitorCallback(hub="off")) is type(monitor)
+    assert not folders.state.exists()
+    assert not [t for t in threading.enumerate() if "kmonitor" in t.name]
+    assert repr(monitor.records) == "nothing was done yet"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"run_name": ""}, "write a name"),
+        ({"limits": ["ram"]}, r"limits=\[Limit"),
+        ({"sample_interval_s": 0}, "sample_interval_s"),
+        ({"commands": 1}, "commands=True"),
+        ({"hub": "tcp://host:1"}, "hub"),
+        ({"checkpoint_dir": 5}, "checkpoint_dir"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused_at_construction(
+    arguments: dict[str, Any], says: str
+):
+    with pytest.raises((TypeError, ValueError), match=says):
+        MonitorCallback(**arguments)
+
+
+def test_fit_tells_its_model_epochs_graph_samples_and_end(monitor: Any, told: Told):
+    history = fit(small_model(), monitor).history
+
+    events = told(monitor)
+    boot, *_ = events
+    assert isinstance(boot, BootStarted)
+    assert boot.name == "run"
+    assert boot.backend == "tensorflow"
+    assert "reload" in boot.actions
+    assert isinstance(events[-1], BootEnded)
+    assert events[-1].why == "finished"
+    [started] = of(FitStarted, events)
+    assert (started.fit, started.epochs, started.steps, started.batch_size) == (1, 2, 6, 8)
+    assert started.learning_rate == pytest.approx(0.001)
+    [facts] = of(ModelFacts, events)
+    assert (facts.parameters, facts.n_layers) == (19, 2)
+    epochs = of(EpochEnded, events)
+    assert [(e.epoch, e.steps, e.logs["loss"]) for e in epochs] == [
+        (0, 6, history["loss"][0]),
+        (1, 6, history["loss"][1]),
+    ]
+    assert all(e.step_times is not None and e.step_times.count == 4 for e in epochs)
+    assert [e.how for e in of(FitEnded, events)] == ["finished"]
+    assert of(GraphSize, events)[-1].operations > 0
+
+
+def test_samples_name_the_source_of_what_they_hold_and_why_the_rest_is_absent(
+    told: Told, monitor: Any
+):
+    samples = threading.Event()
+    emit = monitor._session._sampler._emit
+    monitor._session._sampler._emit = lambda e: (emit(e), isinstance(e, Sample) and samples.set())
+    fit(small_model(), monitor, Hook(lambda _: samples.wait(5.0)))
+
+    events = told(monitor)
+    sources = {s.field: s for event in of(Sources, events) for s in event.sources}
+    sample = of(Sample, events)[-1]
+    assert sample.ram_bytes is not None
+    assert sample.ram_bytes > 50e6
+    assert "statm" in sources["ram_process_bytes"].source
+    measured = {name: getattr(sample, name) for name in sources if name != "step_time_s"}
+    for name, value in measured.items():
+        assert (value is None) == (sources[name].absent != ""), name
+    assert "NVIDIA" in sources["device_used_bytes"].absent
+
+
+def test_callback_is_used_in_several_fits_of_one_run(monitor: Any, told: Told):
+    model = small_model()
+    fit(model, monitor)
+    fit(model, monitor)
+    fit(small_model(), MonitorCallback("run", hub="off"), epochs=1)
+
+    events = told(monitor)
+    assert [e.fit for e in of(FitStarted, events)] == [1, 2, 3]
+    assert [(e.fit, e.how, e.epochs_done) for e in of(FitEnded, events)] == [
+        (1, "finished", 2),
+        (2, "finished", 2),
+        (3, "finished", 1),
+    ]
+    assert len(of(BootStarted, events)) == 1
+
+
+def test_runs_of_different_names_are_different_runs():
+    one, other = MonitorCallback("one", hub="off"), MonitorCallback("other", hub="off")
+
+    assert one.run_id != other.run_id
+    assert MonitorCallback("one", hub="off").run_id == one.run_id
+
+
+def test_nested_fits_are_told_apart(monitor: Any, told: Told):
+    inner = small_model()
+
+    fit(small_model(), Hook(lambda epoch: epoch == 1 and fit(inner, monitor, epochs=1)), monitor)
+
+    events = told(monitor)
+    assert [e.fit for e in of(FitStarted, events)] == [1, 2]
+    assert [(e.fit, e.how, e.epochs_done) for e in of(FitEnded, events)] == [
+        (2, "finished", 1),
+        (1, "finished", 2),
+    ]
+    assert [(e.fit, e.epoch, e.steps) for e in of(EpochEnded, events)] == [
+        (1, 0, 6),
+        (2, 0, 6),
+        (1, 1, 6),
+    ]
+
+
+def test_one_callback_in_two_threads_times_each_fit_apart(monitor: Any, told: Told):
+    both = threading.Barrier(2, timeout=30)
+    models = [small_model(), small_model()]
+
+    def train(model: Any) -> None:
+        fit(model, Hook(lambda _: both.wait()), monitor)
+
+    threads = [threading.Thread(target=train, args=(model,)) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    events = told(monitor)
+    assert sorted((e.fit, e.epoch, e.steps) for e in of(EpochEnded, events)) == [
+        (1, 0, 6),
+        (1, 1, 6),
+        (2, 0, 6),
+        (2, 1, 6),
+    ]
+    assert sorted(e.how for e in of(FitEnded, events)) == ["finished"] * 2
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_fit_left_by_an_exception_that_the_script_handles_is_told_as_interrupted(
+    monitor: Any, told: Told, error: type[BaseException]
+):
+    def leave(epoch: int) -> None:
+        if epoch == 1:
+            raise error("the user's own")
+
+    with pytest.raises(error):
+        fit(small_model(), monitor, Hook(leave))
+    gc.collect()
+    fit(small_model(), monitor, epochs=1)
+
+    events = told(monitor)
+    first, second = of(FitEnded, events)
+    assert (first.fit, first.how, first.epochs_done) == (1, "interrupted", 1)
+    assert "handled" in first.message
+    assert (second.fit, second.how) == (2, "finished")
+
+
+def test_exception_that_nobody_handles_in_a_thread_is_told_with_its_message(
+    monitor: Any, told: Told, monkeypatch: pytest.MonkeyPatch
+):
+    def leave(_: int) -> None:
+        raise ValueError("the user's own")
+
+    thread = threading.Thread(target=fit, args=(small_model(), monitor, Hook(leave)))
+    # Before ours is chained, so that pytest's own hook does not fail the test.
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    monkeypatch.setattr(RUNS, "_is_watching", False)
+    thread.start()
+    thread.join(30)
+
+    [end] = of(FitEnded, told(monitor))
+    assert (end.how, end.error_type, end.message) == ("failed", "ValueError", "the user's own")
+
+
+def test_early_stop_by_another_callback_is_told_as_stopped(monitor: Any, told: Told):
+    stopper = keras.callbacks.EarlyStopping("loss", patience=0, min_delta=10**9)
+
+    fit(small_model(), monitor, stopper, epochs=9)
+
+    assert [e.how for e in of(FitEnded, told(monitor))] == ["stopped"]
+
+
+@pytest.mark.parametrize("at", ["epoch", "batch"])
+def test_request_is_carried_out_and_leaves_a_record(monitor: Any, told: Told, at: str):
+    fit(small_model(), Hook(lambda e: e == 1 and monitor.request("reload", at=at)), monitor)
+
+    [record] = monitor.records
+    assert (record.action, record.ok, record.why) == ("reload", True, "")
+    assert "asked by script" in str(record)
+    [event] = of(ActionRecord, told(monitor))
+    assert (event.fit, event.epoch, event.asked_by, event.mode) == (1, 1, "script", "assign")
+
+
+def test_unknown_request_says_what_to_write(monitor: Any):
+    with pytest.raises(ValueError, match='write one of "save"'):
+        monitor.request("restart")
+    with pytest.raises(ValueError, match='write "epoch" or "batch"'):
+        monitor.request("save", at="once")
+
+
+def test_stop_after_the_batch_ends_the_fit_there(monitor: Any, told: Told):
+    steps: list[int] = []
+
+    class Count(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            steps.append(batch)
+            if batch == 2:
+                monitor.request("stop", at="batch")
+
+    fit(small_model(), monitor, Count(), epochs=3)
+
+    events = told(monitor)
+    assert len(steps) <= 4
+    assert [e.how for e in of(FitEnded, events)] == ["stopped"]
+    assert events[-1].why == "stopped"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_pause_from_code_holds_the_training_until_another_thread_resumes(monitor: Any):
+    held = threading.Event()
+    emit = monitor._session._performer._emit
+    monitor._session._performer._emit = lambda e: (emit(e), held.set())
+
+    def resume() -> None:
+        held.wait(20)
+        monitor.request("resume")
+
+    helper = threading.Thread(target=resume)
+    helper.start()
+    monitor.request("pause")
+    fit(small_model(), monitor)
+    helper.join(20)
+
+    assert [(r.action, r.ok) for r in monitor.records] == [("pause", True), ("resume", True)]
+
+
+def test_loop_of_models_crosses_a_graph_limit_and_the_reload_brings_it_down(told: Told):
+    limit = Limit("graph", 1500, action="reload", cooldown_s=0)
+    monitors: list[Any] = [MonitorCallback("run", limits=[limit], hub="off") for _ in range(5)]
+    for monitor in monitors:
+        fit(small_model(), monitor, epochs=1)
+
+    events = told(monitors[0])
+    crossings = [e for e in of(LimitCrossed, events) if e.crossed]
+    records = of(ActionRecord, events)
+    assert len(records) == len([e for e in crossings if e.answered]) >= 1
+    for record in records:
+        assert record.ok
+        assert record.after is not None
+        assert (record.after.graph_operations or 0) < 1500 < (record.before.graph_operations or 0)
+        assert record.asked_by == "limit graph 1500"
+
+
+def test_model_is_let_go_after_the_fit(monitor: Any):
+    model = small_model()
+    gone = weakref.ref(model)
+    fit(model, monitor)
+
+    assert monitor.model is model
+    del model
+    keras.backend.clear_session()
+    MonitorCallback("run", hub="off")._session._watched  # noqa: B018 - the sampler's view stays
+    gc.collect()
+    held = [type(each).__name__ for each in gc.get_referrers(gone())] if gone() else []
+    ours = [each for each in held if "kmonitor" in each.lower()]
+
+    assert ours == []
+
+
+def test_random_state_and_result_are_untouched():
+    def result(*callbacks: Any) -> tuple[Any, ...]:
+        keras.utils.set_random_seed(3)
+        model = small_model()
+        history = fit(model, *callbacks).history
+        return history, model.get_weights(), random.random(), np.random.rand()  # noqa: S311
+
+    plain = result()
+    watched = result(MonitorCallback("run", hub="off"))
+
+    assert plain[0] == watched[0]
+    assert all(np.array_equal(a, b) for a, b in zip(plain[1], watched[1], strict=True))
+    assert plain[2:] == watched[2:]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda cb: pickle.loads(pickle.dumps(cb))])  # noqa: S301
+def test_copy_keeps_the_arguments_and_joins_the_run(copied: Callable[[Any], Any]):
+    class Mine(MonitorCallback):
+        """A user's own."""
+
+    monitor: Any = MonitorCallback("run", limits=[Limit("graph", 50)], hub="off")
+    monitor.note = "kept"
+
+    twin = copied(monitor)
+    fit(small_model(), twin, epochs=1)
+
+    assert type(twin) is type(monitor)
+    assert (twin.note, twin.run_id, twin._settings) == ("kept", monitor.run_id, monitor._settings)
+    assert isinstance(Mine("run", hub="off"), keras.callbacks.Callback)
+
+
+def test_subclass_may_override_hooks(told: Told):
+    seen: list[int] = []
+
+    class Mine(MonitorCallback):
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            super().on_epoch_end(epoch, logs)
+            seen.append(epoch)
+
+    mine: Any = Mine("run", hub="off")
+    fit(small_model(), mine)
+
+    assert seen == [0, 1]
+    assert len(of(EpochEnded, told(mine))) == 2
+
+
+def test_private_run_sends_no_names_or_texts(told: Told):
+    monitor: Any = MonitorCallback("secret study", private=True, hub="off")
+    model = keras.Sequential(
+        [keras.Input((4,)), keras.layers.Dense(1, name="patients")], name="clinic"
+    )
+    model.compile("adam", "mse", metrics=[keras.metrics.MeanAbsoluteError(name="survival")])
+
+    def leave(epoch: int) -> None:
+        if epoch == 1:
+            raise ValueError("/data/secret.csv")
+
+    with pytest.raises(ValueError, match="secret"):
+        fit(model, monitor, Hook(leave))
+
+    words = str(told(monitor))
+    for secret in ("secret", "patients", "clinic", "survival", os.getcwd()):  # noqa: PTH109
+        assert secret not in words, secret
+    assert "'loss'" in words
+
+
+def test_fault_of_ours_never_reaches_fit_and_is_told(monitor: Any, folders: Folders):
+    def broken(*_: Any) -> None:
+        raise RuntimeError("a bug")
+
+    monitor._session._teller.epoch_ended = broken
+    fit(small_model(), monitor)
+    RUNS.close()
+
+    assert monitor._session.faults.counts() == {"callback.epoch_end": 2}
+    faults = [e for e in spooled_events(folders, monitor.run_id) if type(e).__name__ == "Fault"]
+    assert len(faults) == 2
+    assert "a bug" in (folders.logs / "agent.log").read_text()
+
+
+def test_forked_child_stays_silent(monitor: Any, told: Told):
+    fit(small_model(), monitor, epochs=1)
+    before = len(monitor._session._fits)
+
+    child = os.fork()
+    if child == 0:
+        # Only our hooks: TensorFlow itself does not survive a fork.
+        monitor.set_model(small_model)
+        monitor.on_train_begin()
+        os._exit(len(monitor._fits.get(threading.get_ident(), [])))
+    status = os.waitpid(child, 0)[1]
+
+    assert os.waitstatus_to_exitcode(status) == before == 0
+    assert len(of(BootStarted, told(monitor))) == 1
