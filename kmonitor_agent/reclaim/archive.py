@@ -17,6 +17,7 @@ from typing import Any, Final
 import psutil
 
 from kmonitor_agent.local.clock import Clock, SystemClock
+from kmonitor_agent.reclaim.disk_file import flush_folder
 from kmonitor_agent.reclaim.state_file import (
     NotAStateFile,
     StateHeader,
@@ -128,10 +129,9 @@ class CheckpointStore:
         unfinished = target.with_name(f"{target.name}.{os.getpid()}{_UNFINISHED}")
         try:
             header = write_state(unfinished, variables, read, tag=tag, wall_s=self._clock.wall_s())
-            _flush_file(unfinished)
             _verify(unfinished, header)
             unfinished.replace(target)
-            _flush_folder(self.folder)
+            flush_folder(self.folder)
         except OSError as exc:
             raise SaveRefused(f"the checkpoint could not be written: {exc}"[:1000]) from exc
         finally:
@@ -231,16 +231,3 @@ def _verify(path: Path, header: StateHeader) -> None:
 
 def _free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
-
-
-def _flush_file(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name == "posix":  # Windows knows no handle of a folder to flush
-        _flush_file(folder)

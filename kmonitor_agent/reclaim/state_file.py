@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from kmonitor_agent.reclaim.disk_file import DiskFile
+
 FORMAT: Final = "kmonitor-state-1"
 
 _HDF5_KINDS: Final = "biufc"
@@ -109,14 +111,14 @@ def write_state(
     tag: Tag,
     wall_s: float,
 ) -> StateHeader:
-    """Write a file, one variable in memory at a time.
+    """Write a new file, one variable in memory at a time, and flush it to the disk.
 
     Raises:
-        OSError: It cannot be written; what is there then has no header.
+        OSError: It cannot be written; what is there then is no checkpoint.
     """
     checksum = Checksum()
     state_bytes = 0
-    with _open(path, "w") as file:
+    with DiskFile(path) as disk, _hdf5().File(disk, "w") as file:
         for ordinal, variable in enumerate(variables):
             array = np.asarray(read(variable.variable), order="C")
             state_bytes += array.nbytes
@@ -136,7 +138,7 @@ def read_header(path: Path) -> StateHeader:
         NotAStateFile: It is not a whole checkpoint.
         OSError: It cannot be read, or is no HDF5 file.
     """
-    with _open(path, "r") as file:
+    with _open(path) as file:
         return _read_header(file)
 
 
@@ -148,7 +150,7 @@ def read_variables(path: Path) -> Iterator[Any]:
         OSError: The file cannot be read, or is no HDF5 file.
     """
     checksum = Checksum()
-    with _open(path, "r") as file:
+    with _open(path) as file:
         header = _read_header(file)
         for ordinal in range(header.variables):
             array, wanted = _read_array(file, str(ordinal))
@@ -160,10 +162,13 @@ def read_variables(path: Path) -> Iterator[Any]:
         raise NotAStateFile(f"its state is {checksum.text()}, not {header.checksum}")
 
 
-def _open(path: Path, mode: str) -> Any:
-    # h5py comes with Keras. Locks are of no use on a file that has one writer and fail on NFS.
-    h5py: Any = importlib.import_module("h5py")
-    return h5py.File(path, mode, locking=False)
+def _open(path: Path) -> Any:
+    # Nobody writes to a whole file, and locks fail on NFS.
+    return _hdf5().File(path, "r", locking=False)
+
+
+def _hdf5() -> Any:
+    return importlib.import_module("h5py")  # comes with Keras
 
 
 def _write_array(file: Any, name: str, array: Any) -> Any:

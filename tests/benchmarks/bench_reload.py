@@ -1,0 +1,151 @@
+# pyright: reportImplicitOverride=false, reportArgumentType=false
+"""What a reload costs: time, extra memory, and that nothing grows. Run: python bench_reload.py."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+RUNS = 3
+RELOADS = 3
+MODELS = 10
+MB = 1e6
+
+
+def main() -> None:
+    """Print medians of fresh processes beside their targets."""
+    single = [_child("reload") for _ in range(RUNS)]
+    loop = _child("loop")
+    median = {key: statistics.median(run[key] for run in single) for key in single[0]}
+    limit_mb = 1.1 * median["largest_mb"] + 20
+    rows = [
+        ("state", f"{median['state_mb']:.0f} MB", "170 MB"),
+        ("reload before the retrace", f"{median['seconds']:.2f} s", "<= 3 s"),
+        ("... of it save and verify", f"{median['save_seconds']:.2f} s", ""),
+        ("largest variable", f"{median['largest_mb']:.1f} MB", ""),
+        ("extra peak RSS", f"{median['peak_mb']:.1f} MB", f"<= {limit_mb:.1f} MB"),
+        ("TF in use, third over first reload", f"{median['in_use_ratio']:.4f}", "0.95 to 1.05"),
+        ("functions, third less second retrace", f"{median['functions_grown']:.0f}", "0"),
+        ("functions after third less first reload", f"{median['functions_left']:.0f}", "0"),
+        (
+            f"functions after {MODELS} models, less after one",
+            f"{loop['functions_grown']:.0f}",
+            "0",
+        ),
+        (f"RSS after {MODELS} models, less after one", f"{loop['rss_grown_mb']:.1f} MB", ""),
+        ("collect", f"{loop['seconds']:.2f} s", ""),
+    ]
+    print("| reload | measured | target |\n|---|---|---|")  # noqa: T201
+    for name, measured, target in rows:
+        print(f"| {name} | {measured} | {target} |")  # noqa: T201
+
+
+def _child(part: str) -> dict[str, float]:
+    environ = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    ended = subprocess.run(
+        [sys.executable, __file__, part], env=environ, capture_output=True, text=True, check=True
+    )
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
+def _reload() -> dict[str, float]:
+    import keras  # noqa: PLC0415 - only in the child
+    import numpy as np  # noqa: PLC0415
+
+    from kmonitor_agent.frameworks.detect import framework_for  # noqa: PLC0415
+    from kmonitor_agent.reclaim.actions import Tag, reload, save  # noqa: PLC0415
+    from kmonitor_agent.reclaim.archive import CheckpointStore  # noqa: PLC0415
+
+    dense = [keras.layers.Dense(2048, activation="relu") for _ in range(4)]
+    model = keras.Sequential([keras.Input((784,)), *dense, keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+    framework = framework_for(model)
+    found: list[dict[str, float]] = []
+
+    class Measure(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            found.append(_measured(framework, lambda: reload(framework, model, store, tag=tag)))
+
+    tag = Tag("bench", 1, 0)
+    with tempfile.TemporaryDirectory() as folder:
+        store = CheckpointStore(Path(folder))
+        x = np.ones((64, 784), "float32")
+        model.fit(x, x[:, :1], epochs=RELOADS, verbose=0, callbacks=[Measure()])
+        saved = save(framework, model, store, tag=tag)
+    return {
+        "state_mb": saved.state_bytes / MB,
+        "largest_mb": max(v.numpy().nbytes for v in model.variables) / MB,
+        "seconds": statistics.median(one["seconds"] for one in found),
+        "save_seconds": saved.seconds,
+        "peak_mb": max(one["peak_mb"] for one in found),
+        "in_use_ratio": found[-1]["in_use"] / found[0]["in_use"],
+        # The first fit of a model traces its step twice, so the first count is a higher one.
+        "functions_grown": found[-1]["functions"] - found[1]["functions"],
+        "functions_left": found[-1]["functions_after"] - found[0]["functions_after"],
+    }
+
+
+def _measured(framework: Any, act: Any) -> dict[str, float]:
+    functions = framework.function_count().value  # with the retrace of the reload before
+    Path("/proc/self/clear_refs").write_text("5")  # the highest resident set starts again
+    before = _status("VmRSS")
+    outcome = act()
+    assert outcome.ok, outcome.why
+    return {
+        "seconds": outcome.seconds,
+        "peak_mb": (_status("VmHWM") - before) / MB,
+        "in_use": outcome.after.allocator_in_use_bytes,
+        "functions": functions,
+        "functions_after": outcome.after.functions,
+    }
+
+
+def _status(name: str) -> float:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(name):
+            return float(line.split()[1]) * 1024
+    raise LookupError(name)
+
+
+def _loop() -> dict[str, float]:
+    import keras  # noqa: PLC0415 - only in the child
+    import numpy as np  # noqa: PLC0415
+
+    from kmonitor_agent.frameworks.detect import framework_for  # noqa: PLC0415
+    from kmonitor_agent.reclaim.actions import collect  # noqa: PLC0415
+
+    x = np.ones((64, 256), "float32")
+    functions: list[float] = []
+    resident: list[float] = []
+    seconds: list[float] = []
+    for _ in range(MODELS):
+        dense = [keras.layers.Dense(256, activation="silu") for _ in range(2)]
+        model = keras.Sequential([keras.Input((256,)), *dense, keras.layers.Dense(1)])
+        model.compile(optimizer="adam", loss="mse")
+        model.fit(x, x[:, :1], verbose=0)
+        framework = framework_for(model)
+        del model, dense
+        outcome = collect(framework, None)
+        assert outcome.ok, outcome.why
+        functions.append(framework.function_count().value or 0.0)
+        resident.append(_status("VmRSS"))
+        seconds.append(outcome.seconds)
+    return {
+        "functions_grown": functions[-1] - functions[0],
+        "rss_grown_mb": (resident[-1] - resident[0]) / MB,
+        "seconds": statistics.median(seconds),
+    }
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["reload"]:
+            print(json.dumps(_reload()))  # noqa: T201
+        case ["loop"]:
+            print(json.dumps(_loop()))  # noqa: T201
+        case _:
+            main()

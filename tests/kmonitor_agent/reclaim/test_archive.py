@@ -1,0 +1,291 @@
+"""A checkpoint is whole and verified, or it is not there."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kmonitor_agent.reclaim import archive
+from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused
+from kmonitor_agent.reclaim.state_file import NotAStateFile, StoredVariable, Tag
+from tests.support.clock import MovedClock
+
+h5py = pytest.importorskip("h5py", reason="comes with Keras")
+ml_dtypes = pytest.importorskip("ml_dtypes", reason="comes with Keras")
+
+TAG = Tag("run", 2, 5, 7)
+
+
+def values() -> list[Any]:
+    random = np.random.default_rng(1)
+    return [
+        random.normal(size=(64, 100)).astype("float32"),
+        np.float16(1.5) * np.ones((3,), "float16"),
+        np.array(7, "int64"),
+        np.array([True, False]),
+        np.zeros((0, 4), "float32"),
+        np.array([float("nan"), float("inf"), -0.0]),
+        np.arange(4).astype(ml_dtypes.bfloat16),
+        np.array([1, 2], "uint32"),
+    ]
+
+
+def stored(arrays: list[Any]) -> list[StoredVariable]:
+    return [StoredVariable("same/path", array.nbytes, array) for array in arrays]
+
+
+def as_it_is(value: Any) -> Any:
+    return value
+
+
+def saved(store: CheckpointStore, arrays: list[Any] | None = None, tag: Tag = TAG) -> Checkpoint:
+    return store.save(stored(arrays or values()), as_it_is, tag=tag)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "checkpoints" / "run"
+
+
+@pytest.fixture
+def store(folder: Path) -> CheckpointStore:
+    return CheckpointStore(folder, clock=MovedClock(wall_s=1.75e9))
+
+
+def test_values_come_back_bit_for_bit_with_dtype_and_shape(store: CheckpointStore):
+    checkpoint = saved(store)
+
+    for before, after in zip(values(), store.read(checkpoint), strict=True):
+        assert after.dtype == before.dtype
+        assert after.shape == before.shape
+        assert after.tobytes() == before.tobytes()
+
+
+def test_a_checkpoint_tells_what_it_is(store: CheckpointStore, folder: Path):
+    checkpoint = saved(store)
+
+    assert store.checkpoints() == [checkpoint]
+    assert store.latest() == checkpoint
+    assert checkpoint.tag == TAG
+    assert checkpoint.epoch == 5
+    assert checkpoint.wall_s == 1.75e9
+    assert checkpoint.variables == len(values())
+    assert checkpoint.state_bytes == sum(array.nbytes for array in values())
+    assert checkpoint.n_bytes == checkpoint.path.stat().st_size
+    assert checkpoint.checksum.startswith("crc32:")
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_the_checksum_is_of_the_values(store: CheckpointStore):
+    changed = values()
+    changed[0][0, 0] += 1
+
+    assert saved(store).checksum == saved(store).checksum
+    assert saved(store).checksum != saved(store, changed).checksum
+
+
+def test_the_last_two_are_kept_in_order(store: CheckpointStore, folder: Path):
+    tags = [Tag("run", 1, epoch) for epoch in (9, 10, 11)]
+    for tag in tags:
+        saved(store, tag=tag)
+
+    assert [checkpoint.epoch for checkpoint in store.checkpoints()] == [10, 11]
+    assert len(list(folder.iterdir())) == 2
+    assert CheckpointStore(folder).latest() == store.latest()
+
+
+def test_nothing_is_there_before_the_first_save(store: CheckpointStore, folder: Path):
+    assert store.checkpoints() == []
+    assert store.latest() is None
+    assert not folder.exists()
+
+
+def test_too_little_room_refuses_the_save_and_says_how_much(folder: Path):
+    state_bytes = sum(array.nbytes for array in values())
+    store = CheckpointStore(folder, free_bytes=lambda _: 2 * state_bytes - 1)
+
+    with pytest.raises(SaveRefused, match=f"{2 * state_bytes - 1} bytes free"):
+        saved(store)
+
+    assert list(folder.iterdir()) == []
+    saved(CheckpointStore(folder, free_bytes=lambda _: 2 * state_bytes))
+
+
+def test_a_folder_that_cannot_be_made_refuses_the_save(tmp_path: Path):
+    (tmp_path / "file").write_text("in the way")
+
+    with pytest.raises(SaveRefused, match="cannot be made"):
+        saved(CheckpointStore(tmp_path / "file" / "checkpoints"))
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_an_unwritable_folder_refuses_the_save(folder: Path, store: CheckpointStore):
+    folder.mkdir(mode=0o500, parents=True)
+
+    with pytest.raises(SaveRefused, match="could not be written"):
+        saved(store)
+
+
+def test_a_read_that_fails_half_way_leaves_nothing(store: CheckpointStore, folder: Path):
+    first = saved(store)
+    asked: list[Any] = []
+
+    def failing(value: Any) -> Any:
+        asked.append(value)
+        if len(asked) == 4:
+            raise RuntimeError("device lost")
+        return value
+
+    with pytest.raises(RuntimeError, match="device lost"):
+        store.save(stored(values()), failing, tag=TAG)
+
+    assert store.checkpoints() == [first]
+    assert list(folder.iterdir()) == [first.path]
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """No file of this process may grow over 100 kB: writing fails as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    signal.signal(signal.SIGXFSZ, ignored)
+
+
+def test_a_disk_that_fills_up_half_way_leaves_nothing(store: CheckpointStore, folder: Path):
+    small = [np.ones(10_000, "float32")]
+    first = saved(store, small)
+    code = (
+        "import sys; from tests.kmonitor_agent.reclaim.test_archive import *\n"
+        f"store = CheckpointStore(Path({str(folder)!r}))\n"
+        "next(small_files.__wrapped__())\n"
+        "try:\n    saved(store, [np.ones(20_000, 'float32')] * 4)\n"
+        "except SaveRefused as exc:\n    print(exc.why)\n"
+        "print(len(store.checkpoints()))\n"
+        "open_files = [os.path.realpath(path) for path in Path('/proc/self/fd').iterdir()]\n"
+        f"assert not [name for name in open_files if {str(folder)!r} in name]\n"
+        "saved(store, [np.zeros(10_000, 'float32')])\n"
+        "print(len(store.checkpoints()))\n"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert "could not be written" in ended.stdout
+    assert ended.stdout.splitlines()[-2:] == ["1", "2"]
+    assert first in store.checkpoints()
+    assert not list(folder.glob("*.tmp"))
+
+
+def test_damage_while_writing_is_found_before_it_counts(
+    store: CheckpointStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write = archive.write_state
+
+    def damaging(path: Path, *args: Any, **kwargs: Any) -> Any:
+        header = write(path, *args, **kwargs)
+        damage(path)
+        return header
+
+    monkeypatch.setattr(archive, "write_state", damaging)
+
+    with pytest.raises(SaveRefused, match="did not read back"):
+        saved(store)
+
+    assert list(folder.iterdir()) == []
+
+
+def test_damage_that_comes_later_is_found_when_it_is_read(store: CheckpointStore):
+    checkpoint = saved(store)
+    damage(checkpoint.path)
+
+    with pytest.raises(NotAStateFile, match="another checksum"):
+        list(store.read(checkpoint))
+
+
+def damage(path: Path) -> None:
+    with h5py.File(path, "r+", locking=False) as file:
+        file["0"][3, 3] += 1.0
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.9])
+def test_a_cut_off_file_is_no_checkpoint(store: CheckpointStore, part: float):
+    checkpoint = saved(store)
+    whole = checkpoint.path.read_bytes()
+    checkpoint.path.write_bytes(whole[: int(len(whole) * part)])
+
+    assert store.checkpoints() == []
+    assert store.latest() is None
+
+
+def test_foreign_files_are_no_checkpoints_and_stay(store: CheckpointStore, folder: Path):
+    checkpoint = saved(store)
+    (folder / "notes.txt").write_text("mine")
+    (folder / "999999-other.h5").write_text("no HDF5")
+    with h5py.File(folder / "weights.h5", "w") as file:
+        file["w"] = 1.0
+
+    for _ in range(3):
+        saved(store)
+
+    assert len(store.checkpoints()) == 2
+    assert checkpoint not in store.checkpoints()
+    assert (folder / "notes.txt").exists()
+    assert (folder / "999999-other.h5").exists()
+    assert (folder / "weights.h5").exists()
+
+
+@pytest.mark.slow
+def test_unfinished_files_of_dead_processes_are_removed_of_live_ones_not(
+    store: CheckpointStore, folder: Path
+):
+    folder.mkdir(parents=True)
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left = folder / f"000001-fit1-epoch0-step0.h5.{dead.pid}.tmp"
+    others = folder / f"000001-fit1-epoch0-step0.h5.{os.getppid()}.tmp"
+    for path in (left, others):
+        path.write_text("half")
+
+    saved(store)
+
+    assert not left.exists()
+    assert others.exists()
+    assert len(store.checkpoints()) == 1
+
+
+def test_only_one_variable_is_read_at_a_time(store: CheckpointStore):
+    class Counted:
+        alive = 0
+
+        def __init__(self) -> None:
+            Counted.alive += 1
+
+        def __del__(self) -> None:
+            Counted.alive -= 1
+
+    most: list[int] = []
+
+    def read(_: Any) -> Any:
+        array = np.zeros(10).view(CountedArray)
+        array.counted = Counted()
+        most.append(Counted.alive)
+        return array
+
+    class CountedArray(np.ndarray):
+        counted: Any = None
+
+    store.save([StoredVariable("v", 80, None)] * 5, read, tag=TAG)
+
+    assert max(most) == 1
