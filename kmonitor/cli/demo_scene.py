@@ -4,11 +4,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from queue import Queue
 from types import TracebackType
-from typing import Self
+from typing import Self, get_args
 
 from kmonitor.cli.demo_process import DemoProcess
 from kmonitor.cli.demo_report import AnyTold, Began, FoldDone, LimitTaken
@@ -20,7 +20,7 @@ from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.errors import Expected
 from kmonitor.presenters.formats import bytes_text, count_text, plain_text, seconds_text
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.view_messages import ENDED_STATES
+from kmonitor_agent.protocol.view_messages import ENDED_STATES, RunState
 
 _DRAWING_S = 120.0
 _STORED_S = 20.0
@@ -86,7 +86,9 @@ class DemoScene:
                 raise Expected("The demo's training ended before it began.")
 
     def open_window(self) -> None:
-        """Open the app with the demo's run selected."""
+        """Open the app with the demo's run selected, once the hub knows it."""
+        with HubClient(folders=self._folders) as client:
+            self._wait_for(client, get_args(RunState), "begin")
         self._window = subprocess.Popen(self._window_command())  # noqa: S603 - our own program
 
     def watch(self) -> None:
@@ -104,7 +106,8 @@ class DemoScene:
     def what_was_stored(self) -> Shown:
         """The monitored run's events as the hub has stored them, once it knows of the end."""
         with HubClient(folders=self._folders) as client:
-            self._wait_for_the_end(client)
+            # Events arrive in order: a hub that tells of the end has stored all before it.
+            self._wait_for(client, ENDED_STATES, "end")
             events = [read_event(row) for row in client.all_rows(self.run)]
         return what_events_show([event for event in events if event is not None])
 
@@ -133,16 +136,14 @@ class DemoScene:
         log = self._folders.logs / f"demo-{name}.log"
         self._trainings[name] = DemoProcess(name, arguments, self._reports, log=log)
 
-    def _wait_for_the_end(self, client: HubClient) -> None:
-        # Events arrive in order: once the hub tells of the end, it has stored all before it.
+    def _wait_for(self, client: HubClient, states: Collection[RunState], what: str) -> None:
         end_s = time.monotonic() + _STORED_S
         while time.monotonic() < end_s:
-            states = [run.state for run in client.runs() if run.run == self.run]
-            if states and states[0] in ENDED_STATES:
+            if any(run.run == self.run and run.state in states for run in client.runs()):
                 return
             time.sleep(_LOOK_S)
         raise Expected(
-            f"The hub did not hear of the training's end within {_STORED_S:g} s.",
+            f"The hub did not hear of the training's {what} within {_STORED_S:g} s.",
             "See what it knows with: kmonitor show last",
         )
 

@@ -14,7 +14,7 @@ import pynvml  # pyright: ignore[reportMissingTypeStubs]
 
 import kmonitor
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
-from kmonitor.cli.window import BROKEN_QT, INSTALL_WINDOW, qt_version
+from kmonitor.cli.window import INSTALL_WINDOW, trouble_of, version_of, window_packages
 from kmonitor.connect.local_hub import hub_answers
 from kmonitor.errors import Expected
 from kmonitor.presenters.formats import bytes_text, plain_text
@@ -87,7 +87,7 @@ def _impostor() -> Finding:
     """Whether the `kmonitor` that Python imports is ours alone."""
     owners = importlib.metadata.packages_distributions().get("kmonitor", [])
     # An editable install is no owner: it puts a folder on the path, not files.
-    impostor = ["kmonitor"] if _version("kmonitor") else []
+    impostor = ["kmonitor"] if version_of("kmonitor") else []
     others = sorted({*owners, *impostor} - {DISTRIBUTION})
     if others:
         return Finding(
@@ -96,32 +96,23 @@ def _impostor() -> Finding:
             f"{', '.join(others)} also installs a package called kmonitor",
             f"python -m pip uninstall {' '.join(others)}\nthen install {DISTRIBUTION} again",
         )
-    if not _version(DISTRIBUTION):
+    if not version_of(DISTRIBUTION):
         found = "kmonitor runs from a folder and is not installed"
         return Finding("package names", "note", found, "python -m pip install .")
     return Finding("package names", "ok", f"the imported kmonitor is {DISTRIBUTION}")
 
 
 def _window_packages() -> Finding:
-    version = qt_version()
-    charts = _version("pyqtgraph")
-    if not version or not charts:
-        lacking = " and ".join(
-            name
-            for name, found in (("PySide6-Essentials", version), ("pyqtgraph", charts))
-            if not found
-        )
-        found = f"{lacking} not installed; only the window needs that"
-        return Finding("window packages", "note", found, INSTALL_WINDOW)
-    found = f"PySide6 {version}, pyqtgraph {charts}"
-    if version in BROKEN_QT:
-        return Finding(
-            "window packages",
-            "bad",
-            f"{found}: this PySide6 {BROKEN_QT[version]}",
-            'python -m pip install "PySide6-Essentials==6.11.3"',
-        )
-    return Finding("window packages", "ok", found)
+    found = window_packages()
+    words = ", ".join(f"{name} {version}" for name, version in found.items() if version)
+    if not all(found.values()):
+        lacking = " and ".join(name for name, version in found.items() if not version)
+        absent = f"{lacking} not installed; only the window needs that"
+        return Finding("window packages", "note", absent, INSTALL_WINDOW)
+    trouble = trouble_of(*found.values())
+    if trouble:
+        return Finding("window packages", "bad", trouble, INSTALL_WINDOW)
+    return Finding("window packages", "ok", words)
 
 
 def _libraries() -> Finding:
@@ -157,7 +148,7 @@ def _driver() -> Finding:
 
 def _frameworks() -> Iterator[Finding]:
     """Versions only; importing a framework takes seconds and hundreds of megabytes."""
-    keras = _version("keras")
+    keras = version_of("keras")
     backends = {name: _first_version(*packages) for name, packages in _BACKENDS.items()}
     here = f"in {sys.prefix}"
     if keras:
@@ -244,12 +235,5 @@ def _spool(folders: Folders) -> Finding:
 
 
 def _first_version(*distributions: str) -> str:
-    versions = [_version(distribution) for distribution in distributions]
+    versions = [version_of(distribution) for distribution in distributions]
     return next((version for version in versions if version), "")
-
-
-def _version(distribution: str) -> str:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return ""

@@ -53,6 +53,7 @@ def _roots(folders: Folders) -> list[Path]:
         folders.logs,
         folders.settings,
         folders.runtime,
+        *sorted(folders.state.glob("launcher-*.json")),
     ]
 
 

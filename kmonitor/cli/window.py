@@ -1,30 +1,42 @@
 """`kmonitor`: open the app, or explain what keeps it from opening."""
 
+import importlib
 import importlib.metadata
-import importlib.util
+import os
+import re
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from kmonitor.cli.hub_access import open_hub
+from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
+from kmonitor.cli.statuses import DONE
 from kmonitor.errors import Expected
+from kmonitor_agent.local.folders import find_folders
 
-BROKEN_QT = {
-    "6.8.0": "misdraws charts",
-    "6.9.1": "misdraws charts",
-    "6.12.0": "aborts Python 3.10 and 3.11 within seconds",
-}
-"""Releases of PySide6 that do not work with the charts, and what they do."""
+OLDEST_QT = (6, 10, 2)
+OLDEST_CHARTS = (0, 14)
+"""Oldest PySide6 and pyqtgraph that draw the charts right together. Source: pyproject.toml."""
+
+CRASHING_QT = (6, 12, 0)
+"""Aborts Python 3.10 and 3.11 within seconds: each void call drops a reference to None."""
 
 INSTALL_WINDOW = 'python -m pip install ".[desktop]"'
 """What installs the window's packages, in a clone of kmonitor."""
+
+
+PICTURE_SIZE = (1440, 900)
+"""Width and height of a screenshot, pixels."""
 
 
 def window(
     *,
     run: Annotated[str | None, Parameter(name="--run")] = None,
     screenshot: Annotated[Path | None, Parameter(name="--screenshot")] = None,
+    theme: Annotated[Literal["system", "dark", "light"] | None, Parameter(name="--theme")] = None,
 ) -> int:
     """Open the window.
 
@@ -32,9 +44,39 @@ def window(
         run: Select this run: its id, the beginning of its id, its name, or `last`.
         screenshot: Draw the window into this PNG file once its data are there, and leave.
             Works without a screen.
+        theme: Only for this time; without it, as it was chosen in the window.
     """
     ready_for_qt(offscreen=screenshot is not None)
-    raise NotImplementedError(run)
+    selected = _selected(run)
+    if screenshot is not None:
+        # A picture is the same whatever the screen, and no window flashes up for it.
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+        _see_place(screenshot)
+    # Imported only now: without Qt everything else works, and Qt is slow to load.
+    app = importlib.import_module("kmonitor.desktop.app")
+    status = app.run_window(
+        folders=find_folders(),
+        screenshot=screenshot,
+        select=selected,
+        size=PICTURE_SIZE if screenshot is not None else None,
+        theme=theme,
+    )
+    if screenshot is not None and status != DONE:
+        raise Expected(f"{screenshot} could not be written.", "Name another file.")
+    return status
+
+
+def _selected(run: str | None) -> str | None:
+    if run is None:
+        return None
+    with open_hub() as client:
+        return choose_run(client.runs(), run).run
+
+
+def _see_place(screenshot: Path) -> None:
+    folder = screenshot.absolute().parent
+    if screenshot.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise Expected(f"{screenshot} cannot be written.", "Name another file.")
 
 
 def ready_for_qt(*, offscreen: bool) -> None:
@@ -74,25 +116,44 @@ class NoScreen(Expected):
 
 
 def _see_packages() -> None:
-    for module, distribution in (("PySide6", "PySide6-Essentials"), ("pyqtgraph", "pyqtgraph")):
-        if importlib.util.find_spec(module) is None:
-            raise Expected(
-                f"The window needs {distribution}, which is not installed.",
-                f"Run, in the clone of kmonitor: {INSTALL_WINDOW}",
-            )
-    version = qt_version()
-    if version in BROKEN_QT:
+    found = window_packages()
+    lacking = [name for name, version in found.items() if not version]
+    if lacking:
         raise Expected(
-            f"PySide6 {version} is installed, which {BROKEN_QT[version]}.",
-            'Run: python -m pip install "PySide6-Essentials==6.11.3"',
+            f"The window needs {' and '.join(lacking)}, not installed here.",
+            f"Run, in the clone of kmonitor: {INSTALL_WINDOW}",
         )
+    trouble = trouble_of(*found.values())
+    if trouble:
+        raise Expected(f"{trouble}.", f"Run, in the clone of kmonitor: {INSTALL_WINDOW}")
 
 
-def qt_version() -> str:
-    """Version of the installed PySide6, or empty; nothing is imported."""
-    for distribution in ("PySide6-Essentials", "PySide6"):
-        try:
-            return importlib.metadata.version(distribution)
-        except importlib.metadata.PackageNotFoundError:
-            continue
+def window_packages() -> dict[str, str]:
+    """The window's distributions and their versions, empty if absent; nothing is imported."""
+    return {
+        "PySide6-Essentials": version_of("PySide6-Essentials") or version_of("PySide6"),
+        "pyqtgraph": version_of("pyqtgraph"),
+    }
+
+
+def trouble_of(qt: str, charts: str) -> str:
+    """What is wrong with these versions of PySide6 and pyqtgraph together; empty if nothing is."""
+    if _numbers(qt) < OLDEST_QT:
+        return f"PySide6 {qt} is too old for the charts"
+    if _numbers(charts) < OLDEST_CHARTS:
+        return f"pyqtgraph {charts} is too old"
+    if _numbers(qt) == CRASHING_QT and sys.version_info < (3, 12):
+        return f"PySide6 {qt} crashes Python {sys.version_info.major}.{sys.version_info.minor}"
     return ""
+
+
+def version_of(distribution: str) -> str:
+    """Version of an installed distribution, or empty; nothing is imported."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)[:3]))
