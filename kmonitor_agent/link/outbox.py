@@ -125,7 +125,6 @@ class Outbox:
         ]
         if not records:
             return
-        self.last_seq = records[-1].seq
         if not self.degraded:
             try:
                 self._writer.write(records)
@@ -136,6 +135,8 @@ class Outbox:
                 self._ring.add(record, rank_of(event))
         else:
             self._keep_hot(records)
+        # Last, since other threads read it: what is numbered is kept.
+        self.last_seq = records[-1].seq
 
     def retry(self) -> None:
         """Try the disk again with everything that waits in memory."""

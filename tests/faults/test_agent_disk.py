@@ -1,0 +1,164 @@
+"""A disk that is full, read-only or damaged: an event says so, and what can be kept is kept."""
+
+import contextlib
+import os
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.run_spool import RunSpool
+from kmonitor_agent.local.sockets import ingest_socket
+from kmonitor_agent.local.spool_format import segments_in
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.facts import AnyEvent, EpochEnded, Lost, Notice
+from tests.support.fake_hub import FakeHub
+from tests.support.links import LinkUnderTest, body, epoch, flip_byte, sample, spooled_events
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 128 KiB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    made = _mount("-t", "tmpfs", "-o", "size=128k,mode=700", "tmpfs", str(place))
+    if not made:
+        pytest.skip("mounting a small tmpfs needs root")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)  # noqa: S607
+
+
+def _mount(*arguments: str) -> bool:
+    if os.geteuid() != 0:
+        return False
+    return subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode == 0  # noqa: S607
+
+
+def _fill(path: Path) -> None:
+    with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+
+
+def _codes(events: Sequence[AnyEvent]) -> list[str]:
+    return [e.code for e in events if isinstance(e, Notice)]
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_told_of_and_loses_nothing_that_memory_holds(
+    folders: Folders, small_disk: Path
+):
+    filler = small_disk / "filler"
+    folders = replace(folders, spool=small_disk / "spool")
+    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+        hub.serve_until(lambda: hub.acked == 1)
+        _fill(filler)
+        for number in range(200):
+            test.link.emit(epoch(number))
+        hub.serve_until(lambda: hub.acked == 202)
+        assert "No space" in test.link.status().degraded
+        filler.unlink()
+        test.link.emit(epoch(200))
+        wait_until(lambda: not test.link.status().degraded)
+        hub.serve_until(lambda: hub.acked == 204)
+
+        assert _codes(hub.events) == ["spool_degraded", "spool_recovered"]
+        epochs = [e.epoch for e in hub.events if isinstance(e, EpochEnded)]
+        assert epochs == list(range(201))
+
+
+@pytest.mark.slow
+def test_a_disk_that_becomes_read_only_does_not_stop_delivery(folders: Folders, small_disk: Path):
+    folders = replace(folders, spool=small_disk / "spool")
+    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+        hub.serve_until(lambda: hub.acked == 1)
+        # A descriptor open for writing keeps a mount from turning read-only; a new process's
+        # first write is what meets such a disk.
+        test.link.close()
+        if not _mount("-o", "remount,ro", str(small_disk)):
+            pytest.skip("cannot remount read-only here")
+        with LinkUnderTest(folders, run="run2") as second:
+            second.link.emit(epoch(1))
+            hub.acked = 0
+            hub.bodies.clear()
+            hub.serve_until(lambda: hub.acked == 3)
+
+        assert "Read-only" in second.link.status().degraded
+        assert sorted(hub.kinds()) == ["BootStarted", "EpochEnded", "Notice"]
+
+
+def test_a_spool_folder_open_to_others_is_not_used(folders: Folders):
+    folders.spool.mkdir(parents=True)
+    folders.spool.chmod(0o755)
+    with LinkUnderTest(folders) as test:
+        wait_until(lambda: test.link.status().degraded)
+        assert "chmod 700" in test.link.status().degraded
+        folders.spool.chmod(0o700)
+        wait_until(lambda: not test.link.status().degraded)
+
+    assert _codes(spooled_events(folders)) == ["spool_degraded", "spool_recovered"]
+
+
+def test_a_failing_write_in_the_middle_leaves_no_half_record(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    real = os.write
+    broken = threading.Event()
+
+    def write(descriptor: int, data: bytes) -> int:
+        if broken.is_set() and len(data) > 8:
+            if len(data) < 40:
+                raise OSError(28, "No space left on device")
+            return real(descriptor, data[:20])
+        return real(descriptor, data)
+
+    monkeypatch.setattr(os, "write", write)
+    with LinkUnderTest(folders) as test:
+        wait_until(lambda: test.link.status().last_seq == 1)
+        broken.set()
+        test.link.emit(sample(1))
+        wait_until(lambda: test.link.status().degraded)
+        broken.clear()
+        wait_until(lambda: not test.link.status().degraded)
+
+    events = spooled_events(folders)
+    assert _codes(events) == ["spool_degraded", "spool_recovered"]
+    assert not any(isinstance(e, Lost) for e in events)
+
+
+def test_damage_in_a_spool_reaches_the_hub_as_a_gap(folders: Folders):
+    with LinkUnderTest(folders) as first:
+        for number in range(1, 11):
+            first.link.emit(sample(number, t_s=float(number)))
+        wait_until(lambda: first.link.status().last_seq == 11)
+    path = segments_in(folders.spool / "run1")[0]
+    flip_byte(path, path.read_bytes().index(body(5, 5.0)) + 4)
+    with (
+        FakeHub(ingest_socket(folders)) as hub,
+        LinkUnderTest(folders, boot="boot2"),
+    ):
+        hub.serve_until(lambda: hub.acked == 12)
+
+        lost = decode_event(hub.bodies[6])
+        assert isinstance(lost, Lost)
+        assert (lost.first, lost.last, lost.t_s) == (6, 6, 4.0)
+        assert sum(isinstance(e, Lost) for e in hub.events) == 1
+
+
+def test_a_spool_folder_that_vanishes_is_made_anew(folders: Folders):
+    with LinkUnderTest(folders) as test:
+        test.link.emit(epoch(1))
+        wait_until(lambda: test.link.status().last_seq == 2)
+        for path in (folders.spool / "run1").iterdir():
+            path.unlink()
+        test.link.emit(epoch(2))
+        wait_until(lambda: test.link.status().last_seq == 3)
+
+    spool = RunSpool.take(folders.spool / "run1")
+    assert spool is not None
+    spool.close()

@@ -1,0 +1,221 @@
+"""However the training process ends or forks: the spool is whole and nothing hangs or prints."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.run_spool import RunSpool
+from kmonitor_agent.local.sockets import ingest_socket
+from kmonitor_agent.local.spool_format import encode_record, segments_in
+from kmonitor_agent.protocol.facts import EpochEnded
+from kmonitor_agent.protocol.messages import Bye
+from tests.support.agent_process import run_agent, start_agent
+from tests.support.fake_hub import FakeHub
+from tests.support.links import LinkUnderTest, body, spooled, spooled_events
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+EMIT_FOREVER = """
+n = 0
+while True:
+    link.emit(epoch(n))
+    now = time.monotonic()
+    sys.stdout.write(f"{n} {now}\\n"); sys.stdout.flush()
+    n += 1
+    while time.monotonic() < now + 0.001:
+        pass
+"""
+
+
+def test_kill_9_loses_at_most_the_last_drain_interval(folders: Folders):
+    with start_agent(EMIT_FOREVER) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(400)]
+        process.kill()
+        lines += process.stdout.read().splitlines()
+    told = [line.split() for line in lines if len(line.split()) == 2]
+    last, at_s = int(told[-1][0]), float(told[-1][1])
+    kept = [e.epoch for e in spooled_events(folders) if isinstance(e, EpochEnded)]
+
+    assert kept == list(range(len(kept)))
+    lost = [float(s) for n, s in told if int(n) > kept[-1]]
+    assert at_s - min(lost, default=at_s) < 0.2, f"{last - kept[-1]} events lost"
+
+
+def test_a_torn_tail_is_cut_by_the_runs_next_process(folders: Folders):
+    run_agent("link.emit(epoch(1)); spooled(2)")
+    (path,) = segments_in(folders.spool / "run1")
+    with path.open("ab") as segment:
+        segment.write(encode_record(3, body(3))[:-5])
+    run_agent("link.emit(epoch(2)); spooled(4)")
+
+    assert [e.seq for e in spooled(folders)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        ("pass", 0),
+        ("sys.exit(3)", 3),
+        ("raise ZeroDivisionError", 1),
+        ("spooled(2001); os._exit(4)", 4),
+        ("spooled(2001); os.kill(os.getpid(), 15)", -signal.SIGTERM),
+        ("spooled(2001); os.abort()", -signal.SIGABRT),
+    ],
+)
+def test_no_end_loses_events_hangs_or_prints(folders: Folders, how: str, status: int):
+    done = run_agent(f"for n in range(2000): link.emit(epoch(n))\n{how}")
+
+    assert done.returncode == status
+    assert done.stdout == ""
+    assert "kmonitor" not in done.stderr
+    assert len(spooled(folders)) == 2001
+
+
+def test_with_no_hub_the_end_is_not_delayed(folders: Folders):
+    script = """
+for n in range(2000): link.emit(epoch(n))
+began = time.monotonic()
+link.close()
+print(time.monotonic() - began)
+"""
+    delays = sorted(float(run_agent(script).stdout) for _ in range(3))
+
+    assert delays[1] < 0.1
+    assert len(spooled(folders)) == 3 * 2001
+
+
+def test_an_end_delivers_to_a_hub_that_is_there(folders: Folders):
+    with FakeHub(ingest_socket(folders)) as hub:
+        with start_agent("spooled(1); sys.stdin.readline(); link.emit(epoch(1))") as process:
+            hub.serve_until(lambda: hub.acked == 1, deadline_s=20)
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+            hub.serve_until(lambda: hub.count(Bye), deadline_s=20)
+            process.stdin.close()
+
+        assert hub.acked == 2
+
+
+def test_a_hub_that_does_not_answer_delays_the_end_by_two_seconds_at_most(folders: Folders):
+    script = """
+sys.stdin.readline()
+link.emit(epoch(1))
+began = time.monotonic()
+link.close()
+print(time.monotonic() - began)
+"""
+    with FakeHub(ingest_socket(folders)) as hub, start_agent(script) as process:
+        hub.serve_until(lambda: hub.acked == 1, deadline_s=20)
+        hub.is_silent = True
+        out, err = process.communicate("go\n", timeout=20)
+
+    assert float(out) < 2.4
+    assert err == ""
+    assert len(spooled(folders)) == 2
+
+
+def test_a_forked_child_emits_nothing_and_leaves_the_parents_link_alone(folders: Folders):
+    script = """
+spooled(1)
+for how in ("_exit", "exit"):
+    pid = os.fork()
+    if pid == 0:
+        for n in range(1000, 2000): link.emit(epoch(n))
+        link.close()
+        os._exit(0) if how == "_exit" else sys.exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+link.emit(epoch(1))
+spooled(2)
+"""
+    with FakeHub(ingest_socket(folders)) as hub, start_agent(script) as process:
+        hub.serve_until(lambda: process.poll() is not None, deadline_s=20)
+        out, err = process.communicate()
+
+        assert (process.returncode, out, err) == (0, "", "")
+        assert hub.kinds() == ["BootStarted", "EpochEnded"]
+
+
+def test_a_child_that_outlives_its_parent_does_not_hold_the_lock(folders: Folders):
+    script = """
+spooled(1)
+pid = os.fork()
+if pid == 0:
+    sys.stdin.readline()
+    os._exit(0)
+print(pid, flush=True)
+threading.Event().wait()
+"""
+    with start_agent(script) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        assert RunSpool.take(folders.spool / "run1") is None
+        process.kill()
+        process.wait(10)
+        assert Path(f"/proc/{child}").exists()
+
+        assert len(spooled(folders)) == 1
+        os.kill(child, signal.SIGKILL)
+
+
+def test_a_child_may_begin_a_run_of_its_own(folders: Folders):
+    script = """
+spooled(1)
+pid = os.fork()
+if pid == 0:
+    with LinkUnderTest(find_folders(), run="run2", boot="boot2") as own:
+        own.link.emit(epoch(5))
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+"""
+    done = run_agent(script)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(spooled(folders, "run1")) == 1
+    assert len(spooled(folders, "run2")) == 2
+
+
+def test_worker_processes_of_a_data_loader_do_not_disturb(folders: Folders):
+    script = """
+import multiprocessing
+def work(n):
+    link.emit(epoch(n))
+    return n
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    assert pool.map(work, range(20)) == list(range(20))
+"""
+    done = run_agent(script)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(spooled(folders)) == 1
+
+
+def test_a_stopped_process_goes_on_where_it_was(folders: Folders):
+    with FakeHub(ingest_socket(folders)) as hub, start_agent(EMIT_FOREVER) as process:
+        hub.serve_until(lambda: hub.acked > 50, deadline_s=20)
+        os.kill(process.pid, signal.SIGSTOP)
+        stopped = hub.acked
+        end = time.monotonic() + 0.3
+        hub.serve_until(lambda: time.monotonic() > end)
+        os.kill(process.pid, signal.SIGCONT)
+        hub.serve_until(lambda: hub.acked > stopped + 50)
+        process.kill()
+        process.communicate()
+
+        assert sorted(hub.bodies) == list(range(1, hub.acked + 1))
+
+
+def test_a_thread_held_up_by_a_slow_task_does_not_hold_up_the_training(folders: Folders):
+    with LinkUnderTest(folders) as test:
+        test.link.every(60.0, lambda: time.sleep(0.3))
+        began_s = time.perf_counter()
+        for _ in range(1000):
+            test.link.emit(EpochEnded(t_s=0.0, fit=1, epoch=1, seconds=1.0))
+        assert time.perf_counter() - began_s < 0.25
+        wait_until(lambda: test.link.status().last_seq == 1001)

@@ -1,0 +1,271 @@
+"""A link as a session uses it: events, tasks and commands over a real socket and a real spool."""
+
+import threading
+import time
+
+import pytest
+
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link import engine
+from kmonitor_agent.link.hub_choice import HubChoice
+from kmonitor_agent.link.link import THREAD_NAME, Link
+from kmonitor_agent.link.timing import Timing
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.launcher import read_launcher
+from kmonitor_agent.local.run_spool import RunSpool
+from kmonitor_agent.local.sockets import ingest_socket
+from kmonitor_agent.protocol.commands import Command
+from kmonitor_agent.protocol.facts import BootEnded, CommandProgress, Notice, Sample
+from kmonitor_agent.protocol.messages import Bye, Hello
+from tests.support.fake_hub import FakeHub
+from tests.support.links import (
+    QUICK,
+    LinkUnderTest,
+    boot_started,
+    epoch,
+    sample,
+    spooled_events,
+)
+from tests.support.waiting import wait_until
+
+
+def _thread() -> threading.Thread | None:
+    found = [t for t in threading.enumerate() if t.name == THREAD_NAME]
+    return found[0] if found else None
+
+
+def test_events_arrive_in_order_behind_the_boot(folders: Folders):
+    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+        for number in range(500):
+            test.link.emit(epoch(number))
+        hub.serve_until(lambda: hub.acked == 501)
+
+        assert hub.events == [boot_started(), *(epoch(n) for n in range(500))]
+        wait_until(lambda: test.link.status().acked == 501)
+        status = test.link.status()
+        assert (status.hub_seen, status.connected, status.last_seq) == (True, True, 501)
+        assert (status.degraded, status.faults, status.dropped) == ("", 0, 0)
+        assert status.spooled_bytes > 500
+
+
+def test_without_a_hub_everything_waits_on_disk(folders: Folders):
+    with LinkUnderTest(folders) as test:
+        test.link.emit(epoch(1))
+        wait_until(lambda: test.link.status().last_seq == 2)
+        assert not test.link.status().hub_seen
+
+    assert spooled_events(folders) == [boot_started(), epoch(1)]
+
+
+def test_with_the_hub_off_nothing_is_looked_for(folders: Folders):
+    with FakeHub(ingest_socket(folders)) as hub:
+        with LinkUnderTest(folders, hub=HubChoice(is_off=True)) as test:
+            test.link.emit(epoch(1))
+            wait_until(lambda: test.link.status().last_seq == 2)
+        hub.serve_until(lambda: True)
+
+        assert hub.got == []
+    assert len(spooled_events(folders)) == 2
+
+
+@pytest.mark.slow
+def test_a_hub_that_appears_later_gets_all_of_it(folders: Folders):
+    with LinkUnderTest(folders) as test:
+        for number in range(50):
+            test.link.emit(epoch(number))
+        wait_until(lambda: test.link.status().last_seq == 51)
+        with FakeHub(ingest_socket(folders)) as hub:
+            hub.serve_until(lambda: hub.acked == 51)
+
+
+def test_a_single_event_after_a_long_silence_is_spooled_at_once(folders: Folders):
+    with LinkUnderTest(folders, timing=Timing(drain_s=0.01)) as test:
+        wait_until(lambda: test.link._inbox.is_sleeping)
+        began_s = time.monotonic()
+        test.link.emit(epoch(1))
+        wait_until(lambda: test.link.status().last_seq == 2)
+
+        assert time.monotonic() - began_s < 0.4
+
+
+def test_closing_delivers_what_is_left_and_says_why(folders: Folders):
+    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+        hub.serve_until(lambda: hub.acked == 1)
+        test.link.emit(BootEnded(t_s=1.0, why="failed"))
+        closing = threading.Thread(target=test.link.close)
+        closing.start()
+        hub.serve_until(lambda: hub.count(Bye))
+        closing.join(5)
+
+        assert hub.got[-1] == Bye(run="run1", last=2, why="error")
+        assert hub.kinds() == ["BootStarted", "BootEnded"]
+    assert _thread() is None
+
+
+def test_closing_twice_or_unstarted_is_harmless(folders: Folders):
+    with LinkUnderTest(folders) as test:
+        test.link.close()
+        test.link.close()
+        test.link.emit(epoch(1))
+    unstarted = LinkUnderTest(folders).link
+    unstarted.close()
+
+    assert len(spooled_events(folders)) == 1
+
+
+def test_the_boot_must_be_that_of_its_first_event(folders: Folders):
+    with pytest.raises(ValueError, match="boot2"):
+        Link(
+            run="run1",
+            boot="boot2",
+            folders=folders,
+            started=boot_started("boot1"),
+            hub=HubChoice(),
+            on_command=print,
+            faults=FaultLog(),
+        )
+
+
+def test_time_runs_from_the_boots_start(folders: Folders):
+    link = LinkUnderTest(folders).link
+
+    assert 0 <= link.now_s() <= link.now_s() < 5
+
+
+def test_tasks_run_on_the_agents_thread_and_may_emit(folders: Folders):
+    ran: list[str] = []
+    with LinkUnderTest(folders) as test:
+
+        def task() -> None:
+            ran.append(threading.current_thread().name)
+            test.link.emit(sample(len(ran)))
+            if len(ran) == 2:
+                raise ZeroDivisionError
+
+        test.link.every(0.01, task)
+        wait_until(lambda: len(ran) >= 4)
+
+    assert set(ran) == {THREAD_NAME}
+    assert sum(isinstance(e, Sample) for e in spooled_events(folders)) >= 4
+    (where,) = test.faults.counts()
+    assert "task" in where
+
+
+def test_a_command_is_handed_over_once_and_its_end_is_told(folders: Folders):
+    command = Command(id="c1", boot="boot1", name="save")
+    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+        hub.serve_until(lambda: hub.acked == 1)
+        hub.send(command, command, command)
+        hub.serve_until(lambda: test.commands)
+        hub.send(command, Command(id="c2", boot="boot0", name="stop"))
+        test.link.emit(CommandProgress(t_s=1.0, id="c1", name="save", state="done"))
+        hub.serve_until(lambda: hub.acked == 3)
+
+        assert test.commands == [command]
+        told = {e.id: e.state for e in hub.events if isinstance(e, CommandProgress)}
+        assert told == {"c1": "done", "c2": "refused"}
+
+
+def test_a_command_seen_by_an_earlier_process_never_runs_again(folders: Folders):
+    for boot in ("boot1", "boot2"):
+        with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders, boot=boot) as test:
+            hub.serve_until(lambda hub=hub: hub.count(Hello) and hub.acked)
+            hub.send(Command(id="c1", boot=boot, name="save"))
+            hub.send(Command(id=f"new-{boot}", boot=boot, name="save"))
+            hub.serve_until(lambda test=test: test.commands)
+
+        expected = ["c1", "new-boot1"] if boot == "boot1" else ["new-boot2"]
+        assert [c.id for c in test.commands] == expected
+
+
+def test_a_second_process_of_a_run_goes_on_with_its_numbers(folders: Folders):
+    for boot in ("boot1", "boot2"):
+        with LinkUnderTest(folders, boot=boot) as test:
+            test.link.emit(epoch(1))
+    spool = RunSpool.take(folders.spool / "run1")
+    assert spool is not None
+    with spool:
+        assert [e.seq for e in spool.events()] == [1, 2, 3, 4]
+        assert [f.boot for f in spool.boots()] == ["boot1", "boot2"]
+
+
+@pytest.mark.slow
+def test_a_spool_held_for_a_moment_is_waited_for(folders: Folders):
+    with LinkUnderTest(folders):
+        pass
+    held = RunSpool.take(folders.spool / "run1")
+    assert held is not None
+    timing = Timing(lock_s=5.0)
+    with LinkUnderTest(folders, boot="boot2", timing=timing) as test:
+        held.close()
+        wait_until(lambda: test.link.status().last_seq == 2)
+
+    assert len(spooled_events(folders)) == 2
+
+
+@pytest.mark.slow
+def test_a_spool_held_for_good_leaves_memory(folders: Folders):
+    with LinkUnderTest(folders), LinkUnderTest(folders, boot="boot2") as second:
+        wait_until(lambda: second.link.status().degraded)
+        assert "another process" in second.link.status().degraded
+
+    assert [e for e in spooled_events(folders) if not isinstance(e, Notice)] == [boot_started()]
+
+
+def test_events_that_find_no_room_are_told_of(folders: Folders, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("kmonitor_agent.link.inbox.OTHERS_LIMIT", 2)
+    test = LinkUnderTest(folders)
+    for number in range(5):
+        test.link.emit(epoch(number))
+    with test:
+        wait_until(lambda: test.link.status().last_seq >= 3)
+    notices = [e for e in spooled_events(folders) if isinstance(e, Notice)]
+
+    assert [n.code for n in notices] == ["events_dropped"]
+    assert notices[0].text.startswith("4 events")
+
+
+def test_the_interpreter_is_left_for_later(folders: Folders):
+    with LinkUnderTest(folders) as test:
+        wait_until(lambda: test.link.status().last_seq)
+
+    assert read_launcher(folders, "here") is not None
+
+
+def test_a_fault_of_the_thread_is_counted_and_the_thread_goes_on(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(engine, "AFTER_FAULT_S", 0.01)
+    test = LinkUnderTest(folders)
+    real, failures = test.link._engine.outbox.append, [1, 2]
+
+    def append(events: list[Sample]) -> None:
+        if failures:
+            failures.pop()
+            raise ZeroDivisionError
+        real(events)
+
+    monkeypatch.setattr(test.link._engine.outbox, "append", append)
+    with test:
+        wait_until(lambda: not failures)
+        test.link.emit(epoch(7))
+        wait_until(lambda: test.link.status().last_seq)
+
+    assert test.faults.counts() == {"link.turn": 2}
+    assert spooled_events(folders)[-1] == epoch(7)
+
+
+def test_a_start_without_threads_left_is_a_fault_and_no_error(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    test = LinkUnderTest(folders, timing=QUICK)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        test.link.start()
+    test.link.emit(epoch(1))
+    test.link.close()
+
+    assert test.faults.counts() == {"link.start": 1}

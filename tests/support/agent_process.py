@@ -1,0 +1,41 @@
+"""A training process that does nothing but emit, to be killed, forked and left hanging."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+PRELUDE = """
+import os, sys, threading, time
+from tests.support.links import LinkUnderTest, epoch, sample
+from kmonitor_agent.link.timing import Timing
+from kmonitor_agent.local.folders import find_folders
+
+test = LinkUnderTest(find_folders(), run="run1", timing=Timing())
+link = test.link
+link.start()
+
+def spooled(n):
+    while link.status().last_seq < n:
+        threading.Event().wait(0.005)
+"""
+
+ROOT = Path(__file__).parents[2]
+
+
+def start_agent(script: str) -> "subprocess.Popen[str]":
+    """Start a process that has a started `link` and runs a script; KMONITOR_HOME is inherited."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+def run_agent(script: str, timeout_s: float = 20.0) -> "subprocess.CompletedProcess[str]":
+    """Run such a process to its end."""
+    with start_agent(script) as process:
+        out, err = process.communicate(timeout=timeout_s)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
