@@ -59,6 +59,10 @@ class ActionsPanel(QFrame):
         """Show the selected run's readings."""
         self._readings.show_groups(groups)
 
+    def limit_sentence(self) -> str:
+        """What the panel says will happen at the limit."""
+        return self._sentence.text()
+
     def _build(self) -> None:
         self._waiting.setProperty("tone", "accent")
         for label in (self._waiting, self._checkpoint, self._sentence):

@@ -1,0 +1,37 @@
+"""An X server without a screen, for tests with a real window."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def virtual_screen(size: str = "1600x1000x24") -> Iterator[dict[str, str]]:
+    """Environment variables under which Qt opens real windows on a server of its own."""
+    reader, writer = os.pipe()
+    server = subprocess.Popen(
+        [
+            shutil.which("Xvfb") or "Xvfb",
+            "-displayfd",
+            str(writer),
+            "-screen",
+            "0",
+            size,
+            "-nolisten",
+            "tcp",
+        ],
+        pass_fds=(writer,),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writer)
+    try:
+        with os.fdopen(reader) as told:
+            number = told.readline().strip()
+        assert number, "Xvfb did not start"
+        yield {"DISPLAY": f":{number}", "QT_QPA_PLATFORM": "xcb", "XDG_SESSION_TYPE": "x11"}
+    finally:
+        server.terminate()
+        server.wait(20)
