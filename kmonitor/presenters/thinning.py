@@ -61,10 +61,10 @@ def _extremes(
         lows = np.fmin.reduceat(inside, starts - origin)
     highs = (np.fmax if has_gaps else np.maximum).reduceat(inside, starts - origin)
     rises = y[lasts] >= y[starts]
-    points_x = np.column_stack((x[starts], x[lasts], x[lasts]))
-    points_y = np.column_stack(
-        (np.where(rises, lows, highs), np.where(rises, highs, lows), np.full(len(lows), np.nan))
-    )
+    points_x, points_y = np.empty((len(lows), 3)), np.empty((len(lows), 3))
+    points_x[:, 0], points_x[:, 1], points_x[:, 2] = x[starts], x[lasts], x[lasts]
+    points_y[:, 0], points_y[:, 1] = np.where(rises, lows, highs), np.where(rises, highs, lows)
+    points_y[:, 2] = np.nan
     if not has_gaps:
         return points_x[:, :2].ravel(), points_y[:, :2].ravel()
     is_kept = np.ones(points_y.shape, np.bool_)

@@ -1,10 +1,13 @@
+# pyright: basic
+# pyqtgraph comes without types.
 """What lies under the curves: grid, ticks, epoch marks, gaps."""
 
 from dataclasses import dataclass
 
 import numpy as np
+from pyqtgraph.functions import arrayToQPath
 from PySide6.QtCore import QLineF, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QPainter, QPen
 
 from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.desktop.plots.plot_frame import PlotFrame
@@ -47,9 +50,7 @@ def paint_backdrop(painter: QPainter, scene: Scene) -> None:
 
 def left_margin(axis: Axis, colours: ChartColours) -> float:
     """Room for the vertical axis' texts, pixels; in steps of 4 so that the plot rests."""
-    metrics = QFontMetricsF(colours.font(colours.meta_px))
-    texts = (*axis.texts, axis.unit)
-    widest = max((metrics.horizontalAdvance(text) for text in texts), default=0.0)
+    widest = max(colours.text_width(text, colours.meta_px) for text in (*axis.texts, axis.unit))
     return max(24.0, 4.0 * -(-(widest + _TICK_GAP_PX + 2.0) // 4.0))
 
 
@@ -87,18 +88,14 @@ def _text_left_of_plot(painter: QPainter, scene: Scene, y: float, text: str) -> 
 def _paint_epoch_marks(painter: QPainter, scene: Scene) -> None:
     frame, marks = scene.frame, scene.picture.epoch_marks
     marks = marks[(marks >= frame.x_lo) & (marks <= frame.x_hi)]
-    if len(marks) > 1:
-        per_mark = frame.width / (frame.x_hi - frame.x_lo) * float(np.median(np.diff(marks)))
-        # Where they would merge into a bar only each 2nd, 5th, 10th ... is drawn.
-        marks = marks[:: _stride(per_mark)]
+    if not len(marks):
+        return
+    px = frame.left + (marks - frame.x_lo) * (frame.width / (frame.x_hi - frame.x_lo))
+    # Where they would merge into a bar only each 2nd, 5th, 10th ... is drawn.
+    px = np.round(px[:: _stride(float(px[-1] - px[0]) / len(px))])
+    y = np.tile((frame.bottom - _EPOCH_MARK_PX, frame.bottom), len(px))
     painter.setPen(QPen(scene.colours.on_card(scene.colours.colour("mute"), 0.6), 1.0))
-    bottom = frame.bottom
-    painter.drawLines(
-        [
-            QLineF(round(x), bottom - _EPOCH_MARK_PX, round(x), bottom)
-            for x in map(frame.x_px, marks.tolist())
-        ]
-    )
+    painter.drawPath(arrayToQPath(np.repeat(px, 2), y, connect="pairs", finiteCheck=False))
 
 
 def _stride(px_a_mark: float) -> int:
@@ -109,10 +106,9 @@ def _stride(px_a_mark: float) -> int:
 def _paint_x_texts(painter: QPainter, scene: Scene) -> None:
     frame, axis = scene.frame, scene.x_axis
     painter.setPen(scene.colours.colour("mute"))
-    metrics = QFontMetricsF(painter.font())
     taken_to = 0.0
     for tick, text in zip(axis.ticks, axis.texts, strict=True):
-        width = metrics.horizontalAdvance(text)
+        width = scene.colours.text_width(text, scene.colours.meta_px)
         left = min(frame.x_px(tick) - width / 2.0, frame.right - width)
         if left < taken_to:
             continue

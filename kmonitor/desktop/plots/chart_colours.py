@@ -1,9 +1,9 @@
 """The colours and the type of a chart, taken from the window's theme."""
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
-from PySide6.QtGui import QColor, QFont
+from PySide6.QtGui import QColor, QFont, QFontMetricsF
 
 from kmonitor.desktop.theme import DARK, SIZES, Palette
 
@@ -51,6 +51,17 @@ class ChartColours:
     def font(self, size_px: int, *, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
         """The chart's typeface, unhinted, with figures of equal width."""
         return _font(self.family, size_px, weight)
+
+    def text_width(
+        self, text: str, size_px: int, *, weight: QFont.Weight = QFont.Weight.Normal
+    ) -> float:
+        """How wide a text is in that font, pixels; measured once."""
+        return _text_width(self.family, size_px, weight, text)
+
+
+@lru_cache(maxsize=4096)
+def _text_width(family: str, size_px: int, weight: QFont.Weight, text: str) -> float:
+    return QFontMetricsF(_font(family, size_px, weight)).horizontalAdvance(text)
 
 
 @cache

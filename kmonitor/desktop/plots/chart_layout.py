@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 from PySide6.QtCore import QSizeF
-from PySide6.QtGui import QFontMetricsF
 
 from kmonitor.desktop.plots.backdrop import Scene, left_margin
 from kmonitor.desktop.plots.chart_colours import ChartColours
@@ -73,11 +72,10 @@ def _y_axis(picture: ChartPicture, height: float) -> Axis:
 
 def _room_for_ends(picture: ChartPicture, width: float, colours: ChartColours) -> float:
     """How far names and newest dots would reach beyond the range, pixels."""
-    metrics = QFontMetricsF(colours.font(colours.meta_px))
     lo, hi = _spread_range(picture.x_range)
     reach = [
         (min(float(curve.x[-1]), hi) - hi) / (hi - lo) * width
-        + max(_DOT_ROOM_PX, name_width(curve, metrics))
+        + max(_DOT_ROOM_PX, name_width(curve, colours))
         for curve in picture.curves
         if len(curve.x)
     ]

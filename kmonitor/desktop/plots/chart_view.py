@@ -32,6 +32,8 @@ class ChartView(pg.GraphicsView):
         # The scene tells of its changes after the next paint, which would make it two: only
         # `show_chart` asks for a repaint, of everything.
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)
+        # pyqtgraph caches the background, but ours changes with every axis.
+        self.setCacheMode(QGraphicsView.CacheModeFlag.CacheNone)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

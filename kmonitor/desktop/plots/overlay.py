@@ -1,5 +1,6 @@
 """What lies over the curves: limit line, flags, newest dots and names."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +8,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from kmonitor.desktop.plots.backdrop import Scene
+from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.desktop.plots.label_places import FlagPlace, Span, flag_places, free_left, spread
 from kmonitor.presenters.chart_picture import CurvePicture, FlagPicture, LimitPicture
 
@@ -18,6 +20,8 @@ LONGEST_NAME_PX = 112.0
 _LINE_PX = 13.0
 _LABEL_HEIGHT_PX = 14.0
 _NAME_GAP_PX = 7.0
+_FLAG_WEIGHT = QFont.Weight.DemiBold
+_LIMIT_WEIGHT = QFont.Weight.Medium
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +56,11 @@ def placed_flags(scene: Scene) -> list[tuple[FlagPicture, FlagPlace]]:
     """The flags in sight with their places, for painting and for tooltips."""
     frame = scene.frame
     flags = [flag for flag in scene.picture.flags if frame.x_lo <= flag.x <= frame.x_hi]
-    metrics = QFontMetricsF(_flag_font(scene))
-    widths = [metrics.horizontalAdvance(flag.text) + 10.0 for flag in flags]
+    colours = scene.colours
+    widths = [
+        colours.text_width(flag.text, colours.meta_px, weight=_FLAG_WEIGHT) + 10.0
+        for flag in flags
+    ]
     places = flag_places([frame.x_px(flag.x) for flag in flags], widths, (frame.left, frame.right))
     return list(zip(flags, places, strict=True))
 
@@ -63,22 +70,30 @@ def end_points(scene: Scene) -> list[EndPoint]:
     frame, ends = scene.frame, list[EndPoint]()
     x_to = max(scene.picture.x_range)
     for curve in scene.picture.curves:
-        there = np.flatnonzero(np.isfinite(curve.y))
-        in_sight = there[curve.x[there] <= x_to]
-        if not len(in_sight):
+        index = _last_there(curve, x_to)
+        if index < 0:
             continue
-        x, y = float(curve.x[in_sight[-1]]), float(curve.y[in_sight[-1]])
+        x, y = float(curve.x[index]), float(curve.y[index])
         if x >= frame.x_lo and frame.y_lo <= y <= frame.y_hi:
-            is_newest = bool(in_sight[-1] == there[-1])
+            is_newest = index == _last_there(curve, math.inf)
             ends.append(EndPoint(curve, frame.x_px(x), frame.y_px(y), is_newest=is_newest))
     return ends
 
 
-def name_width(curve: CurvePicture, metrics: QFontMetricsF) -> float:
+def _last_there(curve: CurvePicture, x_to: float) -> int:
+    """Index of the last point up to there that is no gap; -1 for none."""
+    index = int(np.searchsorted(curve.x, x_to, side="right")) - 1
+    while index >= 0 and math.isnan(curve.y[index]):
+        index -= 1
+    return index
+
+
+def name_width(curve: CurvePicture, colours: ChartColours) -> float:
     """Room that the name at a curve's end takes, pixels; 0 for the selected one."""
     if curve.selected or not curve.label:
         return 0.0
-    return min(metrics.horizontalAdvance(curve.label), LONGEST_NAME_PX) + _NAME_GAP_PX + 2.0
+    width = colours.text_width(curve.label, colours.meta_px)
+    return min(width, LONGEST_NAME_PX) + _NAME_GAP_PX + 2.0
 
 
 def limit_y(scene: Scene) -> float | None:
@@ -96,7 +111,7 @@ def limit_colour(limit: LimitPicture, scene: Scene) -> QColor:
 
 
 def _flag_font(scene: Scene) -> QFont:
-    return scene.colours.font(scene.colours.meta_px, weight=QFont.Weight.DemiBold)
+    return scene.colours.font(scene.colours.meta_px, weight=_FLAG_WEIGHT)
 
 
 def _paint_flags(
@@ -142,7 +157,7 @@ def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
         hue = colours.colour("mute") if end.curve.stale else colours.series(end.curve.hue)
         painter.setPen(hue)
         box = QRectF(left, y - _LINE_PX / 2, room + 2.0, _LINE_PX)
-        width = metrics.horizontalAdvance(text)
+        width = colours.text_width(text, colours.meta_px)
         painter.fillRect(QRectF(left - 1.0, box.top(), width + 2.0, _LINE_PX), _veil(scene))
         painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
@@ -169,12 +184,15 @@ def _paint_limit(painter: QPainter, scene: Scene, flags: list[FlagPlace]) -> Non
     painter.setPen(pen)
     painter.drawLine(QLineF(frame.left, round(y), right, round(y)))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    painter.setFont(scene.colours.font(scene.colours.meta_px, weight=QFont.Weight.Medium))
-    metrics = QFontMetricsF(painter.font())
-    box = _limit_label_box(scene, flags, y, metrics.horizontalAdvance(limit.text) + 2.0)
+    painter.setFont(scene.colours.font(scene.colours.meta_px, weight=_LIMIT_WEIGHT))
+    colours = scene.colours
+    width = colours.text_width(limit.text, colours.meta_px, weight=_LIMIT_WEIGHT) + 2.0
+    box = _limit_label_box(scene, flags, y, width)
     painter.fillRect(box, _veil(scene))
     painter.setPen(colour)
-    text = metrics.elidedText(limit.text, Qt.TextElideMode.ElideRight, box.width())
+    text = QFontMetricsF(painter.font()).elidedText(
+        limit.text, Qt.TextElideMode.ElideRight, box.width()
+    )
     painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
 

@@ -8,6 +8,14 @@ from kmonitor.analysis.trend import MAX_POINTS, theil_sen_slope
 NUMBERS = st.floats(-1e6, 1e6)
 
 
+def test_published_example():
+    """Source: R package statpsych 2.0, `ci.theil`, after Hollander and Wolfe 1999: 0.5."""
+    y = np.array([21, 4, 9, 12, 35, 18, 10, 22, 24, 1, 6, 8, 13, 16, 19], np.float64)
+    x = np.array([67, 28, 30, 28, 52, 40, 25, 37, 44, 10, 14, 20, 28, 40, 51], np.float64)
+
+    assert theil_sen_slope(x, y) == 0.5
+
+
 def test_worked_by_hand_with_several_values_at_one_moment():
     """24 slopes, for pairs of one moment do not count.
 

@@ -1,0 +1,84 @@
+"""Labels of a chart never cover each other."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmonitor.desktop.plots.label_places import flag_places, free_left, spread
+
+pytestmark = pytest.mark.gui
+
+PX = st.floats(0, 500)
+
+
+def overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+@given(xs=st.lists(PX, max_size=20).map(sorted), width=st.floats(10, 120))
+def test_flags_never_cover_each_other_and_stay_in_the_plot(xs: list[float], width: float):
+    places = flag_places(xs, [width] * len(xs), (0.0, 500.0))
+    shown = [place for place in places if place.width]
+
+    for i, place in enumerate(shown):
+        assert place.span[0] >= 0.0
+        assert place.span[1] <= 500.0
+        assert not any(overlap(place.span, other.span) for other in shown[i + 1 :])
+    assert [place.x for place in places] == xs
+
+
+def test_of_two_flags_that_collide_the_later_keeps_its_label():
+    places = flag_places([100.0, 110.0], [50.0, 50.0], (0.0, 500.0))
+
+    assert [place.width for place in places] == [0.0, 50.0]
+
+
+def test_flag_at_the_right_edge_turns_to_the_left():
+    (place,) = flag_places([490.0], [50.0], (0.0, 500.0))
+
+    assert place.left == 440.0
+
+
+@given(taken=st.lists(st.tuples(PX, st.floats(1, 90)), max_size=8), width=st.floats(5, 200))
+def test_free_place_is_free(taken: list[tuple[float, float]], width: float):
+    spans = [(left, left + wide) for left, wide in taken]
+    left = free_left(width, (8.0, 480.0), spans)
+
+    if left is not None:
+        assert left >= 8.0
+        assert left + width <= 480.0
+        assert not any(overlap((left, left + width), span) for span in spans)
+
+
+def test_label_moves_behind_a_flag_in_its_way_or_finds_no_place():
+    assert free_left(50.0, (8.0, 400.0), []) == 8.0
+    assert free_left(50.0, (8.0, 400.0), [(20.0, 60.0)]) == 64.0
+    assert free_left(50.0, (8.0, 100.0), [(20.0, 60.0)]) is None
+
+
+@given(ys=st.lists(st.floats(-50, 300), max_size=30))
+def test_names_stand_apart_and_inside(ys: list[float]):
+    placed = spread(ys, apart=13.0, within=(10.0, 200.0))
+    heights = sorted(y for y in placed if y is not None)
+
+    assert len(placed) == len(ys)
+    assert len(heights) == min(len(ys), 15)
+    for low, high in pairwise(heights):
+        assert high - low >= 13.0 - 1e-6
+    if heights:
+        assert heights[0] >= 10.0 - 1e-6
+        assert heights[-1] <= 200.0 + 1e-6
+
+
+def test_names_with_room_stay_where_their_lines_end():
+    assert spread([50.0, 100.0], apart=13.0, within=(0.0, 200.0)) == [50.0, 100.0]
+
+
+def test_names_that_collide_give_way_in_the_order_of_their_lines():
+    assert spread([101.0, 100.0], apart=13.0, within=(0.0, 200.0)) == [113.0, 100.0]
+
+
+def test_plot_without_height_has_no_names():
+    assert spread([5.0], apart=13.0, within=(10.0, -20.0)) == [None]

@@ -1,0 +1,263 @@
+"""What a chart paints, and when it paints at all."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QObject, QSizeF
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+from typing_extensions import override
+
+from kmonitor.desktop.plots.backdrop import Scene
+from kmonitor.desktop.plots.chart_colours import ChartColours
+from kmonitor.desktop.plots.chart_layout import scene_for, with_limit_value
+from kmonitor.desktop.plots.chart_view import ChartView
+from kmonitor.desktop.plots.live_chart import LiveChart
+from kmonitor.desktop.plots.overlay import end_points
+from kmonitor.desktop.plots.run_curve import drawable
+from kmonitor.desktop.theme import DARK, LIGHT
+from kmonitor.presenters.chart_picture import (
+    ChartPicture,
+    CurvePicture,
+    FlagPicture,
+    GapPicture,
+    LimitPicture,
+)
+from tests.support.charts import GIB, curve, has_colour, has_line, image_of, picture, shown_chart
+
+pytestmark = pytest.mark.gui
+
+LIMIT = LimitPicture(72 * GIB, "limit 72 GiB")
+PLOT_YS = range(30, 250)
+
+
+class PaintCounter(QObject):
+    """Counts how often a widget is painted."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.count = 0
+        widget.installEventFilter(self)
+
+    @override
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def scene(shown: ChartPicture, width: float = 480.0, height: float = 280.0) -> Scene:
+    return scene_for(shown, QSizeF(width, height), ChartColours())
+
+
+def column_of(shown: ChartPicture, x: float) -> int:
+    return round(scene(shown).frame.x_px(x))
+
+
+def test_line_is_drawn_where_there_are_values(qtbot: QtBot):
+    shown = picture()
+    image = image_of(shown_chart(qtbot, shown))
+
+    assert has_colour(image, DARK.series[0], column_of(shown, 15.0), PLOT_YS)
+
+
+def test_nothing_is_drawn_from_nothing_in_a_gap(qtbot: QtBot):
+    nan = float("nan")
+    shown = picture(curve("b", (10.0, 20.0, nan, 40.0, 50.0), selected=False))
+    image = image_of(shown_chart(qtbot, shown))
+
+    for x in (12.0, 20.0, 28.0):
+        assert not has_line(image, DARK.card, column_of(shown, x), PLOT_YS)
+    for x in (5.0, 35.0):
+        assert has_line(image, DARK.card, column_of(shown, x), PLOT_YS)
+
+
+def test_gradient_stops_at_a_gap_too(qtbot: QtBot):
+    nan = float("nan")
+    shown = picture(curve("b", (50.0, 50.0, nan, 50.0, 50.0)))
+    image = image_of(shown_chart(qtbot, shown))
+    row = 120
+
+    filled = image.pixelColor(column_of(shown, 5.0), row)
+    empty = image.pixelColor(column_of(shown, 20.0), row)
+    assert filled.blue() > empty.blue() + 8
+
+
+def test_single_point_has_a_dot(qtbot: QtBot):
+    one = CurvePicture("a", "a", 0, np.array([20.0]), np.array([GIB]), selected=True)
+    shown = picture(one)
+    image = image_of(shown_chart(qtbot, shown))
+
+    assert has_colour(image, DARK.series[0], column_of(shown, 20.0), PLOT_YS, within=20)
+
+
+def test_run_of_a_lost_host_is_grey(qtbot: QtBot):
+    shown = picture(curve(stale=True))
+    image = image_of(shown_chart(qtbot, shown))
+
+    assert not has_colour(image, DARK.series[0], column_of(shown, 15.0), PLOT_YS, within=40)
+    assert has_colour(image, DARK.mute, column_of(shown, 15.0), PLOT_YS)
+
+
+def test_empty_chart_says_why(qtbot: QtBot):
+    silent = image_of(shown_chart(qtbot, ChartPicture("bytes", "epochs", (0.0, 1.0))))
+    told = image_of(
+        shown_chart(qtbot, ChartPicture("bytes", "epochs", (0.0, 1.0), empty_text="No data yet"))
+    )
+
+    assert told != silent
+
+
+def test_same_picture_again_paints_nothing(qtbot: QtBot):
+    shown = picture(limit=LIMIT)
+    chart = shown_chart(qtbot, shown)
+    view = chart.findChild(ChartView)
+    assert view is not None
+    paints = PaintCounter(view.viewport())
+    chart.set_picture(shown)
+    QApplication.processEvents()
+    assert paints.count == 0
+    chart.set_picture(picture(limit=LIMIT))
+    QApplication.processEvents()
+    QApplication.processEvents()
+
+    # Not twice either: the scene's own report of its changes comes after the paint.
+    assert paints.count == 1
+
+
+def test_unchanged_curve_keeps_its_path(qtbot: QtBot):
+    kept = curve()
+    chart = shown_chart(qtbot, picture(kept, limit=LIMIT))
+    drawn = chart.findChild(ChartView)._curves[0]  # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+    path = drawn.getPath()
+    chart.set_picture(picture(kept, limit=LIMIT, flags=(FlagPicture(10.0, "reload"),)))
+
+    assert drawn.getPath() is path
+
+
+def test_theme_changes_every_colour(qtbot: QtBot):
+    chart = shown_chart(qtbot, picture(limit=LIMIT))
+    dark = image_of(chart)
+    chart.set_theme(ChartColours(LIGHT, family="Inter"))
+    light = image_of(chart)
+
+    assert dark.pixelColor(300, 4).name() == DARK.card
+    assert light.pixelColor(300, 4).name() == LIGHT.card
+
+
+def test_runs_come_and_go(qtbot: QtBot):
+    chart = shown_chart(qtbot, picture())
+    one = image_of(chart)
+    chart.set_picture(picture(curve(), curve("b", (5.0, 6.0, 7.0), selected=False, hue=1)))
+    assert image_of(chart) != one
+    chart.set_picture(picture())
+
+    assert image_of(chart) == one
+
+
+@pytest.mark.parametrize("points", [5, 400])
+def test_second_run_of_a_hue_is_dashed(qtbot: QtBot, points: int):
+    x, y = np.linspace(0.0, 40.0, points), np.full(points, 30.0 * GIB)
+    solid = picture(CurvePicture("a", "a", 0, x, y))
+    dashed = picture(CurvePicture("a", "a", 0, x, y, dashed=True))
+    columns = [column_of(solid, 5.0 + i * 0.1) for i in range(200)]
+
+    def drawn(shown: ChartPicture) -> int:
+        image = image_of(shown_chart(qtbot, shown))
+        rows = range(10, 250)
+        return sum(has_line(image, DARK.card, x, rows) for x in columns)
+
+    assert 0 < drawn(dashed) < 0.8 * drawn(solid)
+
+
+def test_everything_at_once_in_every_size(qtbot: QtBot):
+    many = tuple(curve(str(i), tuple(range(i, i + 5)), selected=i == 0, hue=i) for i in range(40))
+    flags = tuple(FlagPicture(x / 3, "reload", ok=x % 2 == 0) for x in range(90))
+    everything = ChartPicture(
+        "bytes",
+        "epochs",
+        (0.0, 40.0),
+        many,
+        limit=LimitPicture(30 * GIB, "a limit with a very long label " * 4),
+        flags=flags,
+        epoch_marks=np.arange(0.0, 40.0, 0.01),
+        gaps=(GapPicture(5.0, 9.0), GapPicture(-9.0, -8.0)),
+    )
+    chart = shown_chart(qtbot, everything)
+    for size in ((160, 100), (380, 240), (1600, 900)):
+        chart.resize(*size)
+        assert not image_of(chart).isNull()
+
+
+def test_limit_line_has_air_above_for_label_and_flags():
+    shown = scene(picture(limit=LIMIT))
+
+    assert shown.frame.y_px(72 * GIB) - shown.frame.top >= 26.0 - 0.5
+
+
+def test_range_set_by_the_presenter_is_kept():
+    wanted = ChartPicture("bytes", "epochs", (0.0, 40.0), (curve(),), y_range=(0.0, 99 * GIB))
+
+    assert scene(wanted).frame.y_hi == 99 * GIB
+
+
+def test_names_at_the_lines_ends_get_room_beside_the_range():
+    alone = scene(picture())
+    named = scene(picture(curve(), curve("b", selected=False)))
+
+    assert named.frame.x_hi > alone.frame.x_hi
+    assert named.frame.data_width < alone.frame.data_width
+
+
+def test_end_behind_the_shown_range_is_not_the_newest_point():
+    ends = end_points(scene(picture(x_range=(0.0, 25.0))))
+
+    assert [end.is_newest for end in ends] == [False]
+
+
+def test_curve_that_is_out_of_sight_has_no_end():
+    assert end_points(scene(picture(x_range=(100.0, 125.0)))) == []
+    assert end_points(scene(picture(x_range=(-20.0, -5.0)))) == []
+
+
+def test_empty_range_still_has_a_scale():
+    assert scene(picture(x_range=(3.0, 3.0))).frame.x_hi > 3.0
+
+
+def test_limit_moves_only_where_there_is_one():
+    bare = picture()
+
+    assert with_limit_value(bare, 1.0, "x") is bare
+
+
+def test_gap_becomes_a_broken_connection_without_a_value_that_is_not_finite():
+    x, y = np.arange(5.0), np.array([1.0, np.nan, 3.0, 4.0, np.nan])
+    _, safe, connect = drawable(x, y)
+
+    assert np.isfinite(safe).all()
+    assert connect[:4].tolist() == [False, False, True, False]
+
+
+def test_chart_that_is_closed_is_gone(qtbot: QtBot):
+    chart = LiveChart()
+    chart.set_picture(picture(limit=LIMIT))
+    chart.show()
+    QApplication.processEvents()
+    view = weakref.ref(chart.findChild(ChartView))
+    chart.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    del chart
+    gc.collect()
+
+    assert view() is None
+
+
+def test_width_to_thin_to_follows_the_size(qtbot: QtBot):
+    chart = shown_chart(qtbot, picture())
+    narrow = chart.plot_width_px()
+    with qtbot.waitSignal(chart.resized):
+        chart.resize(900, 280)
+
+    assert chart.plot_width_px() == pytest.approx(narrow + 420, abs=3)
+    assert chart.sizeHint().isValid()

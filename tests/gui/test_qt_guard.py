@@ -1,0 +1,35 @@
+"""The guard against a PySide6 that drops references to None."""
+
+import sys
+
+import pytest
+
+from kmonitor.desktop import qt_guard
+from kmonitor.desktop.qt_guard import BrokenQt, loses_none, require_sound_qt
+
+pytestmark = pytest.mark.gui
+
+
+def test_installed_qt_is_sound():
+    require_sound_qt()
+
+
+def test_call_that_keeps_references_is_no_fault():
+    assert not loses_none(lambda: None)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="None is immortal from Python 3.12 on")
+def test_references_lost_by_each_call_are_seen():
+    kept = [None] * 1_000
+
+    # Each call takes a reference away, as the faulty binding does.
+    assert loses_none(kept.pop)
+
+
+def test_broken_qt_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(qt_guard, "loses_none", lambda _: True)
+
+    with pytest.raises(BrokenQt) as refused:
+        require_sound_qt()
+    assert "PySide6" in refused.value.what
+    assert "!=6.12.0" in refused.value.remedy
