@@ -62,6 +62,10 @@ def wait_until_received(client: HubClient, asked: CommandStatus) -> None:
     wait_until(received, 20.0, "the agent received the command")
 
 
+def spooled_bytes(home: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in home.glob("spool/*/*.events"))
+
+
 def test_training_without_a_hub_is_unaffected_and_a_later_hub_gets_it_all(
     kmonitor_home: Path, idle_hub: LiveHub, plain: Ended
 ):
@@ -133,8 +137,8 @@ def test_killed_training_is_shown_as_lost_with_all_it_had_told(
 ):
     with start_training(kmonitor_home, epochs=4, hold_epoch=3) as training:
         training.wait_at_gate()
-        spool = next((kmonitor_home / "spool").glob("*/"))
-        wait_until(lambda: any(p.stat().st_size > 0 for p in spool.iterdir()), what="spooled")
+        # What came within the last drain interval, 50 ms, may die with the process.
+        wait_until(lambda: spooled_bytes(kmonitor_home).count(b"epoch_end") == 3)
         training.kill()
 
     idle_hub.start()
