@@ -1,0 +1,177 @@
+"""What the agent costs a training: emitting, its thread while idle, and its import.
+
+Run alone: `python tests/benchmarks/bench_agent.py`.
+"""
+
+# ruff: noqa: T201 - a benchmark prints its table
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.hub_choice import HubChoice
+from kmonitor_agent.link.link import THREAD_NAME, Link
+from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.sockets import ingest_socket
+from kmonitor_agent.protocol.facts import BootStarted, EpochEnded, Sample
+from tests.support.fake_hub import FakeHub
+
+IDLE_S = 20.0
+IMPORT_TARGET_S = 0.15
+EMIT_TARGET_US = 5.0
+THREAD_TARGET_PERCENT = 0.5
+FRAMEWORKS = ("tensorflow", "keras", "torch", "jax", "numpy", "zmq")
+
+IMPORT = """
+import sys, time
+began = time.perf_counter()
+import kmonitor_agent
+kmonitor_agent.MonitorCallback, kmonitor_agent.Limit
+print(time.perf_counter() - began, *(m for m in sys.argv[1:] if m in sys.modules))
+"""
+
+
+def new_link(folders: Folders) -> Link:
+    """A started link of a run of its own."""
+    started = BootStarted(
+        t_s=0.0, boot="bench", name="bench", host="here", pid=1, started_wall_s=time.time()
+    )
+    link = Link(
+        run=f"bench{time.time_ns()}",
+        boot="bench",
+        folders=folders,
+        started=started,
+        hub=HubChoice(),
+        on_command=lambda _: None,
+        faults=FaultLog(),
+    )
+    link.start()
+    return link
+
+
+def emit_us(folders: Folders, *, pause_s: float, n: int) -> list[float]:
+    """Times of single emits, microseconds, with pauses between them in which this thread works."""
+    link = new_link(folders)
+    event = EpochEnded(t_s=1.0, fit=1, epoch=1, seconds=1.0, logs={"loss": 0.5})
+    times: list[float] = []
+    for _ in range(n):
+        end = time.perf_counter() + pause_s
+        while time.perf_counter() < end:
+            pass
+        began = time.perf_counter_ns()
+        link.emit(event)
+        times.append((time.perf_counter_ns() - began) / 1000)
+    link.close()
+    return sorted(times)
+
+
+def thread_percent(folders: Folders, *, with_hub: bool) -> tuple[float, float]:
+    """CPU of the agent's thread, and of the process, at one sample a second, percent of a core.
+
+    The sample here is made of constants: what reading costs is the probes' own benchmark.
+    """
+    hub = None
+    if with_hub:
+        code = f"from tests.benchmarks.bench_agent import serve; serve({str(folders.state)!r})"
+        hub = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+    link = new_link(folders)
+    link.every(1.0, lambda: link.emit(Sample(t_s=link.now_s(), fit=1, ram_bytes=1e9)))
+    pause = threading.Event()
+    while with_hub and not link.status().connected:
+        pause.wait(0.1)
+    pause.wait(2.0)
+    thread = next(t for t in threading.enumerate() if t.name == THREAD_NAME)
+    before, began, cpu = thread_cpu_s(thread), time.monotonic(), time.process_time()
+    pause.wait(IDLE_S)
+    took = time.monotonic() - began
+    percent = 100 * (thread_cpu_s(thread) - before) / took
+    whole = 100 * (time.process_time() - cpu) / took
+    link.close()
+    if hub is not None:
+        hub.communicate(b"")
+    return percent, whole
+
+
+def thread_cpu_s(thread: threading.Thread) -> float:
+    """CPU time that a thread has used, seconds (Linux: schedstat counts nanoseconds)."""
+    text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text()
+    return int(text.split()[0]) / 1e9
+
+
+def serve(home: str) -> None:
+    """A hub for the benchmark, in a process of its own, until its input closes."""
+    ended = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    with FakeHub(ingest_socket(find_folders({"KMONITOR_HOME": home}))) as hub:
+        hub.ping_ms = 1000
+        hub.serve_until(ended.is_set, deadline_s=600)
+
+
+def import_s() -> tuple[float, str]:
+    """Median time of importing what a script imports, in fresh processes, and what came along."""
+    times: list[float] = []
+    loaded = ""
+    for _ in range(9):
+        done = subprocess.run(
+            [sys.executable, "-c", IMPORT, *FRAMEWORKS], capture_output=True, text=True, check=True
+        )
+        seconds, *found = done.stdout.split()
+        times.append(float(seconds))
+        loaded = " ".join(found)
+    return median(times), loaded
+
+
+def at(times: list[float], fraction: float) -> float:
+    """A quantile of sorted times."""
+    return times[min(len(times) - 1, int(len(times) * fraction))]
+
+
+def show(what: str, value: str, target: str) -> None:
+    """One line of the table."""
+    print(f"| {what} | {value} | {target} |")
+
+
+def _with_folders(measure: Callable[[Folders], None]) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["KMONITOR_HOME"] = home
+        measure(find_folders())
+
+
+def _emits(folders: Folders) -> None:
+    target = f"<= {EMIT_TARGET_US:g} us at p99"
+    for what, pause_s, n in (
+        ("emit in a tight loop", 0.0, 100_000),
+        ("emit each 1 ms", 0.001, 3000),
+        ("emit after 150 ms of silence (wakes the thread)", 0.15, 40),
+    ):
+        times = emit_us(folders, pause_s=pause_s, n=n)
+        value = f"p50 {at(times, 0.5):.2f}, p99 {at(times, 0.99):.2f} us"
+        show(what, value, target if pause_s < 0.01 else "rare; no target")
+
+
+def _threads(folders: Folders) -> None:
+    for what, with_hub in (("no hub", False), ("with a hub", True)):
+        thread, whole = thread_percent(folders, with_hub=with_hub)
+        value = f"{thread:.3f} % of a core (whole process {whole:.3f} %)"
+        show(f"agent's thread at 1 Hz, {what}", value, f"<= {THREAD_TARGET_PERCENT:g} %")
+
+
+def main() -> None:
+    """Print the table."""
+    print("| what | measured | target |\n|---|---|---|")
+    seconds, loaded = import_s()
+    show("import kmonitor_agent", f"{seconds:.3f} s", f"<= {IMPORT_TARGET_S:g} s")
+    show("loaded by it", loaded or "nothing of these", "no framework")
+    _with_folders(_emits)
+    _with_folders(_threads)
+
+
+if __name__ == "__main__":
+    main()
