@@ -236,6 +236,7 @@ def test_gap_becomes_a_broken_connection_without_a_value_that_is_not_finite():
     _, safe, connect = drawable(x, y)
 
     assert np.isfinite(safe).all()
+    assert connect is not None
     assert connect[:4].tolist() == [False, False, True, False]
 
 

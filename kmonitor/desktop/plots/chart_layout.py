@@ -1,5 +1,6 @@
 """From a picture and a size to a scene: axes, margins, room for names."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -57,17 +58,17 @@ def _y_axis(picture: ChartPicture, height: float) -> Axis:
     if picture.y_range is not None:
         lo, hi = _spread_range(picture.y_range)
         return axis_between(lo, hi, unit=picture.unit, height_px=height)
-    lows: list[float] = []
-    highs: list[float] = []
-    for curve in picture.curves:
-        values = curve.y[np.isfinite(curve.y)]
-        if len(values):
-            lows.append(float(values.min()))
-            highs.append(float(values.max()))
+    extremes = [
+        extreme
+        for curve in picture.curves
+        if len(curve.y)
+        for extreme in (float(np.fmin.reduce(curve.y)), float(np.fmax.reduce(curve.y)))
+        if not math.isnan(extreme)
+    ] or [0.0]
     limit = picture.limit.value if picture.limit is not None else None
-    if not lows:
-        lows = highs = [0.0]
-    return value_axis(min(lows), max(highs), unit=picture.unit, height_px=height, limit=limit)
+    return value_axis(
+        min(extremes), max(extremes), unit=picture.unit, height_px=height, limit=limit
+    )
 
 
 def _room_for_ends(picture: ChartPicture, width: float, colours: ChartColours) -> float:

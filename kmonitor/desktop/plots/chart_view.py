@@ -79,5 +79,7 @@ class ChartView(pg.GraphicsView):
         while len(self._curves) > len(pictures):
             self._box.removeItem(self._curves.pop())
         for curve, picture in zip(self._curves, pictures, strict=True):
-            curve.setZValue(1.0 if picture.selected else 0.0)
+            height = 1.0 if picture.selected else 0.0
+            if curve.zValue() != height:
+                curve.setZValue(height)
             curve.show_picture(picture, chart.frame, chart.colours)

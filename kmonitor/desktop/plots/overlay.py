@@ -153,11 +153,13 @@ def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
             continue
         left = end.x + _NAME_GAP_PX
         room = min(_right_of_names(scene, y) - left, LONGEST_NAME_PX)
-        text = metrics.elidedText(end.curve.label, Qt.TextElideMode.ElideMiddle, room)
+        text, width = end.curve.label, colours.text_width(end.curve.label, colours.meta_px)
+        if width > room:
+            text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
+            width = room
         hue = colours.colour("mute") if end.curve.stale else colours.series(end.curve.hue)
         painter.setPen(hue)
         box = QRectF(left, y - _LINE_PX / 2, room + 2.0, _LINE_PX)
-        width = colours.text_width(text, colours.meta_px)
         painter.fillRect(QRectF(left - 1.0, box.top(), width + 2.0, _LINE_PX), _veil(scene))
         painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 

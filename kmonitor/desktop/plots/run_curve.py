@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
+from numpy.typing import NDArray
 from pyqtgraph import functions as pg_functions
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
@@ -48,24 +49,22 @@ class RunCurve(pg.PlotCurveItem):
         self._colours: ChartColours | None = None
         self._fill: list[QPolygonF] = []
         self._pen = QPen()
+        self._is_pen_dashed = False
         self._brush = QBrush()
 
     def show_picture(self, picture: CurvePicture, frame: PlotFrame, colours: ChartColours) -> None:
         """Draw this from the next paint on; cheap when arrays and frame are the same objects."""
-        old = self._picture
-        same_points = old is not None and old.x is picture.x and old.y is picture.y
-        same_look = (
-            same_points
-            and self._frame == frame
-            and self._colours is colours
-            and old is not None
-            and (old.hue, old.dashed, old.selected, old.stale)
-            == (picture.hue, picture.dashed, picture.selected, picture.stale)
-        )
+        old, old_frame, old_colours = self._picture, self._frame, self._colours
         self._picture, self._frame, self._colours = picture, frame, colours
-        if not same_look:
+        same_scale = old is not None and old_frame == frame
+        same_look = old is not None and old_colours is colours and _look(old) == _look(picture)
+        same_points = old is not None and old.x is picture.x and old.y is picture.y
+        if not (same_points and same_look and same_scale):
             self._set_points(picture, frame)
-            self._set_look(picture, frame, colours)
+        if not same_look:
+            self._set_pen(picture, colours)
+        if picture.selected and not (same_points and same_look and same_scale):
+            self._brush = QBrush(_gradient(self._pen.color(), self._fill, frame))
 
     @override
     def boundingRect(self) -> QRectF:
@@ -103,40 +102,52 @@ class RunCurve(pg.PlotCurveItem):
         return [(i / max(1, strokes - 1) - 0.5) * extra / scale for i in range(strokes)]
 
     def _set_points(self, picture: CurvePicture, frame: PlotFrame) -> None:
-        x, y, connect = drawable(picture.x, picture.y)
-        if picture.dashed and len(x) >= _DENSE_POINTS:
+        x, y, joined = drawable(picture.x, picture.y)
+        is_dense = len(x) >= _DENSE_POINTS
+        if picture.dashed and is_dense:
             px = (x - frame.x_lo) * (frame.width / (frame.x_hi - frame.x_lo))
-            connect &= px % _DASH_PERIOD_PX < _DASH_PX
-        options: dict[str, Any] = {"connect": "all" if connect.all() else connect}
+            dashes = px % _DASH_PERIOD_PX < _DASH_PX
+            joined = dashes if joined is None else joined & dashes
+        options: dict[str, Any] = {"connect": "all" if joined is None else joined}
         self.setData(x, y, **options)
         self._fill = _areas(picture.x, picture.y, frame.y_lo) if picture.selected else []
+        # A pen that dashes is slow on dense lines, a broken line is not seen on sparse ones.
+        self._is_pen_dashed = picture.dashed and not is_dense
+        self._set_dashes()
 
-    def _set_look(self, picture: CurvePicture, frame: PlotFrame, colours: ChartColours) -> None:
+    def _set_pen(self, picture: CurvePicture, colours: ChartColours) -> None:
         colour = colours.colour("mute") if picture.stale else colours.series(picture.hue)
         stroke = colour if picture.selected else colours.on_card(colour, _OTHERS_OPACITY)
         self._pen = QPen(stroke, 1.0)
         self._pen.setCosmetic(True)
-        if picture.dashed and len(picture.x) < _DENSE_POINTS:
-            self._pen.setDashPattern([_DASH_PX, _DASH_PERIOD_PX - _DASH_PX])
-        if picture.selected:
-            self._brush = QBrush(_gradient(colour, self._fill, frame))
+        self._set_dashes()
         self.update()
 
+    def _set_dashes(self) -> None:
+        if self._is_pen_dashed:
+            self._pen.setDashPattern([_DASH_PX, _DASH_PERIOD_PX - _DASH_PX])
+        else:
+            self._pen.setStyle(Qt.PenStyle.SolidLine)
 
-def drawable(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, Any]:
+
+def _look(picture: CurvePicture) -> tuple[int, bool, bool, bool]:
+    return picture.hue, picture.dashed, picture.selected, picture.stale
+
+
+def drawable(
+    x: FloatArray, y: FloatArray
+) -> tuple[FloatArray, FloatArray, NDArray[np.bool_] | None]:
     """Points that Qt can draw: gaps become broken connections instead of NaN.
 
     Returns:
-        x, y, and for each point whether it is joined to the next one, `[n_points]` of bool.
+        x, y, and for each point whether it is joined to the next one, `[n_points]`; None: all.
     """
     is_there = np.isfinite(y)
-    connect = is_there.copy()
-    connect[:-1] &= is_there[1:]
-    if len(connect):
-        connect[-1] = True
     if is_there.all():
-        return x, y, connect
-    return x, np.where(is_there, y, 0.0), connect
+        return x, y, None
+    joined = is_there.copy()
+    joined[:-1] &= is_there[1:]
+    return x, np.where(is_there, y, 0.0), joined
 
 
 def _areas(x: FloatArray, y: FloatArray, base: float) -> list[QPolygonF]:
