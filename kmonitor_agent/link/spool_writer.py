@@ -56,10 +56,11 @@ class SpoolWriter:
             NotPrivate: Others could read or write there.
             OSError: The disk refuses.
         """
-        folder = self.root / self._facts.run
-        make_private_folder(self.root)
-        make_private_folder(folder)
-        spool = RunSpool.take(folder)
+        try:
+            spool = self._take()
+        except FileNotFoundError:
+            # A hub that clears empty folders was faster than our lock: make it once more.
+            spool = self._take()
         if spool is None:
             raise SpoolHeld
         if must_be_new and spool.last_seq:
@@ -98,6 +99,12 @@ class SpoolWriter:
         self._drop_descriptor()
         if self._spool is not None:
             self._spool.forget_in_child()
+
+    def _take(self) -> RunSpool | None:
+        folder = self.root / self._facts.run
+        make_private_folder(self.root)
+        make_private_folder(folder)
+        return RunSpool.take(folder)
 
     def _is_full(self) -> bool:
         if self._descriptor < 0:

@@ -86,6 +86,24 @@ def test_a_second_process_of_the_run_is_kept_out(root: Path):
     second.close()
 
 
+def test_a_folder_that_a_hub_clears_before_it_is_locked_is_made_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    real, cleared = RunSpool.take, []
+
+    def take(folder: Path) -> RunSpool | None:
+        if not cleared:
+            cleared.append(folder)
+            folder.rmdir()
+        return real(folder)
+
+    monkeypatch.setattr(RunSpool, "take", take)
+    writer = SpoolWriter(root, FACTS, MovedClock())
+
+    assert writer.open().last_seq == 0
+    writer.close()
+
+
 def test_segments_are_closed_by_size_and_by_age(root: Path):
     clock = MovedClock()
     writer = SpoolWriter(root, FACTS, clock)
