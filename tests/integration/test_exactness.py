@@ -37,7 +37,9 @@ def test_same_seeds_give_the_same_training(uninterrupted: Result):
         pytest.param([1], [], id="once at an epoch's end"),
         pytest.param([0, 1, 2], [], id="three times at epochs' ends"),
         pytest.param([], [(1, 2)], id="once within an epoch"),
-        pytest.param([2], [(0, 0), (1, 3)], id="within epochs and at an end"),
+        pytest.param(
+            [2], [(0, 0), (1, 3)], id="within epochs and at an end", marks=pytest.mark.full
+        ),
     ],
 )
 def test_reloaded_training_ends_the_same(
@@ -52,6 +54,7 @@ def test_reloaded_training_ends_the_same(
     reloaded.assert_same(uninterrupted)
 
 
+@pytest.mark.full
 def test_reload_by_the_last_callback_of_the_list_is_exact_too(
     uninterrupted: Result, tmp_path: Path
 ):
