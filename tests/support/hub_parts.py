@@ -2,7 +2,10 @@
 
 import logging
 import socket
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from kmonitor.hub.event_body import TakenEvent, read_event
 from kmonitor.hub.guard import HubFaults
@@ -60,3 +63,11 @@ class HubParts:
         )
         self.take(record, boot)
         return record
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Iterator[HubParts]:
+    """Ledger and database in this process."""
+    parts = HubParts(tmp_path)
+    yield parts
+    parts.database.close()

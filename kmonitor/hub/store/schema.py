@@ -72,8 +72,10 @@ def open_writer(path: Path) -> sqlite3.Connection:
     """
     connection = sqlite3.connect(path, isolation_level=None, timeout=5.0)
     try:
+        version = _version(connection, path)
         _configure(connection)
-        _migrate(connection, path)
+        if version < SCHEMA_VERSION:
+            _migrate(connection, path, version)
     except BaseException:
         connection.close()
         raise
@@ -95,12 +97,15 @@ def _configure(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA cache_size=-16384")
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    # Before anything else: a database of the future is not touched.
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
         raise NewerDatabase(path, version)
-    if version == SCHEMA_VERSION:
-        return
+    return version
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
     if version:
         _back_up(connection, path.with_name(f"{path.name}.schema-{version}"))
     connection.execute("BEGIN IMMEDIATE")
