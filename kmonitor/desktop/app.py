@@ -182,7 +182,7 @@ class KmonitorApp(QObject):
         """Show the window, then bring hub and charts."""
         self._place_window()
         self.window.show()
-        self.window.centralWidget().setFocus(Qt.FocusReason.OtherFocusReason)
+        self.window.leave_focus_alone()
         # The shell is painted before the half second that numpy and pyqtgraph take.
         self._qt.processEvents()
         self.shell_s = time.monotonic() - self._began_s

@@ -44,6 +44,7 @@ class ChartBoard(QObject):
         for metric, card in cards.items():
             self._charts[metric] = LiveChart()
             self._bind(card, self._charts[metric])
+        self._is_placed = False
         desk.attach_charts(self._feed)
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
@@ -60,6 +61,9 @@ class ChartBoard(QObject):
 
     def refresh(self) -> None:
         """Draw what changed; cards and charts of the selected run."""
+        if self._desk.book.current() is None:
+            return
+        self._place_charts()
         now_s = time.monotonic()
         for metric, chart in self._charts.items():
             card = self.presenter.card(metric, now_s=now_s)
@@ -70,7 +74,6 @@ class ChartBoard(QObject):
             chart.set_picture(self.presenter.picture(metric, chart.plot_width_px()))
 
     def _bind(self, card: ChartCard, chart: LiveChart) -> None:
-        card.attach_chart(chart, chart)
         chart.resized.connect(self._on_chart_resized)
         card.limit_dropped.connect(self._on_card_limit_dropped)
         card.limit_wanted.connect(self._on_card_limit_wanted)
@@ -79,6 +82,13 @@ class ChartBoard(QObject):
         card.crosshair_left.connect(self._on_card_crosshair_left)
         card.range_zoomed.connect(self._on_card_range_zoomed)
         card.zoom_reset.connect(self._on_card_zoom_reset)
+
+    def _place_charts(self) -> None:
+        # Until a run is known the grey drawings say more than empty axes.
+        if not self._is_placed:
+            self._is_placed = True
+            for metric, card in self._cards.items():
+                card.attach_chart(self._charts[metric], self._charts[metric])
 
     @Slot()
     def _on_chart_resized(self) -> None:

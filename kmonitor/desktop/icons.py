@@ -18,6 +18,7 @@ def icon_pixmap(name: str, colour: str, size_px: int, scale: float = 1.0) -> QPi
         colour: "#rrggbb".
         size_px: Width and height in device-independent pixels.
         scale: Device pixels in one of those.
+
     Raises:
         FileNotFoundError: There is no such icon.
     """

@@ -1,5 +1,7 @@
 """The window's frame: header, runs, charts, actions, events, status."""
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
@@ -23,9 +25,13 @@ from kmonitor.desktop.panels.run_tree import RunTreePanel
 from kmonitor.desktop.panels.status import StatusPanel
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.limit_desk import CHART_METRICS
+from kmonitor.presenters.limit_words import metric_name
+
+if TYPE_CHECKING:
+    from kmonitor_agent.protocol.commands import LimitMetric
 
 _NARROW_BELOW = 1200
-_LOW_BELOW = 740
+_LOW_BELOW = 800
 
 
 class MainWindow(QMainWindow):
@@ -55,7 +61,10 @@ class MainWindow(QMainWindow):
         self.first_start = FirstStartPanel(look)
         self.event_log = EventLogPanel(look)
         self.status = StatusPanel(look)
-        self.cards = {metric: ChartCard(metric, look) for metric in CHART_METRICS}
+        self.cards: dict[LimitMetric, ChartCard] = {
+            metric: ChartCard(metric, metric_name(metric), look) for metric in CHART_METRICS
+        }
+        self._desk = QWidget()
         self._charts = QWidget()
         self._centre = QStackedWidget()
         self._has_runs = False
@@ -71,6 +80,10 @@ class MainWindow(QMainWindow):
         self._centre.setCurrentWidget(self._charts if has_runs else self.first_start)
         for panel in (self.run_tree, self.actions_panel, self.event_log):
             panel.setVisible(has_runs)
+
+    def leave_focus_alone(self) -> None:
+        """Let no control begin with the focus ring."""
+        self._desk.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def shortcut(self, keys: str) -> QShortcut:
         """A key of the window."""
@@ -114,7 +127,7 @@ class MainWindow(QMainWindow):
         row.addWidget(self.run_tree)
         row.addLayout(middle, 1)
         row.addWidget(self.actions_panel)
-        desk = QWidget()
+        desk = self._desk
         desk.setObjectName("desk")
         column = QVBoxLayout(desk)
         column.setContentsMargins(0, 0, 0, 0)

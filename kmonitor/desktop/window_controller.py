@@ -165,8 +165,9 @@ class WindowController(QObject):
         rows = host_rows(
             desk.book, search=self._search, now_wall_s=now_wall_s, is_connected=is_live
         )
-        window.run_tree.show_rows(rows, desk.book.selected, empty_text(desk.book, self._search))
+        window.run_tree.show_rows(rows, desk.book.selected, self._empty_text())
         window.event_log.show_rows(desk.log.rows(), desk.log.empty_text())
+        window.actions_panel.show_blank(is_blank=run is None)
         if run is not None:
             window.actions_panel.show_picture(
                 actions_picture(
@@ -178,6 +179,10 @@ class WindowController(QObject):
                 )
             )
             window.actions_panel.show_readings(desk.readings(run.run).groups())
+
+    def _empty_text(self) -> str:
+        book, link = self._desk.book, self._desk.link
+        return empty_text(book, self._search, is_connected=link.is_live)
 
     @Slot()
     def _on_frames_timeout(self) -> None:

@@ -9,13 +9,12 @@ from kmonitor.presenters.formats import bytes_text, duration_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import CHART_METRICS, LimitDesk, metric_now, strongest_limit
 from kmonitor.presenters.limit_words import (
-    action_words,
-    metric_amount,
     metric_in_sentence,
+    round_amount,
     threshold_value,
 )
 from kmonitor.presenters.run_states import has_ended, state_picture
-from kmonitor_agent.protocol.commands import CommandName, LimitMetric
+from kmonitor_agent.protocol.commands import CommandName, LimitAction, LimitMetric
 from kmonitor_agent.protocol.messages import RunSummary
 
 ButtonKind = Literal["plain", "primary", "danger"]
@@ -216,25 +215,29 @@ def _sentence(run: RunSummary, held: list[LimitMetric], *, is_on: bool) -> str:
             "No limit is set. Drag the grip at the top of a chart: when the line is passed, "
             "kmonitor tells you here."
         )
-    return " ".join(_one_sentence(run, metric) for metric in held)
-
-
-def _one_sentence(run: RunSummary, metric: LimitMetric) -> str:
-    limit = strongest_limit(run, metric)
-    value = threshold_value(limit, metric_now(run, metric).of) if limit else None
-    if limit is None or value is None:
-        return ""
-    words = {"metric": metric_in_sentence(metric), "value": metric_amount(metric, value)}
-    match limit.action:
-        case "reload":
-            text = tr(
-                "When {metric} passes {value}, kmonitor saves, clears and reloads after the "
-                "current epoch."
+    by_action: dict[LimitAction, list[str]] = {}
+    for metric in held:
+        limit = strongest_limit(run, metric)
+        value = threshold_value(limit, metric_now(run, metric).of) if limit else None
+        if limit is not None and value is not None:
+            words = tr("{metric} passes {value}").format(
+                metric=metric_in_sentence(metric), value=round_amount(metric, value)
             )
+            by_action.setdefault(limit.action, []).append(words)
+    return " ".join(_one_sentence(action, words) for action, words in by_action.items())
+
+
+def _one_sentence(action: LimitAction, crossings: list[str]) -> str:
+    when = tr(" or ").join(crossings)
+    match action:
+        case "reload":
+            text = tr("When {when}, kmonitor saves, clears and reloads after the current epoch.")
         case "notify":
-            text = tr("When {metric} passes {value}, kmonitor tells you here.")
+            text = tr("When {when}, kmonitor tells you here.")
         case "stop":
-            text = tr("When {metric} passes {value}, the training saves and stops.")
-        case _:
-            text = tr("When {metric} passes {value}, kmonitor does: {action}.")
-    return text.format(**words, action=action_words(limit.action))
+            text = tr("When {when}, the training saves and stops.")
+        case "save":
+            text = tr("When {when}, a checkpoint is saved after the current epoch.")
+        case "collect":
+            text = tr("When {when}, kmonitor drops what is retained after the current epoch.")
+    return text.format(when=when)

@@ -6,7 +6,7 @@ from typing import Final
 from kmonitor.presenters.formats import NOT_KNOWN, amount_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitLine, metric_now
-from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name
+from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name, round_amount
 from kmonitor.presenters.rates import NO_RATE, RatePicture
 from kmonitor.presenters.run_states import has_ended
 from kmonitor_agent.protocol.commands import LimitMetric
@@ -90,7 +90,7 @@ def _note(metric: LimitMetric, now: MetricNow) -> str:
     if now.value is None:
         return ""
     if now.of is not None:
-        return tr("of {amount}").format(amount=amount_text(now.of, METRIC_UNITS[metric]))
+        return tr("of {amount}").format(amount=round_amount(metric, now.of))
     match metric:
         case "graph":
             return tr("in live traces")

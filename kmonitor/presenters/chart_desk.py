@@ -12,6 +12,7 @@ from kmonitor.presenters.chart_picture import (
     CrosshairCard,
     CrosshairLine,
     CurvePicture,
+    FlagPicture,
     FloatArray,
     GapPicture,
     LimitPicture,
@@ -109,7 +110,7 @@ class ChartDesk:
             curves=curves,
             y_range=_range_below(limit, highest, curves),
             limit=limit,
-            flags=self._feed.flags.flags(run.run, self._feed.store, self.x_kind),
+            flags=() if highest is None else self._flags(run),
             epoch_marks=self._feed.store.epoch_marks(run.run, self.x_kind),
             gaps=self._gaps(run, metric),
             empty_text=self._empty_text(run, metric),
@@ -182,10 +183,13 @@ class ChartDesk:
         can_set = self._desk.link.is_live and not has_ended(run) and "set_limits" in run.actions
         if line is not None:
             return _limit_picture(line, can_set=can_set)
-        if not can_set or highest is None or metric_now(run, metric).value is None:
+        if not can_set or not highest or metric_now(run, metric).value is None:
             return None
         value = round_threshold(metric, highest * _OFFER)
         return LimitPicture(value, tr("drag to set a limit"), "offered")
+
+    def _flags(self, run: RunSummary) -> tuple[FlagPicture, ...]:
+        return self._feed.flags.flags(run.run, self._feed.store, self.x_kind)
 
     def _gaps(self, run: RunSummary, metric: LimitMetric) -> tuple[GapPicture, ...]:
         column = self._feed.column(run.run, metric)

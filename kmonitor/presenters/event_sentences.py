@@ -6,7 +6,13 @@ from typing import Literal
 
 from kmonitor.presenters.formats import bytes_text, count_text
 from kmonitor.presenters.language import tr
-from kmonitor.presenters.limit_words import action_words, limit_text, metric_amount, metric_name
+from kmonitor.presenters.limit_words import (
+    action_words,
+    limit_text,
+    metric_amount,
+    metric_name,
+    round_amount,
+)
 from kmonitor.presenters.record_words import record_sentence
 from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.commands import CommandName
@@ -153,7 +159,7 @@ def _command(event: facts.CommandProgress, name: str) -> EventLine | None:
     del name
     title = tr(COMMAND_TITLES[event.name])
     match event.state:
-        case "started":
+        case "started" if event.name != "set_limits":
             text = tr("{title} started").format(title=title)
             return EventLine("clock", "info", text, is_action=True)
         case "failed" | "refused" | "expired":
@@ -186,7 +192,7 @@ def _crossing(event: facts.LimitCrossed, name: str) -> EventLine:
     words = {
         "metric": metric_name(event.metric),
         "value": metric_amount(event.metric, event.value),
-        "limit": metric_amount(event.metric, event.threshold),
+        "limit": round_amount(event.metric, event.threshold),
     }
     if not event.crossed:
         text = tr("{metric} is back below its limit of {limit}").format(**words)

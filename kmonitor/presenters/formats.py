@@ -17,6 +17,7 @@ Unit = Literal["bytes", "seconds", "operations", "functions"]
 _BYTE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEP: Final = 1024.0
 _TENTHS_UP_TO: Final = 99.95
+_WHOLE_FROM: Final = 10.0
 _MINUTE_S: Final = 60.0
 _HOUR_S: Final = 3600.0
 _DAY_S: Final = 86400.0
@@ -138,7 +139,7 @@ def amount_text(value: float, unit: Unit) -> str:
 
 
 def rate_text(per: float, unit: Unit, per_what: str) -> str:
-    """A slope: "+10.6 MiB / epoch", "+420 operations / model", minus signs are real ones.
+    """A slope: "+10.6 MiB / epoch", "+420 / model", minus signs are real ones.
 
     Args:
         per: Change in one `per_what`.
@@ -159,8 +160,8 @@ def _change_text(size: float, unit: Unit) -> str:
         case "seconds":
             return seconds_text(size)
         case "operations" | "functions":
-            number = count_text(size) if size >= 10 else _three_digits(size)  # noqa: PLR2004
-            return f"{number} {unit}"
+            # The unit stands beside it in the value already.
+            return count_text(size) if size >= _WHOLE_FROM else _three_digits(size)
 
 
 def _byte_decimals(size: float, index: int) -> int:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from kmonitor.presenters.formats import NARROW_SPACE, count_text, moment_text, seconds_text
 from kmonitor.presenters.language import tr
-from kmonitor.presenters.limit_words import metric_amount, metric_name, threshold_value
+from kmonitor.presenters.limit_words import metric_name, round_amount, threshold_value
 from kmonitor.presenters.run_states import Tone, has_ended, state_picture
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.messages import MetricNow, RunSummary
@@ -98,7 +98,7 @@ def _warning_chips(summary: RunSummary) -> list[ChipPicture]:
         limit = _lowest_crossed(summary, metric, now)
         if limit is not None and not has_ended(summary):
             text = tr("{metric} above its limit").format(metric=metric_name(metric))
-            tooltip = tr("The limit is {limit}").format(limit=metric_amount(metric, limit))
+            tooltip = tr("The limit is {limit}").format(limit=round_amount(metric, limit))
             chips.append(ChipPicture(f"over_{metric}", text, "warn", "warning", tooltip, 1))
     if summary.gaps:
         text = tr("{n} events missing").format(n=count_text(summary.gaps))

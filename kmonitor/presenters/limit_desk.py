@@ -4,12 +4,11 @@ import math
 from dataclasses import dataclass
 
 from kmonitor.presenters.command_desk import AskedCommand, CommandDesk
-from kmonitor.presenters.formats import NARROW_SPACE
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import (
     METRIC_UNITS,
     action_words,
-    metric_amount,
+    round_amount,
     threshold_value,
 )
 from kmonitor_agent.protocol.commands import (
@@ -69,7 +68,7 @@ class LimitDesk:
         if limit is None or value is None:
             return None
         text = tr("limit {value}, {action}").format(
-            value=_round_text(metric, value), action=action_words(limit.action)
+            value=round_amount(metric, value), action=action_words(limit.action)
         )
         if pending:
             text = tr("{limit} \u00b7 asked").format(limit=text)
@@ -175,10 +174,6 @@ def round_threshold(metric: LimitMetric, value: float) -> float:
     unit = 1024.0 ** int(max(0.0, math.log2(value) // 10))
     size = value / unit
     return round(size, max(0, 2 - math.floor(math.log10(size)))) * unit
-
-
-def _round_text(metric: LimitMetric, value: float) -> str:
-    return metric_amount(metric, value).replace(f".0{NARROW_SPACE}", NARROW_SPACE)
 
 
 def _strongest(limits: list[LimitSpec]) -> LimitSpec | None:

@@ -47,6 +47,11 @@ def metric_amount(metric: LimitMetric, value: float) -> str:
     return amount_text(value, METRIC_UNITS[metric])
 
 
+def round_amount(metric: LimitMetric, value: float) -> str:
+    """A limit reads as it was set: "72 GiB", where a measured value says "72.0 GiB"."""
+    return metric_amount(metric, value).replace(f".0{NARROW_SPACE}", NARROW_SPACE)
+
+
 def action_words(action: LimitAction) -> str:
     """What is done at a limit, in one word."""
     return tr(_ACTIONS[action])
@@ -56,9 +61,7 @@ def threshold_text(limit: LimitSpec) -> str:
     """A limit's threshold: "12 GiB" or "80 %"."""
     if limit.fraction is not None:
         return percent_text(limit.fraction)
-    # A round limit reads as it was set: "72 GiB", where a measured value says "72.0 GiB".
-    exact = metric_amount(limit.metric, limit.value or 0.0)
-    return exact.replace(f".0{NARROW_SPACE}", NARROW_SPACE)
+    return round_amount(limit.metric, limit.value or 0.0)
 
 
 def limit_text(limit: LimitSpec) -> str:

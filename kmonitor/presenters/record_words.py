@@ -69,6 +69,6 @@ def _changes(before: Footprint, after: Footprint | None) -> list[str]:
         (tr("functions"), before.functions, after.functions, count_change_text),
     )
     for title, old, new, change_text in pairs:
-        if old is not None and new is not None:
+        if old is not None and new is not None and (old or new):
             changes.append(f"{title} {change_text(old, new)}")
     return changes

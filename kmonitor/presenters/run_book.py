@@ -30,7 +30,10 @@ class RunBook:
         for run in told.deleted:
             self._runs.pop(run, None)
         self.is_filled = self.is_filled or not told.more
-        return self._keep_selection()
+        is_another = self._keep_selection()
+        for summary in self.shown():
+            self._place(summary.run)
+        return is_another
 
     def select(self, run: str) -> bool:
         """Look at this run; returns whether it was another one."""

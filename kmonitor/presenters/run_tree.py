@@ -71,8 +71,10 @@ def host_rows(
     return tuple(HostRow(host, _note(rows), tuple(rows)) for host, rows in by_host.items())
 
 
-def empty_text(book: RunBook, search: str) -> str:
+def empty_text(book: RunBook, search: str, *, is_connected: bool) -> str:
     """What stands in the tree when it has no rows."""
+    if not is_connected and not book.runs():
+        return tr("Connecting to the hub\u2026")
     if search and book.runs():
         return tr("No run or host is called \u201c{search}\u201d.").format(search=search)
     return tr("No runs yet.")
@@ -105,7 +107,7 @@ def _line(summary: RunSummary, state: StatePicture) -> str:
         done = tr("{n} epochs").format(n=summary.epochs_done)
         when = clock_text(summary.last_wall_s, seconds=False)
         return f"{state.word} {when} \u00b7 {done}"
-    if summary.state != "training":
+    if summary.state != "training" or state.tone == "crit":
         return state.word
     parts = [epoch_text(summary)] if summary.epoch is not None else [state.word]
     if summary.ram.value is not None:

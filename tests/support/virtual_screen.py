@@ -10,10 +10,11 @@ from contextlib import contextmanager
 @contextmanager
 def virtual_screen(size: str = "1600x1000x24") -> Iterator[dict[str, str]]:
     """Environment variables under which Qt opens real windows on a server of its own."""
+    program = shutil.which("Xvfb") or "Xvfb"
     reader, writer = os.pipe()
     server = subprocess.Popen(
         [
-            shutil.which("Xvfb") or "Xvfb",
+            program,
             "-displayfd",
             str(writer),
             "-screen",

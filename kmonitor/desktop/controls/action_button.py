@@ -1,11 +1,15 @@
 """A wide button with an icon, a title and its shortcut."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look, repolish, set_tone
 from kmonitor.presenters.action_panel import ButtonPicture
+
+_AROUND_TEXT = 74
+"""Icon, gaps and padding, pixels."""
 
 
 class ActionButton(QPushButton):
@@ -52,6 +56,13 @@ class ActionButton(QPushButton):
         self._hint.setText(picture.shortcut)
         self._shortcut.setKey(QKeySequence(picture.shortcut))
         self._draw()
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        taken = self.fontMetrics().horizontalAdvance(self.text()) + _AROUND_TEXT
+        hint = self._hint.fontMetrics().horizontalAdvance(self._hint.text())
+        self._hint.setVisible(taken + hint <= self.width())
 
     @Slot()
     def _on_self_clicked(self) -> None:

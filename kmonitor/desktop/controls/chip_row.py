@@ -32,7 +32,9 @@ class ChipRow(QWidget):
         self._pictures = pictures
         keys = {picture.key for picture in pictures}
         for key in [key for key in self._chips if key not in keys]:
-            self._chips.pop(key).deleteLater()
+            chip = self._chips.pop(key)
+            chip.hide()
+            chip.deleteLater()
         for picture in pictures:
             if picture.key not in self._chips:
                 self._chips[picture.key] = Chip(self._look, self)

@@ -37,5 +37,7 @@ class ElidedLabel(QLabel):
         painter.setPen(self.palette().windowText().color())
         painter.setFont(self.font())
         area = self.contentsRect()
+        colour = self.palette().windowText().color()
+        painter.setPen(colour)
         text = self.fontMetrics().elidedText(self.text(), self._mode, area.width())
         painter.drawText(area, self.alignment() | Qt.AlignmentFlag.AlignVCenter, text)

@@ -36,6 +36,7 @@ class ActionsPanel(QFrame):
         self._checkpoint = role_label("meta")
         self._switch = Switch(look, self.tr("Reload automatically"))
         self._sentence = role_label("sub")
+        self._area = QScrollArea()
         self._build()
         for button in self._buttons:
             button.command_requested.connect(self.command_requested)
@@ -54,6 +55,10 @@ class ActionsPanel(QFrame):
         self._switch.setToolTip(at_limit.tooltip)
         self._switch.setAccessibleDescription(at_limit.sentence)
         self._sentence.setText(at_limit.sentence)
+
+    def show_blank(self, *, is_blank: bool) -> None:
+        """Show nothing while no run is known, and keep the place."""
+        self._area.setVisible(not is_blank)
 
     def show_readings(self, groups: Sequence[ReadingGroup]) -> None:
         """Show the selected run's readings."""
@@ -84,7 +89,7 @@ class ActionsPanel(QFrame):
         column.addWidget(self._switch)
         column.addWidget(self._sentence)
         column.addStretch(1)
-        area = QScrollArea()
+        area = self._area
         area.setWidget(scrolled)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)

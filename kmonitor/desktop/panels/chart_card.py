@@ -4,7 +4,15 @@ from typing import Any, Protocol
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 from typing_extensions import override
 
 from kmonitor.desktop.controls.elided_label import ElidedLabel
@@ -71,20 +79,22 @@ class ChartCard(QFrame):
     range_zoomed = Signal(float, float)
     zoom_reset = Signal()
 
-    def __init__(self, metric: str, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, metric: str, title: str, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("card")
         self._metric = metric
         self._look = look
         self._picture: CardPicture | None = None
-        self._title = role_label("name")
+        self._title = role_label("name", title)
         self._note = ElidedLabel("meta", at_end=True)
         self._value = role_label("value")
-        self._rate = role_label("strong")
+        self._rate = ElidedLabel("strong", at_end=True)
         self._limit = role_label("meta")
         self._set_limit = QPushButton(self.tr("Set a limit"))
         self._skeleton = Skeleton(look)
         self._column = QVBoxLayout(self)
+        # Four cards of one size, whatever they say.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         self._build()
         self._set_limit.clicked.connect(self._on_set_limit_clicked)
 
@@ -149,8 +159,7 @@ class ChartCard(QFrame):
         words = QHBoxLayout()
         words.setSpacing(10)
         words.addWidget(self._value, 0, Qt.AlignmentFlag.AlignBottom)
-        words.addWidget(self._rate, 0, Qt.AlignmentFlag.AlignBottom)
-        words.addStretch(1)
+        words.addWidget(self._rate, 1, Qt.AlignmentFlag.AlignBottom)
         self._rate.setContentsMargins(0, 0, 0, 3)
         self._column.setContentsMargins(SIZES.padding, 11, 10, 8)
         self._column.setSpacing(2)

@@ -54,7 +54,9 @@ class RunRowDelegate(QStyledItemDelegate):
         icon = icon_pixmap("host", colours.mute, 15, painter.device().devicePixelRatioF())
         painter.drawPixmap(area.left() + 2, area.center().y() - 7, icon)
         _set_font(painter, SIZES.meta_px)
-        note_width = self._text(painter, area.adjusted(0, 0, -4, 0), row.note, "mute", right=True)
+        note_width = painter.fontMetrics().horizontalAdvance(row.note)
+        note_area = area.adjusted(area.width() - note_width - 4, 0, 0, 0)
+        self._text(painter, note_area, row.note, "mute", elide=Qt.TextElideMode.ElideNone)
         name_area = area.adjusted(25, 0, -note_width - 12, 0)
         _set_font(painter, SIZES.body_px, QFont.Weight.DemiBold)
         self._text(painter, name_area, row.host, "text")
@@ -103,7 +105,7 @@ class RunRowDelegate(QStyledItemDelegate):
         line_area = QRect(left, area.top() + 26, area.right() - left - bar_width - 18, 18)
         tone = row.state.tone if row.state.tone in ("warn", "crit", "accent") else "mute"
         _set_font(painter, SIZES.meta_px)
-        self._text(painter, line_area, row.line, tone)
+        self._text(painter, line_area, row.line, tone, elide=Qt.TextElideMode.ElideRight)
         if row.fraction is None:
             return
         bar = QRectF(area.right() - _BAR_WIDTH - 9, area.top() + 33, _BAR_WIDTH, 4)
@@ -117,13 +119,17 @@ class RunRowDelegate(QStyledItemDelegate):
         )
 
     def _text(
-        self, painter: QPainter, area: QRect, text: str, colour: str, *, right: bool = False
-    ) -> int:
+        self,
+        painter: QPainter,
+        area: QRect,
+        text: str,
+        colour: str,
+        *,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
+    ) -> None:
         painter.setPen(QColor(getattr(self._look.palette, colour)))
-        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, area.width())
-        side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
-        painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, shown)
-        return painter.fontMetrics().horizontalAdvance(shown)
+        shown = painter.fontMetrics().elidedText(text, elide, area.width())
+        painter.drawText(area, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
 
 
 def _set_font(painter: QPainter, size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> None:

@@ -1,0 +1,130 @@
+"""A whole window fed by hand: no hub, no threads; what it asks is answered by the test."""
+
+from typing import cast
+
+import msgspec
+
+from kmonitor.desktop.app import make_qt_application
+from kmonitor.desktop.chart_board import ChartBoard
+from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.demo_start import DemoStart
+from kmonitor.desktop.settings_file import ThemeName, WindowSettings
+from kmonitor.desktop.theme_keeper import ThemeKeeper
+from kmonitor.desktop.window import MainWindow
+from kmonitor.desktop.window_controller import Parts, WindowController
+from kmonitor.presenters.desk import Desk
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.protocol.facts import Event
+from kmonitor_agent.protocol.messages import (
+    CommandAsked,
+    RowsTold,
+    RunSummary,
+    SeriesAsked,
+)
+from tests.support.made_up_runs import (
+    HUB,
+    made_up_row,
+    told_hub,
+    told_runs,
+    told_series,
+)
+
+
+class DeskWindow:
+    """Owns all parts; `close` it.
+
+    Attributes:
+        asked: Every message that the window sent, with its number.
+        window, desk, board, controller: The parts.
+    """
+
+    def __init__(
+        self,
+        *,
+        theme: ThemeName = "dark",
+        size: tuple[int, int] = (1280, 760),
+        settings: WindowSettings | None = None,
+        with_charts: bool = True,
+    ) -> None:
+        self.qt = make_qt_application()
+        self.asked: list[tuple[int, msgspec.Struct]] = []
+        self._runs: dict[str, RunSummary] = {}
+        self._row = 1000
+        self.look = Look()
+        self.theme = ThemeKeeper(self.qt, self.look)
+        self.theme.choose(theme)
+        self.desk = Desk(ask=self._ask, clock=SystemClock(), user="tester")
+        self.window = MainWindow(self.look)
+        self.window.resize(*size)
+        self.demo = DemoStart(find_folders())
+        parts = Parts(self.window, self.desk, self.look, self.theme, self.demo)
+        self.controller = WindowController(parts, settings or WindowSettings())
+        self.window.show()
+        self.window.leave_focus_alone()
+        self.board: ChartBoard | None = None
+        if with_charts:
+            self.load_charts()
+
+    def load_charts(self) -> ChartBoard:
+        """As the app does after the shell is shown."""
+        self.board = ChartBoard(self.window.cards, self.desk, self._ask, self.look)
+        self.controller.attach_board(self.board)
+        return self.board
+
+    def connect(self) -> None:
+        """The hub answers."""
+        self.desk.connected(told_hub())
+
+    def tell_runs(self, *runs: RunSummary) -> None:
+        """The hub tells of these; questions that follow are answered."""
+        self._runs |= {run.run: run for run in runs}
+        self.desk.take(told_runs(*runs))
+        self.answer()
+        self.settle()
+
+    def tell_events(self, *events: Event, run: str = "run1") -> None:
+        """Live rows."""
+        rows = []
+        for event in events:
+            self._row += 1
+            rows.append(made_up_row(self._row, event, run))
+        told = RowsTold(ask=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row)
+        self.desk.take(told)
+        self.settle()
+
+    def answer(self) -> None:
+        """Answer every open question about columns."""
+        open_questions = [pair for pair in self.asked if isinstance(pair[1], SeriesAsked)]
+        self.asked = [pair for pair in self.asked if not isinstance(pair[1], SeriesAsked)]
+        for number, asked in open_questions:
+            question = cast("SeriesAsked", asked)
+            self.desk.take(told_series(question, self._runs[question.run], number))
+
+    def commands(self) -> list[CommandAsked]:
+        """The commands that were asked."""
+        return [m for _, m in self.asked if isinstance(m, CommandAsked)]
+
+    def settle(self) -> None:
+        """Refresh and let Qt do what is due."""
+        self.controller.refresh()
+        for _ in range(3):
+            self.qt.processEvents()
+
+    def shoot(self, path: str) -> None:
+        """A picture of the window."""
+        self.settle()
+        self.window.grab().save(path, "PNG")
+
+    def close(self) -> None:
+        """Delete everything now."""
+        self.controller.stop()
+        self.window.close()
+        self.window.deleteLater()
+        self.qt.processEvents()
+
+    def _ask(self, message: msgspec.Struct) -> int:
+        number = len(self.asked) + 10_000 + self._row
+        self._row += 1
+        self.asked.append((number, message))
+        return number
