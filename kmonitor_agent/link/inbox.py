@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import math
 import os
 import select
 from collections import deque
@@ -42,8 +43,13 @@ class Wake:
 
     def wait(self, seconds: float) -> None:
         """Sleep until it is readable, or so long."""
-        watched = [self._read] if self._read >= 0 else []
-        select.select(watched, [], [], seconds)
+        if hasattr(select, "poll"):  # select() ends at descriptor 1023, trainings do not
+            poll = select.poll()
+            if self._read >= 0:
+                poll.register(self._read, select.POLLIN)
+            poll.poll(math.ceil(seconds * 1000))
+        else:
+            select.select([self._read] if self._read >= 0 else [], [], [], seconds)
 
     def clear(self) -> None:
         """Make it unreadable."""

@@ -271,10 +271,12 @@ class Outbox:
         return None if event is None else event.body
 
     def _degrade(self, why: Exception) -> None:
-        self.degraded = (getattr(why, "strerror", None) or str(why)) or type(why).__name__
+        plain = getattr(why, "strerror", None) or type(why).__name__
+        self.degraded = getattr(why, "strerror", None) or str(why) or plain
         self._faults.record("link.spool", why)
+        # No path in what leaves the process: the run may be private.
         text = (
-            f"The disk refuses kmonitor's spool ({self.degraded}): events wait in memory, and the "
+            f"The disk refuses kmonitor's spool ({plain}): events wait in memory, and the "
             f"oldest samples are dropped when that is full. See `kmonitor doctor` for its place."
         )
         self._tell(Notice(t_s=self._now_s(), level="warning", code="spool_degraded", text=text))

@@ -151,7 +151,9 @@ class Sender:
         try:
             self.wire = self._search.find(now_s)
         except NotPrivate as exc:
-            self._say_once("hub_not_private", f"No hub is used: {exc.path} {exc.why}.")
+            text = "No hub is used: others could have made its socket. Run `kmonitor doctor`."
+            if self._say_once("hub_not_private", text):
+                self._outside.faults.record("link.look", exc)
         if self.wire is not None:
             self._heard_s = now_s
             self._greet(now_s)
@@ -166,12 +168,13 @@ class Sender:
         self._say_once(code, text)
         self._leave(now_s, pause_s=self._timing.backoff_limit_s)
 
-    def _say_once(self, code: str, text: str) -> None:
+    def _say_once(self, code: str, text: str) -> bool:
         if code in self._said:
-            return
+            return False
         self._said.add(code)
         t_s = self._outside.now_s()
         self._outside.emit(Notice(t_s=t_s, level="error", code=code, text=text[:4096]))
+        return True
 
     # --- writing ---
 

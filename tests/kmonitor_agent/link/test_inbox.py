@@ -1,7 +1,10 @@
 """Events keep their order, overflow costs the oldest samples, and a sleeper is woken once."""
 
+import os
+import resource
 import select
 import threading
+import time
 
 import pytest
 
@@ -99,6 +102,33 @@ def test_a_pipe_serves_where_there_is_no_eventfd(monkeypatch: pytest.MonkeyPatch
         wake.set()
 
     assert _is_readable(wake)
+
+
+def test_a_process_with_many_open_files_can_be_woken():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2000:
+        pytest.skip("at most a thousand files here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2000), hard))
+    wake = Wake()
+    low = wake._read
+    wake._read = wake._write = os.dup2(low, 1900)
+    os.close(low)
+    wake.set()
+    began_s = time.monotonic()
+    wake.wait(60.0)
+
+    assert time.monotonic() - began_s < 30.0
+    wake.clear()
+    wake.wait(0.0)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_where_there_is_no_poll_select_serves(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delattr(select, "poll")
+    wake = Wake()
+    wake.set()
+
+    wake.wait(60.0)
 
 
 def test_without_descriptors_nobody_sleeps(monkeypatch: pytest.MonkeyPatch):

@@ -1,5 +1,6 @@
 """A link as a session uses it: events, tasks and commands over a real socket and a real spool."""
 
+import os
 import threading
 import time
 
@@ -226,6 +227,27 @@ def test_events_that_find_no_room_are_told_of(folders: Folders, monkeypatch: pyt
 
     assert [n.code for n in notices] == ["events_dropped"]
     assert notices[0].text.startswith("4 events")
+
+
+def test_a_disk_that_hangs_holds_up_nobody_and_loses_nothing(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    hanging, real = threading.Event(), os.write
+
+    def write(descriptor: int, data: bytes) -> int:
+        if len(data) > 8:
+            hanging.wait(20)
+        return real(descriptor, data)
+
+    monkeypatch.setattr(os, "write", write)
+    with LinkUnderTest(folders) as test:
+        began_s = time.perf_counter()
+        for number in range(1000):
+            test.link.emit(epoch(number))
+        assert time.perf_counter() - began_s < 1.0
+        assert test.link.status().last_seq == 0
+        hanging.set()
+        wait_until(lambda: test.link.status().last_seq == 1001)
 
 
 def test_the_interpreter_is_left_for_later(folders: Folders):

@@ -464,6 +464,7 @@ def test_a_socket_that_others_could_have_made_is_told_of_once(case: _Case):
 
     assert case.wires == []
     assert case.codes() == ["hub_not_private"]
+    assert case.faults.counts() == {"link.look": 1}
 
 
 def test_a_hub_that_talks_nonsense_is_left(case: _Case):
