@@ -134,6 +134,32 @@ class ChartPicture:
         """Whether any curve has something to draw."""
         return any(len(curve.x) for curve in self.curves)
 
+    def looks_like(self, other: "ChartPicture") -> bool:
+        """Whether the other one would be painted the same; arrays by identity, marks by value."""
+        return (
+            len(self.curves) == len(other.curves)
+            and all(map(_same_curve, self.curves, other.curves))
+            and _words(self) == _words(other)
+            and np.array_equal(self.epoch_marks, other.epoch_marks)
+        )
+
+
+def _words(picture: ChartPicture) -> tuple[object, ...]:
+    """All but curves and marks."""
+    return (
+        *(picture.unit, picture.x_kind, picture.x_range, picture.y_range, picture.limit),
+        *(picture.flags, picture.gaps, picture.empty_text, picture.title),
+    )
+
+
+def _same_curve(one: CurvePicture, other: CurvePicture) -> bool:
+    return one is other or (
+        one.x is other.x
+        and one.y is other.y
+        and (one.run, one.label, one.hue, one.dashed, one.selected, one.stale)
+        == (other.run, other.label, other.hue, other.dashed, other.selected, other.stale)
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class CrosshairLine:

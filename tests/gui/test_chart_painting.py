@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,16 +11,18 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from typing_extensions import override
 
+from kmonitor.desktop.plots import chart_view
 from kmonitor.desktop.plots.backdrop import Scene
 from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.desktop.plots.chart_layout import scene_for, with_limit_value
 from kmonitor.desktop.plots.chart_view import ChartView
 from kmonitor.desktop.plots.live_chart import LiveChart
-from kmonitor.desktop.plots.overlay import end_points
+from kmonitor.desktop.plots.overlay import end_points, limit_y
 from kmonitor.desktop.plots.run_curve import drawable
 from kmonitor.desktop.theme import DARK, LIGHT
 from kmonitor.presenters.chart_picture import (
     ChartPicture,
+    CrosshairCard,
     CurvePicture,
     FlagPicture,
     GapPicture,
@@ -118,6 +121,9 @@ def test_same_picture_again_paints_nothing(qtbot: QtBot):
     chart.set_picture(shown)
     QApplication.processEvents()
     assert paints.count == 0
+    chart.set_picture(replace(shown, title="RAM"))
+    QApplication.processEvents()
+    assert paints.count == 0
     chart.set_picture(picture(limit=LIMIT))
     QApplication.processEvents()
     QApplication.processEvents()
@@ -144,6 +150,19 @@ def test_theme_changes_every_colour(qtbot: QtBot):
 
     assert dark.pixelColor(300, 4).name() == DARK.card
     assert light.pixelColor(300, 4).name() == LIGHT.card
+
+
+def test_crosshair_does_not_paint_the_curves_again(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch):
+    chart = shown_chart(qtbot, picture())
+    painted: list[object] = []
+    monkeypatch.setattr(chart_view, "paint_backdrop", lambda *_: painted.append(1))
+    chart.set_crosshair(20.0, CrosshairCard("epoch 20"))
+    QApplication.processEvents()
+    assert painted == []
+    chart.set_picture(picture(x_range=(0.0, 50.0)))
+    QApplication.processEvents()
+
+    assert painted == [1]
 
 
 def test_runs_come_and_go(qtbot: QtBot):
@@ -194,6 +213,17 @@ def test_limit_line_has_air_above_for_label_and_flags():
     shown = scene(picture(limit=LIMIT))
 
     assert shown.frame.y_px(72 * GIB) - shown.frame.top >= 26.0 - 0.5
+
+
+def test_limit_far_beyond_the_range_stays_in_sight_at_the_top(qtbot: QtBot):
+    far = ChartPicture(
+        "bytes", "epochs", (0.0, 40.0), (curve(),), y_range=(0.0, 60 * GIB), limit=LIMIT
+    )
+    near = replace(far, limit=replace(LIMIT, value=60 * GIB))
+
+    assert limit_y(scene(far)) == scene(far).frame.top
+    # An arrow says that it lies higher.
+    assert image_of(shown_chart(qtbot, far)) != image_of(shown_chart(qtbot, near))
 
 
 def test_range_set_by_the_presenter_is_kept():

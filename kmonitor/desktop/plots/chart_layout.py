@@ -72,15 +72,18 @@ def _y_axis(picture: ChartPicture, height: float) -> Axis:
 
 
 def _room_for_ends(picture: ChartPicture, width: float, colours: ChartColours) -> float:
-    """How far names and newest dots would reach beyond the range, pixels."""
+    """How much of the width names and newest dots need beyond the range, pixels."""
     lo, hi = _spread_range(picture.x_range)
-    reach = [
-        (min(float(curve.x[-1]), hi) - hi) / (hi - lo) * width
-        + max(_DOT_ROOM_PX, name_width(curve, colours))
-        for curve in picture.curves
-        if len(curve.x)
-    ]
-    return max(0.0, *reach) if reach else 0.0
+    room = 0.0
+    for curve in picture.curves:
+        if not len(curve.x):
+            continue
+        part = (min(float(curve.x[-1]), hi) - lo) / (hi - lo)
+        wanted = max(_DOT_ROOM_PX, name_width(curve, colours))
+        # The line's end is at `part` of what is left after the room itself.
+        if part > 0.0:
+            room = max(room, width - (width - wanted) / part)
+    return room
 
 
 def _spread_range(span: tuple[float, float]) -> tuple[float, float]:

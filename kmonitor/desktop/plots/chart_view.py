@@ -3,8 +3,8 @@
 """The pyqtgraph view of one chart: backdrop, curves, overlay, in one paint."""
 
 import pyqtgraph as pg
-from PySide6.QtCore import QRect, QRectF, Qt
-from PySide6.QtGui import QPainter
+from PySide6.QtCore import QRect, QRectF, QSizeF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
 from typing_extensions import override
 
@@ -23,6 +23,7 @@ class ChartView(pg.GraphicsView):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, useOpenGL=False, background="default")
         self._chart: Scene | None = None
+        self._painted: QPixmap | None = None
         self._curves: list[RunCurve] = []
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
         self._box.setZValue(0.0)
@@ -40,7 +41,7 @@ class ChartView(pg.GraphicsView):
 
     def show_chart(self, chart: Scene) -> None:
         """Draw this at the next paint."""
-        self._chart = chart
+        self._chart, self._painted = chart, None
         frame = chart.frame
         if self._box.geometry() != frame.rect:
             self._box.setGeometry(frame.rect)
@@ -52,6 +53,16 @@ class ChartView(pg.GraphicsView):
         )
         self._show_curves(chart)
         self.viewport().update()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        # The crosshair above exposes strips of this many times a second: they come from here.
+        painted = self._painted
+        if painted is None or painted.devicePixelRatio() != self.devicePixelRatioF():
+            self._painted = painted = self._paint_all()
+        painter = QPainter(self.viewport())
+        painter.drawPixmap(0, 0, painted)
+        painter.end()
 
     @override
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
@@ -69,6 +80,17 @@ class ChartView(pg.GraphicsView):
             painter.save()
             paint_overlay(painter, self._chart)
             painter.restore()
+
+    def _paint_all(self) -> QPixmap:
+        scale, size = self.devicePixelRatioF(), self.viewport().size()
+        pixmap = QPixmap(QSizeF(size * scale).toSize())
+        pixmap.setDevicePixelRatio(scale)
+        # As pyqtgraph's own paint event does: the box takes its new ranges.
+        self._box.prepareForPaint()
+        painter = QPainter(pixmap)
+        self.render(painter, QRectF(self.viewport().rect()), self.viewport().rect())
+        painter.end()
+        return pixmap
 
     def _show_curves(self, chart: Scene) -> None:
         pictures = chart.picture.curves

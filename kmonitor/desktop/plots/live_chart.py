@@ -81,11 +81,13 @@ class LiveChart(QWidget):
         self._refresh()
 
     def set_picture(self, picture: ChartPicture) -> None:
-        """Show this; the same object again is free."""
-        if picture is self._picture:
-            return
+        """Show this; one that looks the same as the last costs next to nothing."""
+        is_dropped = self._drag is not None and not self._is_held
+        is_same = picture is self._picture or picture.looks_like(self._picture)
         self._picture = picture
-        if not self._is_held:
+        if is_same and not is_dropped:
+            return
+        if is_dropped:
             self._drag = None
         if picture.title and picture.title != self.accessibleName():
             self.setAccessibleName(picture.title)

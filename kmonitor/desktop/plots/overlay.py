@@ -160,7 +160,7 @@ def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
         hue = colours.colour("mute") if end.curve.stale else colours.series(end.curve.hue)
         painter.setPen(hue)
         box = QRectF(left, y - _LINE_PX / 2, room + 2.0, _LINE_PX)
-        painter.fillRect(QRectF(left - 1.0, box.top(), width + 2.0, _LINE_PX), _veil(scene))
+        painter.fillRect(QRectF(left - 1.0, box.top(), width + 2.0, _LINE_PX), _veil(scene, 0.5))
         painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
 
@@ -188,12 +188,13 @@ def _paint_limit(painter: QPainter, scene: Scene, flags: list[FlagPlace]) -> Non
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setFont(scene.colours.font(scene.colours.meta_px, weight=_LIMIT_WEIGHT))
     colours = scene.colours
-    width = colours.text_width(limit.text, colours.meta_px, weight=_LIMIT_WEIGHT) + 2.0
+    label = f"{limit.text} \u2191" if limit.value > frame.y_hi else limit.text
+    width = colours.text_width(label, colours.meta_px, weight=_LIMIT_WEIGHT) + 2.0
     box = _limit_label_box(scene, flags, y, width)
-    painter.fillRect(box, _veil(scene))
+    painter.fillRect(box, _veil(scene, 0.72))
     painter.setPen(colour)
     text = QFontMetricsF(painter.font()).elidedText(
-        limit.text, Qt.TextElideMode.ElideRight, box.width()
+        label, Qt.TextElideMode.ElideRight, box.width()
     )
     painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
@@ -217,9 +218,9 @@ def _limit_label_box(scene: Scene, flags: list[FlagPlace], y: float, width: floa
     return QRectF(within[0] if left is None else left, low, room, _LABEL_HEIGHT_PX)
 
 
-def _veil(scene: Scene) -> QColor:
+def _veil(scene: Scene, opacity: float) -> QColor:
     veil = scene.colours.colour("card")
-    veil.setAlphaF(0.72)
+    veil.setAlphaF(opacity)
     return veil
 
 

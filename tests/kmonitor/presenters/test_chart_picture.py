@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from kmonitor.presenters.chart_picture import NO_POINTS, ChartPicture, CurvePicture
 
@@ -16,7 +19,43 @@ def test_picture_with_one_point_has_points():
     assert ChartPicture("bytes", "epochs", (0.0, 1.0), (curve,)).has_points
 
 
-def test_pictures_are_told_apart_by_identity_for_arrays_have_no_equality():
-    assert ChartPicture("bytes", "epochs", (0.0, 1.0)) != ChartPicture(
-        "bytes", "epochs", (0.0, 1.0)
+def drawn(label: str = "a", *, hue: int = 0, marks: int = 3, title: str = "RAM") -> ChartPicture:
+    """A picture with one curve; the arrays of curves are the same objects each time."""
+    curve = CurvePicture("a", label, hue, X, Y)
+    return ChartPicture(
+        "bytes",
+        "epochs",
+        (0.0, 1.0),
+        (curve,),
+        epoch_marks=np.arange(float(marks)),
+        title=title,
     )
+
+
+X, Y = np.array([1.0, 2.0]), np.array([2.0, 3.0])
+
+
+def test_picture_with_the_same_arrays_and_words_looks_the_same():
+    assert drawn().looks_like(drawn())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        drawn("b"),
+        drawn(hue=1),
+        drawn(marks=4),
+        drawn(title="VRAM"),
+        replace(drawn(), curves=()),
+        replace(drawn(), curves=(CurvePicture("a", "a", 0, X, Y.copy()),)),
+        replace(drawn(), curves=(CurvePicture("a", "a", 0, X.copy(), Y),)),
+    ],
+)
+def test_any_difference_looks_different(other: ChartPicture):
+    assert not drawn().looks_like(other)
+
+
+def test_shared_curve_objects_look_the_same():
+    one = drawn()
+
+    assert one.looks_like(replace(one, title="RAM"))
