@@ -1,0 +1,217 @@
+"""What `MonitorCallback` costs a training: each step, each second, and a real fit as a whole.
+
+Everything is measured in one process and interleaved, so that ratios hold on a busy machine.
+Run alone: `python tests/benchmarks/bench_hooks.py`.
+"""
+
+# ruff: noqa: T201 - a benchmark prints its table
+# pyright: reportImplicitOverride=false
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+import importlib.util
+import tempfile
+import threading
+import time
+from pathlib import Path
+from statistics import median
+from types import SimpleNamespace
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from kmonitor_agent import MonitorCallback
+from kmonitor_agent.session.runs import RUNS
+
+ROUNDS = 15
+CALLS = 5000
+FIT_ROUNDS = 7
+FIT_STEPS = 300
+THREAD_S = 20.0
+HOOK_TARGET_US = 1.0
+TENSORBOARD_TARGET = 50
+THREAD_TARGET_PERCENT = 0.5
+
+
+class Empty(keras.callbacks.Callback):
+    """A callback that does nothing in the two hooks of a step."""
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        pass
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        pass
+
+
+def small_model() -> Any:
+    """A model whose step costs little, so that hooks show."""
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(16), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    return model
+
+
+def data(steps: int) -> tuple[Any, Any]:
+    """Inputs and targets of so many steps of 16 samples."""
+    return np.ones((16 * steps, 8), "float32"), np.ones((16 * steps, 1), "float32")
+
+
+def tensorboard(folder: Path) -> tuple[Any, str]:
+    """Keras' TensorBoard callback with its defaults, and what writes its scalars.
+
+    Without the tensorboard package TensorFlow's own writer stands in for `tf.summary.scalar`: the
+    same write with less around it, so the ratio to it is on the safe side.
+    """
+    board: Any = keras.callbacks.TensorBoard(str(folder))
+    if importlib.util.find_spec("tensorboard") is not None:
+        return board, "tensorboard"
+    board._summary_module = SimpleNamespace(
+        create_file_writer=tf.summary.create_file_writer, scalar=_bare_scalar
+    )
+    return board, "TensorFlow's bare summary writer"
+
+
+def _bare_scalar(name: str, value: Any, step: int) -> Any:
+    return tf.summary.write(name, tf.cast(value, tf.float32), step=step)
+
+
+def started(callback: Any, model: Any) -> keras.callbacks.CallbackList:
+    """Keras' list with this callback, in the first epoch of a fit."""
+    listed = keras.callbacks.CallbackList([callback], model=model, epochs=1, steps=CALLS)
+    listed.on_train_begin()
+    listed.on_epoch_begin(0)
+    return listed
+
+
+def step_us(listed: keras.callbacks.CallbackList, calls: int) -> float:
+    """Keras' dispatch of the two hooks of a step, microseconds a step."""
+    logs = {"loss": 0.5}
+    began = time.perf_counter()
+    for batch in range(calls):
+        listed.on_train_batch_begin(batch)
+        listed.on_train_batch_end(batch, logs)
+    return 1e6 * (time.perf_counter() - began) / calls
+
+
+def dispatch() -> dict[str, float]:
+    """Median microseconds a step of each kind of callback, interleaved."""
+    model = small_model()
+    model.fit(*data(2), batch_size=16, verbose=0)
+    with tempfile.TemporaryDirectory() as folder:
+        board, writer = tensorboard(Path(folder))
+        lists = {
+            "empty": started(Empty(), model),
+            "ours": started(MonitorCallback("bench hooks", hub="off"), model),
+            writer: started(board, model),
+        }
+        found: dict[str, list[float]] = {name: [] for name in lists}
+        for _ in range(ROUNDS):
+            for name, listed in lists.items():
+                found[name].append(step_us(listed, CALLS if name in {"empty", "ours"} else 300))
+        for listed in lists.values():
+            listed.on_train_end()
+    RUNS.close()
+    return {name: median(times) for name, times in found.items()}
+
+
+def fits() -> dict[str, list[float]]:
+    """Milliseconds a step of whole fits, with and without us, interleaved."""
+    model = small_model()
+    x, y = data(FIT_STEPS)
+    kinds: dict[str, Any] = {
+        "empty": Empty,
+        "ours": lambda: MonitorCallback("bench fits", hub="off"),
+    }
+    found: dict[str, list[float]] = {name: [] for name in kinds}
+    for round_number in range(FIT_ROUNDS + 1):
+        for name, make in kinds.items():
+            began = time.perf_counter()
+            model.fit(x, y, batch_size=16, epochs=3, verbose=0, callbacks=[make()])
+            seconds = time.perf_counter() - began
+            if round_number:  # the first traces
+                found[name].append(1e3 * seconds / (3 * FIT_STEPS))
+    RUNS.close()
+    return found
+
+
+def thread_percent() -> float:
+    """CPU of the agent's thread during a fit at 1 Hz, percent of a core."""
+    ended = threading.Event()
+    found: list[float] = []
+
+    def watch() -> None:
+        while (thread := _agent_thread()) is None:
+            time.sleep(0.05)
+        time.sleep(2.0)
+        before, began = _cpu_s(thread), time.monotonic()
+        ended.wait(THREAD_S)
+        found.append(100 * (_cpu_s(thread) - before) / (time.monotonic() - began))
+        ended.set()
+
+    class Until(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            model: Any = self.model
+            model.stop_training = ended.is_set()
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    monitor: Any = MonitorCallback("bench thread", hub="off")
+    small_model().fit(
+        *data(FIT_STEPS), batch_size=16, epochs=10**6, verbose=0, callbacks=[monitor, Until()]
+    )
+    watcher.join()
+    RUNS.close()
+    return found[0]
+
+
+def _agent_thread() -> threading.Thread | None:
+    return next((t for t in threading.enumerate() if t.name == "kmonitor-agent"), None)
+
+
+def _cpu_s(thread: threading.Thread) -> float:
+    text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text()
+    return int(text.split()[0]) / 1e9
+
+
+def show(what: str, value: str, target: str) -> None:
+    """One line of the table."""
+    print(f"| {what} | {value} | {target} |")
+
+
+def _show_dispatch() -> None:
+    costs = dispatch()
+    empty, ours = costs.pop("empty"), costs.pop("ours")
+    ((writer, board),) = costs.items()
+    added, theirs = ours - empty, board - empty
+    show("dispatch of a step, empty callback", f"{empty:.2f} us", "")
+    show("added by us", f"{added:.2f} us", f"<= {HOOK_TARGET_US:g} us")
+    show(f"added by TensorBoard ({writer})", f"{theirs:.1f} us", "")
+    show("TensorBoard's over ours", f"{theirs / added:.0f}", f">= {TENSORBOARD_TARGET}")
+
+
+def _show_fits() -> None:
+    found = fits()
+    empty, ours = median(found["empty"]), median(found["ours"])
+    ratios = [b / a for a, b in zip(found["empty"], found["ours"], strict=True)]
+    show("a step of a small fit, empty callback", f"{empty:.3f} ms", "")
+    value = f"{ours:.3f} ms ({100 * (median(ratios) - 1):+.1f} %)"
+    show("the same with us, epochs' ends and sampling included", value, "")
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["KMONITOR_HOME"] = home
+        print("| what | measured | target |\n|---|---|---|")
+        _show_dispatch()
+        _show_fits()
+        value = f"{thread_percent():.3f} % of a core"
+        show("agent's thread during a fit, 1 Hz", value, f"<= {THREAD_TARGET_PERCENT:g} %")
+
+
+if __name__ == "__main__":
+    main()
