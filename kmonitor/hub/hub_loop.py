@@ -112,8 +112,9 @@ class HubLoop:
     def close(self) -> None:
         """Commit, then close everything."""
         self._spools.close()
-        self._ledger.commit()
-        self._ingest.acknowledge()
+        with self._faults.guarded("last commit"):
+            if self._ledger.commit():
+                self._ingest.acknowledge()
         self._series.stop()
         self._agents.close()
         self._desktops.close()
@@ -127,7 +128,8 @@ class HubLoop:
 
         def expire() -> None:
             self._views.expire()
-            self._ingest.sessions.expire(self._clock.monotonic_s())
+            live = {record.run for record in self._ledger.registry.live()}
+            self._ingest.sessions.expire(self._clock.monotonic_s(), live)
 
         schedule = Schedule(self._faults)
         schedule.every(0.1, "commands", self._ingest.send_commands)

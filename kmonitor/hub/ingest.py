@@ -111,8 +111,10 @@ class Ingest:
             return
         if not self._take_session(identity, hello):
             return
-        record = self._ledger.registry.get_or_add(hello.run)
-        if hello.first > record.accepted + 1:
+        record = self._ledger.registry.get(hello.run)
+        # A run is known from its first event on: hellos alone take no memory.
+        if hello.first > 1 + (0 if record is None else record.accepted):
+            record = self._ledger.registry.get_or_add(hello.run)
             origin = Origin(
                 hello.boot, hello.host, hello.pid, hello.pid_namespace, hello.start_wall
             )
@@ -120,7 +122,7 @@ class Ingest:
         session = self.sessions.of_run(hello.run)
         # What is taken but not yet committed is not confirmed by a welcome either.
         if session is not None:
-            self._ledger.then(lambda: self._welcome(session, record, minor))
+            self._ledger.then(lambda: self._welcome(session, minor))
 
     def _take_session(self, identity: bytes, hello: Hello) -> bool:
         now_s = self._clock.monotonic_s()
@@ -136,13 +138,13 @@ class Ingest:
         self._behind.discard(hello.run)
         return True
 
-    def _welcome(self, session: Session, record: RunRecord, minor: int) -> None:
-        session.acked = record.accepted
+    def _welcome(self, session: Session, minor: int) -> None:
+        session.acked = self._confirmed(self._ledger.registry.get(session.run))
         welcome = Welcome(
             hub=self._ledger.database.hub,
             boot=session.boot,
             proto=minor,
-            acked=record.accepted,
+            acked=session.acked,
             ping_ms=PING_MS,
             max_batch=MAX_BATCH_EVENTS,
         )

@@ -139,7 +139,12 @@ class Ledger:
         return 0.0 if self._thens else None
 
     def commit(self) -> bool:
-        """Write what waits; False if it could not be written (it will be tried again)."""
+        """Write what waits; False if it could not be written (it will be tried again).
+
+        Raises:
+            sqlite3.DatabaseError: Trying again is no use: the database is damaged, or holds rows
+                that this hub does not know of.
+        """
         if self._has_changes() and not self._write():
             return False
         thens, self._thens = self._thens, []
@@ -157,7 +162,7 @@ class Ledger:
         started_s = self._clock.monotonic_s()
         try:
             self.database.write(changes)
-        except sqlite3.Error as exc:
+        except sqlite3.OperationalError as exc:
             # No acknowledgement leaves; the agents keep what they have and resend.
             self._faults.record("store", exc)
             self._not_before_s = started_s + _RETRY_S

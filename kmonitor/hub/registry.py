@@ -29,9 +29,14 @@ class Registry:
         self.change = 0
         """Newest change given to any run."""
 
-    def load(self, runs: Iterable[tuple[int, bytes]], deleted: Iterable[tuple[str, int]]) -> None:
-        """Take what the database kept."""
-        records = [_decode(body) for _, body in runs]
+    def load(self, runs: Iterable[tuple[bytes, int]], deleted: Iterable[tuple[str, int]]) -> None:
+        """Take what the database kept: (record, largest seq stored) and (run, change)."""
+        records: list[RunRecord] = []
+        for body, stored in runs:
+            record = _decode(body)
+            # The rows are the truth: a number that is stored is never taken again.
+            record.accepted = max(record.accepted, stored)
+            records.append(record)
         for record in sorted(records, key=lambda r: r.change):
             self._runs[record.run] = record
             self._by_key[record.key] = record.run

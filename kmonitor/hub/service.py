@@ -3,6 +3,7 @@
 import argparse
 import faulthandler
 import os
+import sqlite3
 import sys
 from collections.abc import Sequence
 from enum import Enum
@@ -12,8 +13,9 @@ import zmq
 from kmonitor.errors import Expected
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.hub_lock import AnotherHub, HubLock
-from kmonitor.hub.hub_loop import HubLoop
+from kmonitor.hub.hub_loop import DATABASE_NAME, HubLoop
 from kmonitor.hub.logbook import LOG, close_log, open_log
+from kmonitor.hub.store.database import put_aside
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders, find_folders
@@ -85,6 +87,9 @@ def run(folders: Folders) -> None:
     except Expected as exc:
         LOG.error("cannot run: %s", exc)
         raise
+    except Exception:
+        LOG.exception("the hub ended by a fault of its own")
+        raise
     finally:
         close_log(handler)
 
@@ -111,10 +116,27 @@ def _run_once(folders: Folders) -> Ending:
 
 
 def _loop(folders: Folders, locks: tuple[HubLock, HubLock]) -> Ending:
+    try:
+        return _serve(folders, locks)
+    except sqlite3.OperationalError as exc:
+        raise CannotStart(f"The database in {folders.database} cannot be used: {exc}.") from exc
+    except sqlite3.IntegrityError:
+        # Rows that this hub does not know of: what it knows is read again, agents resend.
+        LOG.exception("database and memory differ")
+    except sqlite3.DatabaseError as exc:
+        put_aside(folders.database / DATABASE_NAME, exc)
+    return Ending.MOVED
+
+
+def _serve(folders: Folders, locks: tuple[HubLock, HubLock]) -> Ending:
     wake = Wake()
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     try:
-        loop = HubLoop(folders, context, wake, HubFaults(LOG), SystemClock())
+        try:
+            loop = HubLoop(folders, context, wake, HubFaults(LOG), SystemClock())
+        except zmq.ZMQError as exc:
+            what = f"The sockets in {folders.runtime} cannot be bound: {exc}."
+            raise CannotStart(what) from exc
         try:
             with wake.on_signals(loop.stop):
                 LOG.info("hub %s, version %s, in %s", loop.hub, VERSION, folders.runtime)

@@ -83,13 +83,15 @@ class Sessions:
         if self._by_run.get(session.run) is session:
             self._by_run.pop(session.run)
 
-    def expire(self, now_s: float) -> None:
-        """Forget sessions from which nothing came for a minute; they will say hello again."""
+    def expire(self, now_s: float, live: set[str]) -> None:
+        """Forget sessions from which nothing came for a minute; they will say hello again.
+
+        Args:
+            now_s: Monotonic time.
+            live: Runs of which it still matters when they were heard last.
+        """
         for session in self.all():
             if now_s - session.heard_s > _EXPIRES_S:
                 self.drop(session)
-
-    def forget_runs(self, over: set[str]) -> None:
-        """Forget when these runs were heard, unless they still have a session."""
-        for run in over - self._by_run.keys():
-            self._heard_s.pop(run, None)
+        for run in self._heard_s.keys() - self._by_run.keys() - live:
+            del self._heard_s[run]

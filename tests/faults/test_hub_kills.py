@@ -1,6 +1,7 @@
 """Whatever kills the hub: every event is stored once, in order."""
 
 import shutil
+import sqlite3
 
 import pytest
 
@@ -22,12 +23,9 @@ def stored_steps(client: HubClient) -> list[int]:
     return [event.step for event in events if isinstance(event, Sample)]
 
 
-def wait_confirmed(link: LinkUnderTest, deadline_s: float = 60.0) -> None:
-    def all_confirmed() -> bool:
-        status = link.link.status()
-        return status.acked == status.last_seq > 0
-
-    wait_until(all_confirmed, deadline_s, f"confirmed: {link.link.status()}")
+def wait_confirmed(link: LinkUnderTest, steps: int, deadline_s: float = 60.0) -> None:
+    """Wait until so many samples, and the boot's own event, are confirmed."""
+    wait_until(lambda: link.link.status().acked > steps, deadline_s, f"{steps} confirmed")
 
 
 def emit(link: LinkUnderTest, first: int, count: int) -> None:
@@ -45,7 +43,7 @@ def test_five_kills_during_20_000_events_lose_and_repeat_nothing(
             wait_until(lambda before=before: link.link.status().acked > before)
             emit(link, number * 4000 + 2000, 2000)
             live_hub.restart()
-        wait_confirmed(link)
+        wait_confirmed(link, 20_000)
         with live_hub.client() as client:
             steps = stored_steps(client)
             (run,) = client.runs()
@@ -59,7 +57,7 @@ def test_a_deleted_database_is_filled_again_from_what_the_agent_keeps(
 ):
     with LinkUnderTest(folders) as link:
         emit(link, 0, 3000)
-        wait_confirmed(link)
+        wait_confirmed(link, 3000)
         live_hub.kill()
         for path in folders.database.iterdir():
             path.unlink()
@@ -75,7 +73,7 @@ def test_a_deleted_database_is_filled_again_from_what_the_agent_keeps(
 def test_a_database_deleted_under_a_living_hub_is_noticed(live_hub: LiveHub, folders: Folders):
     with LinkUnderTest(folders) as link:
         emit(link, 0, 100)
-        wait_confirmed(link)
+        wait_confirmed(link, 100)
         with live_hub.client() as client:
             before = client.hub().hub
             for name in DATABASE_FILES:
@@ -92,12 +90,12 @@ def test_a_database_put_back_from_a_backup_is_filled_up(live_hub: LiveHub, folde
     backup = folders.state / "backup"
     with LinkUnderTest(folders) as link:
         emit(link, 0, 500)
-        wait_confirmed(link)
+        wait_confirmed(link, 500)
         live_hub.stop()
         shutil.copytree(folders.database, backup)
         live_hub.start()
         emit(link, 500, 500)
-        wait_confirmed(link)
+        wait_confirmed(link, 1000)
         live_hub.kill()
         shutil.rmtree(folders.database)
         shutil.copytree(backup, folders.database)
@@ -113,7 +111,7 @@ def test_a_database_put_back_from_a_backup_is_filled_up(live_hub: LiveHub, folde
 def test_a_write_ahead_log_cut_in_half_is_filled_up(live_hub: LiveHub, folders: Folders):
     with LinkUnderTest(folders) as link:
         emit(link, 0, 500)
-        wait_confirmed(link)
+        wait_confirmed(link, 500)
         live_hub.kill()
         log = folders.database / "hub.sqlite3-wal"
         with log.open("r+b") as file:
@@ -130,7 +128,7 @@ def test_a_write_ahead_log_cut_in_half_is_filled_up(live_hub: LiveHub, folders: 
 def test_a_damaged_database_is_put_aside_and_filled_again(live_hub: LiveHub, folders: Folders):
     with LinkUnderTest(folders) as link:
         emit(link, 0, 100)
-        wait_confirmed(link)
+        wait_confirmed(link, 100)
         live_hub.kill()
         for name in DATABASE_FILES[1:]:
             (folders.database / name).unlink(missing_ok=True)
@@ -143,3 +141,46 @@ def test_a_damaged_database_is_put_aside_and_filled_again(live_hub: LiveHub, fol
 
     assert steps == list(range(101))
     assert list(folders.database.glob("hub.sqlite3.damaged-*"))
+
+
+def test_a_database_damaged_in_its_middle_is_put_aside_and_filled_again(
+    live_hub: LiveHub, folders: Folders
+):
+    with LinkUnderTest(folders) as link:
+        emit(link, 0, 3000)
+        wait_confirmed(link, 3000)
+        live_hub.stop()
+        path = folders.database / DATABASE_FILES[0]
+        with path.open("r+b") as file:
+            file.seek(4096)
+            file.write(b"\xa5" * (path.stat().st_size - 4096))
+        live_hub.start()
+        with live_hub.client() as client:
+            wait_until(lambda: 2999 in stored_steps(client), what="filled again")
+            steps = stored_steps(client)
+
+    assert steps == list(range(3000))
+    assert list(folders.database.glob("hub.sqlite3.damaged-*"))
+
+
+def test_a_row_that_the_hub_does_not_know_of_makes_it_read_all_again(
+    live_hub: LiveHub, folders: Folders
+):
+    with LinkUnderTest(folders) as link:
+        emit(link, 0, 10)
+        wait_confirmed(link, 10)
+        stranger = sqlite3.connect(folders.database / DATABASE_FILES[0])
+        with stranger:
+            stranger.execute(
+                "INSERT INTO events SELECT row + 1, run_key, seq + 1, t_s, wall_s, kind, body"
+                " FROM events ORDER BY row DESC LIMIT 1"
+            )
+        stranger.close()
+        emit(link, 10, 10)
+        wait_confirmed(link, 20)
+        with live_hub.client() as client:
+            rows = list(client.all_rows("run1"))
+            pid = client.hub().pid
+
+    assert [row.seq for row in rows] == list(range(1, 22))
+    assert pid == live_hub.process.pid

@@ -97,9 +97,12 @@ class Database:
         if changes.events:
             self.head = changes.events[-1][0]
 
-    def runs(self) -> Iterator[tuple[int, bytes]]:
-        """(change, record) of every run."""
-        yield from self._connection.execute("SELECT change, record FROM runs")
+    def runs(self) -> Iterator[tuple[bytes, int]]:
+        """(record, largest seq stored) of every run."""
+        yield from self._connection.execute(
+            "SELECT record, (SELECT coalesce(max(seq), 0) FROM events WHERE run_key = key)"
+            " FROM runs"
+        )
 
     def open_commands(self) -> Iterator[bytes]:
         """Every command that is not final."""
@@ -181,9 +184,14 @@ def _open(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError:
         raise  # locked, unreadable, no room: not the file's fault
     except sqlite3.DatabaseError as exc:
-        aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
-        LOG.error("%s is damaged (%s); kept as %s, starting anew", path, exc, aside.name)
-        path.rename(aside)
-        for suffix in ("-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        put_aside(path, exc)
         return open_writer(path)
+
+
+def put_aside(path: Path, why: Exception) -> None:
+    """Rename a damaged database, so that a new one is filled from what the agents keep."""
+    aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
+    LOG.error("%s is damaged (%s); kept as %s, starting anew", path, why, aside.name)
+    path.rename(aside)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

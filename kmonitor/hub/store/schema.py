@@ -8,6 +8,9 @@ from kmonitor.errors import Expected
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` of a database that this program writes."""
 
+_BUSY_S = 0.5
+"""A stranger who locks the database holds the hub's loop up for so long at most, seconds."""
+
 _MIGRATIONS: dict[int, tuple[str, ...]] = {
     1: (
         "CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
@@ -70,7 +73,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         NewerDatabase: A newer program wrote it.
         sqlite3.DatabaseError: It is no database, or is damaged.
     """
-    connection = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+    connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S)
     try:
         version = _version(connection, path)
         _configure(connection)

@@ -176,3 +176,37 @@ def test_a_lone_event_is_confirmed_at_once(live_hub: LiveHub, folders: Folders):
             waited.append(time.monotonic() - begin)
 
     assert min(waited) < 0.1
+
+
+def test_a_desktop_that_was_closed_goes_on_at_its_cursor(live_hub: LiveHub, folders: Folders):
+    seqs: list[int] = []
+    cursor = 0
+    with SimulatedAgent(folders) as agent:
+        for visit in range(4):
+            for _ in range(300):
+                agent.sample()
+            agent.wait_acked()
+            if visit == 2:
+                live_hub.restart()
+            more = True
+            with live_hub.client() as desktop:
+                while more:
+                    page = desktop.rows(cursor=cursor, limit=70)
+                    seqs += [row.seq for row in page.rows]
+                    cursor, more = page.cursor, page.more
+
+    assert seqs == list(range(1, 1202))
+
+
+def test_a_cursor_of_another_runs_row_is_understood(client: HubClient, folders: Folders):
+    with SimulatedAgent(folders) as one, SimulatedAgent(folders) as other:
+        for _ in range(20):
+            one.sample()
+            one.wait_acked()
+            other.sample()
+            other.wait_acked()
+        rows = client.rows().rows
+        for row in rows:
+            expected = [r.row for r in rows if r.run == one.run and r.row > row.row]
+            found = client.rows(cursor=row.row, runs=[one.run]).rows
+            assert [r.row for r in found] == expected
