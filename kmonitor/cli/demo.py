@@ -28,7 +28,7 @@ from kmonitor_agent.local.folders import find_folders
 PICTURE = Path("kmonitor-demo.png")
 
 _WATCHED_S = 120.0
-_UNWATCHED_S = 35.0
+_UNWATCHED_S = 30.0
 """About how long the models are trained, with a screen and without, seconds."""
 
 _FEWEST_FOLDS = MODELS_BEFORE_LIMIT + 2
@@ -70,7 +70,7 @@ class Options:
         folds: Models that are trained one after the other.
         epochs: Epochs of each model.
         seconds: About how long the training lasts; epochs are held back so that people can
-            watch. 0: as fast as it goes. Without it: 120 with a screen, 35 without.
+            watch. 0: as fast as it goes. Without it: 120 with a screen, 30 without.
         no_plain: Leave out the same training without kmonitor, and the comparison with it.
         no_window: Neither window nor picture.
         png: Draw the window into this file instead of showing it; without a screen this is
@@ -80,7 +80,7 @@ class Options:
     """
 
     folds: Annotated[int, Parameter(validator=Number(gte=_FEWEST_FOLDS))] = 7
-    epochs: Annotated[int, Parameter(validator=Number(gte=2))] = 5
+    epochs: Annotated[int, Parameter(validator=Number(gte=2))] = 4
     seconds: Annotated[float | None, Parameter(validator=Number(gte=0))] = None
     no_plain: Annotated[bool, Parameter(negative="")] = False
     no_window: Annotated[bool, Parameter(negative="")] = False

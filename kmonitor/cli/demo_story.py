@@ -68,5 +68,6 @@ def _sentences(
         )
     sentences += [record_sentence(record) for record in shown.reloads]
     if shown.reloads:
-        sentences.append(f"{shown.epochs_after} epochs were trained after the first reload.")
+        n = shown.epochs_after
+        sentences.append(f"{n} more {'epoch' if n == 1 else 'epochs'} followed the first reload.")
     return sentences

@@ -1,7 +1,10 @@
 """`command`, `hub`, `doctor` and `purge` as processes, on a real hub."""
 
 import os
+import pty
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import pytest
 from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.commands import Command, NoArguments, SetLimits
-from tests.support.command_line import kmonitor, start_kmonitor
+from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.waiting import wait_until
@@ -165,6 +168,24 @@ def test_purge_lists_asks_and_removes_only_what_is_ours(
     assert [str(path) for path in files if str(path) not in purged.out] == []
     assert [path.name for path in folders.state.iterdir()] == ["thesis.txt"]
     assert hub_answers(folders) is None
+
+
+@pytest.mark.parametrize(("answer", "status"), [(b"yes\n", 0), (b"no\n", 1), (b"\n", 1)])
+def test_purge_asks_who_sits_at_the_terminal(own_hub: Folders, answer: bytes, status: int):
+    log = own_hub.logs / "hub.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("")
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, answer)
+        with subprocess.Popen([sys.executable, "-m", MODULE, "purge"], stdin=theirs) as process:
+            process.wait(30)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+    assert process.returncode == status
+    assert log.exists() == (status != 0)
 
 
 def test_purge_does_not_follow_links(own_hub: Folders, tmp_path: Path):

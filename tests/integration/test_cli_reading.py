@@ -101,6 +101,17 @@ def test_follow_tells_new_events_until_the_run_has_ended(told: SimulatedAgent):
     assert "Process finished" in out
 
 
+def test_following_as_json_writes_one_event_a_line(told: SimulatedAgent):
+    told.end_fit()
+    told.end_boot()
+    told.wait_acked()
+
+    lines = kmonitor("show", "last", "--follow", "--json").lines
+
+    assert lines[0]["type"] == "boot"
+    assert lines[-1]["type"] == "boot_end"
+
+
 def test_ctrl_c_ends_following_quietly(told: SimulatedAgent):
     with start_kmonitor("show", "last", "--follow") as process:
         assert process.stdout is not None
