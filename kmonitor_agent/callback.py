@@ -35,7 +35,9 @@ class MonitorCallback:
 
     An instance is also an instance of Keras' own `Callback`: of `keras` if that is imported or
     installed, else of `tf_keras`. It may be used in several fits, nested ones and in threads, and
-    holds no model. After construction nothing of it raises into `fit`.
+    holds no model. After construction nothing of it raises into `fit`. All callbacks of one run
+    name in a process share its run: hub, sampling, privacy and whether commands are taken are as
+    the first one said; limits and checkpoint folder are those of the callback that runs.
 
     Attributes:
         params: Keras' parameters of the fit: "epochs", "steps", "verbose".
@@ -119,7 +121,8 @@ class MonitorCallback:
 
         Args:
             action: "save", "collect", "reload", "pause", "resume" or "stop".
-            at: "epoch": at the running epoch's end; "batch": after the running batch.
+            at: "epoch": at the running epoch's end; "batch": before the next batch (a stop then
+                ends the fit with that batch).
 
         Raises:
             ValueError: There is no such action or place.

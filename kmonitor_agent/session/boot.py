@@ -130,7 +130,6 @@ class Boot:
                 message=self._privacy.text(str(left_by))[:MAX_TEXT],
             )
         self.emit(ended)
-        self._faults.write_out()
         self._link.close()
 
     def _started_event(self, boot: str, framework: Framework) -> BootStarted:

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import Framework, KerasModel
 from kmonitor_agent.probes.step_clock import StepClock
+
+_KERAS_LOCAL: Final = "epoch_iterator"
+"""A variable of Keras 3's `fit`, by which its frame is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,10 @@ def _list_frame(frame: FrameType | None, callback: object) -> FrameType | None:
 
 def _read_locals(frame: FrameType) -> tuple[int | None, int]:
     """Batch size and first epoch from the frame of Keras' `fit`, where alone they are told."""
+    code = frame.f_code
+    if not code.co_flags & inspect.CO_OPTIMIZED or _KERAS_LOCAL not in code.co_varnames:
+        # A script's own loop. Never look further: at module level the "locals" are its globals.
+        return None, 0
     found: Any = frame.f_locals
     try:
         adapter = getattr(found.get("epoch_iterator"), "data_adapter", None)

@@ -12,9 +12,10 @@ from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.protocol.commands import SafePoint
+from kmonitor_agent.protocol.facts import Notice
 from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
-from kmonitor_agent.session.fit import Fit, find_origin, is_on_stack, watch_end
+from kmonitor_agent.session.fit import Fit, FitOrigin, find_origin, is_on_stack, watch_end
 from kmonitor_agent.session.intake import Intake
 from kmonitor_agent.session.leaving import Uncaught, how_ended
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
@@ -62,6 +63,8 @@ class RunSession:
         )
         self._fits: list[Fit] = []
         self._fit_count = 0
+        self._beginning = threading.Lock()
+        self._acting = threading.Lock()
         self._stopped_by_us = False
         self._left_by: BaseException | None = None
         self._watched = Watched()
@@ -96,14 +99,18 @@ class RunSession:
         """What was done so far, oldest first."""
         return Records(self._performer.records)
 
-    def request(self, request: Request) -> bool:
-        """Ask for an action, from any thread; False when too many wait."""
-        return self._queue.put(request)
+    def request(self, request: Request) -> None:
+        """Ask for an action, from any thread."""
+        if not self._queue.put(request):
+            text = f"{request.action} was not taken: too many requests wait for a safe point"
+            self._boot.emit(
+                Notice(t_s=self._boot.now_s(), level="warning", code="request_dropped", text=text)
+            )
 
     def begin_fit(
         self, callback: object, model: KerasModel, params: dict[str, object], settings: Settings
     ) -> Fit | None:
-        """A fit begins; None in a fork of the process.
+        """A fit begins; None in a fork, or when another callback of ours follows it already.
 
         Args:
             callback: Whose `on_train_begin` this is.
@@ -111,26 +118,28 @@ class RunSession:
             params: As Keras gave them: "epochs", "steps".
             settings: Of this callback.
         """
-        if not self._boot.is_ours:
+        origin = find_origin(callback)
+        if not self._boot.is_ours or self._is_followed(origin):
             return None
         framework = framework_for(model)
-        self._start(model)
+        facts = framework.fit_facts(model)
+        with self._beginning:
+            self._start(model)
+            self._fit_count += 1
+            ordinal = self._fit_count
         self._close_forgotten()
         self._left_by = None
         self._limits.set_by_script(settings.limits)
-        self._fit_count += 1
-        facts = framework.fit_facts(model)
-        clock = StepClock(steps_per_execution=facts.steps_per_execution)
         fit = Fit(
-            ordinal=self._fit_count,
+            ordinal=ordinal,
             framework=framework,
-            clock=clock,
-            origin=find_origin(callback),
+            clock=StepClock(steps_per_execution=facts.steps_per_execution),
+            origin=origin,
             model=weakref.ref(model),
             checkpoint_dir=self._checkpoint_dir(settings),
             planned_steps=_count(params.get("steps")),
         )
-        clock.on_due = lambda: self._serve_batch(fit)
+        fit.clock.on_due = lambda: self._serve_batch(fit)
         watch_end(fit, self._on_dropped)
         self._fits.append(fit)
         self._watch(fit)
@@ -138,7 +147,7 @@ class RunSession:
         with self.faults.guarded("session.describe"):
             self._teller.model_facts(fit, facts, framework.describe(model))
         self._count_graph(fit, model)
-        clock.due = self._queue.waits("batch")
+        fit.clock.due = self._queue.waits("batch")
         return fit
 
     def begin_epoch(self, fit: Fit, epoch: int) -> None:
@@ -189,6 +198,13 @@ class RunSession:
         for fit in tuple(self._fits):
             self.leave_fit(fit, self._left_by)
         self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us)
+        self.faults.write_out()
+
+    def _is_followed(self, origin: FitOrigin) -> bool:
+        token = None if origin.token is None else origin.token()
+        return token is not None and any(
+            fit.origin.token is not None and fit.origin.token() is token for fit in self._fits
+        )
 
     def _start(self, model: KerasModel) -> None:
         if self._boot.is_started:
@@ -248,11 +264,18 @@ class RunSession:
             self._serve(fit, "batch", step=fit.clock.steps)
 
     def _serve(self, fit: Fit, at: SafePoint, *, step: int = 0) -> None:
-        while (request := self._queue.take(at)) is not None:
-            self._performer.perform(fit, request, step=step)
-            model = fit.model()
-            if model is not None and request.action in {"collect", "reload"}:
-                self._count_graph(fit, model)
+        # One action at a time: another thread that trains serves what waits at its next point.
+        if not self._acting.acquire(blocking=False):
+            return
+        try:
+            while (request := self._queue.take(at)) is not None:
+                self._performer.perform(fit, request, step=step)
+                model = fit.model()
+                if model is not None and request.action in {"collect", "reload"}:
+                    self._count_graph(fit, model)
+        finally:
+            self._acting.release()
+            self._wake_batches()
 
     def _wake_batches(self) -> None:
         if self._queue.waits("batch"):

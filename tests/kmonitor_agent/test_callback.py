@@ -28,6 +28,7 @@ from kmonitor_agent.protocol.facts import (
     GraphSize,
     LimitCrossed,
     ModelFacts,
+    Notice,
     Sample,
     Sources,
 )
@@ -350,18 +351,45 @@ def test_loop_of_models_crosses_a_graph_limit_and_the_reload_brings_it_down(told
 
 def test_model_is_let_go_after_the_fit(monitor: Any):
     model = small_model()
+    model.compile("sgd", "mse", run_eagerly=True)  # a trace would keep it, without us too
+    fit(model, monitor, epochs=1)
     gone = weakref.ref(model)
-    fit(model, monitor)
 
     assert monitor.model is model
     del model
-    keras.backend.clear_session()
-    MonitorCallback("run", hub="off")._session._watched  # noqa: B018 - the sampler's view stays
     gc.collect()
-    held = [type(each).__name__ for each in gc.get_referrers(gone())] if gone() else []
-    ours = [each for each in held if "kmonitor" in each.lower()]
+    assert gone() is None
+    assert monitor.model is None
 
-    assert ours == []
+
+def test_script_s_own_loop_at_module_level_keeps_its_variables(told: Told):
+    names: dict[str, Any] = {"monitor": MonitorCallback("run", hub="off"), "model": small_model()}
+    loop = """
+import keras
+epoch_iterator = kept = "mine"
+listed = keras.callbacks.CallbackList([monitor], model=model, epochs=1, steps=2)
+listed.on_train_begin()
+listed.on_epoch_begin(0)
+for batch in range(2):
+    listed.on_train_batch_begin(batch)
+    listed.on_train_batch_end(batch)
+listed.on_epoch_end(0, {"loss": 0.5})
+listed.on_train_end()
+"""
+
+    exec(compile(loop, "loop.py", "exec"), names)  # noqa: S102
+
+    assert names["kept"] == "mine"
+    [epoch] = of(EpochEnded, told(names["monitor"]))
+    assert (epoch.steps, epoch.logs) == (2, {"loss": 0.5})
+
+
+def test_two_callbacks_of_one_run_in_one_fit_tell_it_once(monitor: Any, told: Told):
+    fit(small_model(), monitor, MonitorCallback("run", hub="off"))
+
+    events = told(monitor)
+    assert len(of(FitStarted, events)) == 1
+    assert len(of(EpochEnded, events)) == 2
 
 
 def test_random_state_and_result_are_untouched():
@@ -377,6 +405,17 @@ def test_random_state_and_result_are_untouched():
     assert plain[0] == watched[0]
     assert all(np.array_equal(a, b) for a, b in zip(plain[1], watched[1], strict=True))
     assert plain[2:] == watched[2:]
+
+
+def test_too_many_requests_are_told(monitor: Any, told: Told):
+    def ask(epoch: int) -> None:
+        for _ in range(17 if epoch == 0 else 0):
+            monitor.request("save")
+
+    fit(small_model(), Hook(ask), monitor, epochs=1)
+
+    assert len(monitor.records) == 16
+    assert [e.code for e in of(Notice, told(monitor))] == ["request_dropped"]
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda cb: pickle.loads(pickle.dumps(cb))])  # noqa: S301
