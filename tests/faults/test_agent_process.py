@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -213,7 +214,7 @@ def test_a_stopped_process_goes_on_where_it_was(folders: Folders):
 
 def test_a_thread_held_up_by_a_slow_task_does_not_hold_up_the_training(folders: Folders):
     with LinkUnderTest(folders) as test:
-        test.link.every(60.0, lambda: time.sleep(0.3))
+        test.link.every(60.0, lambda: threading.Event().wait(0.3) and None)
         began_s = time.perf_counter()
         for _ in range(1000):
             test.link.emit(EpochEnded(t_s=0.0, fit=1, epoch=1, seconds=1.0))
