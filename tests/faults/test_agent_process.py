@@ -213,8 +213,11 @@ def test_a_stopped_process_goes_on_where_it_was(folders: Folders):
 
 
 def test_a_thread_held_up_by_a_slow_task_does_not_hold_up_the_training(folders: Folders):
+    def slow() -> None:
+        threading.Event().wait(0.3)
+
     with LinkUnderTest(folders) as test:
-        test.link.every(60.0, lambda: threading.Event().wait(0.3) and None)
+        test.link.every(60.0, slow)
         began_s = time.perf_counter()
         for _ in range(1000):
             test.link.emit(EpochEnded(t_s=0.0, fit=1, epoch=1, seconds=1.0))
