@@ -6,6 +6,7 @@ from typing import Final
 
 from kmonitor.presenters.chart_picture import XKind
 from kmonitor.presenters.formats import NARROW_SPACE, Unit, byte_unit, count_text
+from kmonitor.presenters.language import tr
 
 AIR_PX: Final = 26
 """Room above the limit line, for its label and the flags."""
@@ -101,17 +102,17 @@ def x_axis(kind: XKind, lo: float, hi: float, *, width_px: float) -> Axis:
         step = max(1.0, _nice(per_tick, _WHOLE_STEPS))
         ticks = _multiples(step, lo, hi)
         texts = [count_text(tick) for tick in ticks]
-        first, last = "epoch ", ""
+        named_text = tr("epoch {n}")
     else:
         step = next((s for s in _DURATION_STEPS_S if s >= per_tick), 0.0) or (
             _nice(per_tick / _DURATION_STEPS_S[-1]) * _DURATION_STEPS_S[-1]
         )
         ticks = _multiples(step, lo, hi)
-        texts, last = _duration_texts(ticks, step)
-        first = ""
+        texts, unit = _duration_texts(ticks, step)
+        named_text = f"{{n}}{NARROW_SPACE}{unit}"
     named = next((i for i, tick in enumerate(ticks) if tick > 0.0), None)
     if named is not None:
-        texts[named] = f"{first}{texts[named]}{last}"
+        texts[named] = named_text.format(n=texts[named])
     return Axis(lo=lo, hi=hi, ticks=ticks, texts=tuple(texts))
 
 
@@ -177,11 +178,9 @@ def _duration_texts(ticks: tuple[float, ...], step: float) -> tuple[list[str], s
     """Texts in one unit and that unit: "1:30" in minutes or hours where steps are smaller."""
     longest = ticks[-1] if ticks else 0.0
     if longest < 2 * _MINUTE_S:
-        return [count_text(tick) for tick in ticks], f"{NARROW_SPACE}s"
+        return [count_text(tick) for tick in ticks], "s"
     unit_s, name = (_MINUTE_S, "min") if longest < 2 * _HOUR_S else (_HOUR_S, "h")
     if step >= unit_s:
-        return [count_text(tick / unit_s) for tick in ticks], f"{NARROW_SPACE}{name}"
+        return [count_text(tick / unit_s) for tick in ticks], name
     parts = [divmod(round(tick * 60 / unit_s), 60) for tick in ticks]
-    return [f"{whole}:{rest:02d}" if whole or rest else "0" for whole, rest in parts], (
-        f"{NARROW_SPACE}{name}"
-    )
+    return [f"{whole}:{rest:02d}" if whole or rest else "0" for whole, rest in parts], name

@@ -18,6 +18,8 @@ from PySide6.QtWidgets import QApplication, QGridLayout, QWidget
 from kmonitor.desktop.plots.live_chart import LiveChart
 from kmonitor.presenters.chart_picture import (
     ChartPicture,
+    CrosshairCard,
+    CrosshairLine,
     CurvePicture,
     FlagPicture,
     LimitPicture,
@@ -126,6 +128,22 @@ def refresh_ms(points: int, *, rounds: int = 40) -> float:
     return median(took[5:])
 
 
+def crosshair_ms(*, moves: int = 60) -> float:
+    """Median main-thread CPU of one move of the crosshair over four linked charts."""
+    board = Board(filled_store(10_000))
+    board.refresh()
+    rows = tuple(CrosshairLine(i, f"run-{i}", 20.0 * 2**30, "20 GiB") for i in range(RUNS))
+    took: list[float] = []
+    for move in range(moves):
+        began = time.thread_time()
+        for i, chart in enumerate(board.charts):
+            chart.set_crosshair(float(move), CrosshairCard("epoch", rows, is_shown=i == 0))
+        QApplication.processEvents()
+        took.append((time.thread_time() - began) * 1e3)
+    board.window.deleteLater()
+    return median(took[5:])
+
+
 def live_percent(*, seconds: float = 6.0) -> float:
     """Main-thread CPU as a part of wall time, samples taken and charts refreshed at 10 Hz."""
     store = filled_store(POINTS)
@@ -169,6 +187,7 @@ def main() -> None:
         f"| {RUNS} runs x 4 charts at {HZ} Hz | {live_percent():.1f} % of a core "
         f"| <= {LIVE_TARGET_PERCENT:.0f} % |"
     )
+    print(f"| crosshair moved over 4 charts | {crosshair_ms():.1f} ms | |")
     del app
 
 

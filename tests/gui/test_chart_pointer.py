@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QFocusEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -168,6 +168,20 @@ def test_left_and_right_move_the_crosshair(chart: LiveChart, qtbot: QtBot):
     assert from_the_end.args[0] > 39.0
 
 
+def test_focus_by_keyboard_draws_a_ring_and_losing_it_ends_the_crosshair(
+    chart: LiveChart, qtbot: QtBot
+):
+    gives_focus(chart, QEvent.Type.FocusOut)
+    bare = image_of(chart)
+    gives_focus(chart, QEvent.Type.FocusIn)
+    with_ring = image_of(chart)
+    with qtbot.waitSignal(chart.crosshair_left):
+        gives_focus(chart, QEvent.Type.FocusOut)
+
+    assert with_ring != bare
+    assert image_of(chart) == bare
+
+
 def test_other_keys_and_buttons_are_left_to_the_window(chart: LiveChart, qtbot: QtBot):
     with qtbot.assertNotEmitted(chart.range_zoomed):
         QTest.keyClick(chart, Qt.Key.Key_A)
@@ -192,6 +206,10 @@ def test_flags_and_gaps_say_what_they_are(qtbot: QtBot):
     assert text_at(scene, QPointF(x_px(chart, 10.0), 150)) == "gave back 2 GiB"
     assert text_at(scene, QPointF(x_px(chart, 22.0), 150)) == "events were lost"
     assert text_at(scene, QPointF(x_px(chart, 35.0), 150)) == ""
+
+
+def gives_focus(chart: LiveChart, kind: QEvent.Type) -> None:
+    QApplication.sendEvent(chart, QFocusEvent(kind, Qt.FocusReason.TabFocusReason))
 
 
 def wheel(chart: LiveChart, at: QPointF, delta: int) -> None:

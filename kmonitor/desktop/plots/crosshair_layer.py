@@ -23,6 +23,7 @@ class CrosshairLayer(QWidget):
         self._scene: Scene | None = None
         self._x: float | None = None
         self._card = CrosshairCard("")
+        self._has_ring = False
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
@@ -38,13 +39,25 @@ class CrosshairLayer(QWidget):
             if not rect.isEmpty():
                 self.update(rect.toAlignedRect())
 
+    def show_ring(self, *, is_shown: bool) -> None:
+        """Draw the focus ring around the chart, or not."""
+        self._has_ring = is_shown
+        self.update()
+
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         scene, px = self._scene, self._px()
-        if scene is None or px is None:
+        if scene is None:
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self._has_ring:
+            painter.setPen(QPen(scene.colours.colour("accent"), 2.0))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0), 6.0, 6.0)
+        if px is not None:
+            self._paint_crosshair(painter, scene, px)
+
+    def _paint_crosshair(self, painter: QPainter, scene: Scene, px: float) -> None:
         frame, colours = scene.frame, scene.colours
         painter.setPen(QPen(colours.colour("sub"), 1.0))
         line_x = round(px) + 0.5

@@ -15,6 +15,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
+from kmonitor.desktop.plots.focus import came_by_keyboard
 from kmonitor.desktop.plots.overlay import GRIP_HEIGHT_PX, GRIP_WIDTH_PX
 
 _MARGIN_PX = 3
@@ -23,12 +24,6 @@ _STEPS = {
     Qt.Key.Key_Down: -2,
     Qt.Key.Key_PageUp: 20,
     Qt.Key.Key_PageDown: -20,
-}
-_KEYBOARD_REASONS = {
-    Qt.FocusReason.TabFocusReason,
-    Qt.FocusReason.BacktabFocusReason,
-    Qt.FocusReason.ShortcutFocusReason,
-    Qt.FocusReason.OtherFocusReason,
 }
 
 
@@ -115,7 +110,7 @@ class LimitGrip(QWidget):
     @override
     def focusInEvent(self, event: QFocusEvent) -> None:
         # A ring for those who came by keyboard; the mouse shows where it is by itself.
-        self._has_ring = event.reason() in _KEYBOARD_REASONS
+        self._has_ring = came_by_keyboard(event)
         super().focusInEvent(event)
 
     @override

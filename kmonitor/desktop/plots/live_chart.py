@@ -3,7 +3,14 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
+from PySide6.QtGui import (
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
 
@@ -12,6 +19,7 @@ from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.desktop.plots.chart_layout import scene_for, with_limit_value
 from kmonitor.desktop.plots.chart_view import ChartView
 from kmonitor.desktop.plots.crosshair_layer import CrosshairLayer
+from kmonitor.desktop.plots.focus import came_by_keyboard
 from kmonitor.desktop.plots.limit_drag import LimitDrag
 from kmonitor.desktop.plots.limit_grip import LimitGrip
 from kmonitor.desktop.plots.overlay import limit_colour, limit_y
@@ -151,6 +159,17 @@ class LiveChart(QWidget):
     def leaveEvent(self, event: QEvent) -> None:
         self.crosshair_left.emit()
         super().leaveEvent(event)
+
+    @override
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self._crosshair.show_ring(is_shown=came_by_keyboard(event))
+        super().focusInEvent(event)
+
+    @override
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._crosshair.show_ring(is_shown=False)
+        self.crosshair_left.emit()
+        super().focusOutEvent(event)
 
     @override
     def wheelEvent(self, event: QWheelEvent) -> None:

@@ -1,0 +1,21 @@
+"""What the charts load."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = [pytest.mark.gui, pytest.mark.slow]
+
+
+def test_charts_load_neither_a_framework_nor_another_plotting_library():
+    program = (
+        "import sys, kmonitor.desktop.plots.live_chart;"
+        "heavy = {'matplotlib', 'tensorflow', 'keras', 'scipy', 'OpenGL'} & set(sys.modules);"
+        "print(*heavy, end='')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
