@@ -26,7 +26,7 @@ _HOST_FILES = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs", "/etc/pip.con
 
 _LOCAL_PATH = re.compile(r"(?:file://)?(/[\w./-]+)")
 
-_DEPTH_OF_OPT = len(Path("/opt/wheels").parts)
+_DEPTH_OF_OPT = len(Path("/opt/packages").parts)
 
 _STEPS = {
     "make setup on a bare machine": "make setup",
