@@ -87,6 +87,18 @@ def test_gradient_stops_at_a_gap_too(qtbot: QtBot):
     assert filled.blue() > empty.blue() + 8
 
 
+def test_dense_line_is_filled_up_to_its_lower_rim_with_its_gap_left_out(qtbot: QtBot):
+    x = np.linspace(0.0, 40.0, 2_000)
+    y = np.where(np.arange(2_000) % 2 == 0, 40.0 * GIB, 50.0 * GIB)
+    y[900:1_100] = np.nan
+    shown = picture(CurvePicture("a", "a", 0, x, y, selected=True))
+    image = image_of(shown_chart(qtbot, shown))
+    row = round(scene(shown).frame.y_px(38.0 * GIB))
+
+    filled = image.pixelColor(column_of(shown, 5.0), row)
+    assert filled.blue() > image.pixelColor(column_of(shown, 20.0), row).blue() + 5
+
+
 def test_single_point_has_a_dot(qtbot: QtBot):
     one = CurvePicture("a", "a", 0, np.array([20.0]), np.array([GIB]), selected=True)
     shown = picture(one)

@@ -2,9 +2,9 @@
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QFocusEvent, QWheelEvent
+from PySide6.QtGui import QFocusEvent, QHelpEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from kmonitor.desktop.plots.backdrop import Scene
@@ -206,10 +206,18 @@ def test_flags_and_gaps_say_what_they_are(qtbot: QtBot):
     assert text_at(scene, QPointF(x_px(chart, 10.0), 150)) == "gave back 2 GiB"
     assert text_at(scene, QPointF(x_px(chart, 22.0), 150)) == "events were lost"
     assert text_at(scene, QPointF(x_px(chart, 35.0), 150)) == ""
+    ask_tooltip(chart, QPoint(round(x_px(chart, 22.0)), 150))
+    assert QToolTip.text() == "events were lost"
+    ask_tooltip(chart, QPoint(round(x_px(chart, 35.0)), 150))
+    QToolTip.hideText()
 
 
 def gives_focus(chart: LiveChart, kind: QEvent.Type) -> None:
     QApplication.sendEvent(chart, QFocusEvent(kind, Qt.FocusReason.TabFocusReason))
+
+
+def ask_tooltip(chart: LiveChart, at: QPoint) -> None:
+    QApplication.sendEvent(chart, QHelpEvent(QEvent.Type.ToolTip, at, chart.mapToGlobal(at)))
 
 
 def wheel(chart: LiveChart, at: QPointF, delta: int) -> None:

@@ -1,8 +1,6 @@
 """One live chart: what the window embeds."""
 
-from dataclasses import replace
-
-from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QFocusEvent,
     QHelpEvent,
@@ -14,26 +12,20 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
 
-from kmonitor.desktop.plots.backdrop import Scene
 from kmonitor.desktop.plots.chart_colours import ChartColours
-from kmonitor.desktop.plots.chart_layout import scene_for, with_limit_value
+from kmonitor.desktop.plots.chart_layout import scene_for
 from kmonitor.desktop.plots.chart_view import ChartView
 from kmonitor.desktop.plots.crosshair_layer import CrosshairLayer
 from kmonitor.desktop.plots.focus import came_by_keyboard
-from kmonitor.desktop.plots.limit_drag import LimitDrag
-from kmonitor.desktop.plots.limit_grip import LimitGrip
-from kmonitor.desktop.plots.overlay import limit_colour, limit_y
+from kmonitor.desktop.plots.limit_control import LimitControl
 from kmonitor.desktop.plots.plot_frame import zoomed
 from kmonitor.desktop.plots.tooltips import text_at
-from kmonitor.presenters.chart_picture import ChartPicture, CrosshairCard, LimitPicture
-from kmonitor.presenters.formats import amount_text
+from kmonitor.presenters.chart_picture import ChartPicture, CrosshairCard
 
-_NEAR_LINE_PX = 5.0
 _PAN_FROM_PX = 4.0
 _ZOOM_STEP = 0.8
 _WHEEL_NOTCH = 120.0
 _CROSSHAIR_STEP_PX = 4.0
-_KEYS_SETTLE_MS = 700
 _NOTHING = ChartPicture(unit="bytes", x_kind="epochs", x_range=(0.0, 1.0))
 
 
@@ -67,17 +59,16 @@ class LiveChart(QWidget):
         super().__init__(parent)
         self._colours = ChartColours()
         self._picture = _NOTHING
-        self._drag: LimitDrag | None = None
-        self._is_held = False
         self._pan_from: QPointF | None = None
         self._pan_range = (0.0, 1.0)
         self._crosshair_x: float | None = None
         self._view = ChartView(self)
         self._crosshair = CrosshairLayer(self)
-        self._grip = LimitGrip(self)
-        self._settle = QTimer(self, singleShot=True, interval=_KEYS_SETTLE_MS)
+        self._limit = LimitControl(self)
         self._scene = scene_for(_NOTHING, QSizeF(380.0, 240.0), self._colours)
-        self._connect()
+        self._limit.moved.connect(self._on_limit_moved)
+        self._limit.dropped.connect(self.limit_dropped)
+        self._limit.cancelled.connect(self._refresh)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -90,13 +81,12 @@ class LiveChart(QWidget):
 
     def set_picture(self, picture: ChartPicture) -> None:
         """Show this; one that looks the same as the last costs next to nothing."""
-        is_dropped = self._drag is not None and not self._is_held
+        is_dropped = self._limit.is_dropped
         is_same = picture is self._picture or picture.looks_like(self._picture)
         self._picture = picture
+        self._limit.take_picture(picture)
         if is_same and not is_dropped:
             return
-        if is_dropped:
-            self._drag = None
         if picture.title and picture.title != self.accessibleName():
             self.setAccessibleName(picture.title)
         self._refresh()
@@ -112,7 +102,7 @@ class LiveChart(QWidget):
 
     def is_limit_held(self) -> bool:
         """Whether the limit line is being moved right now."""
-        return self._is_held
+        return self._limit.is_held
 
     @override
     def sizeHint(self) -> QSize:
@@ -130,8 +120,8 @@ class LiveChart(QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton:
             super().mousePressEvent(event)
-        elif self._is_near_limit(event.position()):
-            self._on_grip_grabbed(event.position().y())
+        elif self._limit.is_near(event.position()):
+            self._limit.grab(event.position().y())
         elif self._scene.frame.rect.contains(event.position()):
             self._pan_from, self._pan_range = event.position(), self._picture.x_range
 
@@ -139,8 +129,8 @@ class LiveChart(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if not event.buttons() & Qt.MouseButton.LeftButton:
             self._hover(event.position())
-        elif self._is_held:
-            self._on_grip_moved(event.position().y())
+        elif self._limit.is_held:
+            self._limit.move(event.position().y())
         elif self._pan_from is not None:
             self._pan(event.position())
 
@@ -148,11 +138,11 @@ class LiveChart(QWidget):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
             self._pan_from = None
-            self._on_grip_released()
+            self._limit.release()
 
     @override
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton and not self._is_held:
+        if event.button() == Qt.MouseButton.LeftButton and not self._limit.is_held:
             self.zoom_reset.emit()
 
     @override
@@ -205,114 +195,21 @@ class LiveChart(QWidget):
             return True
         return super().event(event)
 
-    def _connect(self) -> None:
-        self._grip.grabbed.connect(self._on_grip_grabbed)
-        self._grip.moved.connect(self._on_grip_moved)
-        self._grip.released.connect(self._on_grip_released)
-        self._grip.stepped.connect(self._on_grip_stepped)
-        self._grip.confirmed.connect(self._on_grip_released)
-        self._grip.cancelled.connect(self._on_grip_cancelled)
-        self._settle.timeout.connect(self._on_grip_released)
-
+    @Slot()
     def _refresh(self) -> None:
-        self._scene = self._make_scene()
+        picture = self._limit.as_moved(self._picture)
+        self._scene = scene_for(picture, QSizeF(self.size()), self._colours)
         self._view.show_chart(self._scene)
         self._crosshair.show_scene(self._scene)
-        self._place_grip()
-
-    def _make_scene(self) -> Scene:
-        picture = self._picture
-        if self._drag is not None and picture.limit is not None:
-            value = amount_text(self._drag.value, picture.unit)
-            text = self.tr("limit {value}").format(value=value)
-            picture = with_limit_value(picture, self._drag.value, text)
-            picture = replace(picture, y_range=self._drag.y_range())
-        return scene_for(picture, QSizeF(self.size()), self._colours)
-
-    def _place_grip(self) -> None:
-        limit, y = self._scene.picture.limit, limit_y(self._scene)
-        if limit is None or y is None or not limit.is_draggable:
-            self._grip.hide()
-            return
-        self._grip.set_look(
-            limit_colour(limit, self._scene),
-            self._colours.colour("card"),
-            self._colours.colour("accent"),
-        )
-        self._grip.stand_at(self._scene.frame.right, y)
-        self._grip.announce(
-            f"{self._picture.title} {limit.text}".strip(),
-            self.tr("Drag to move the limit, or use the Up and Down keys and Enter"),
-        )
-        self._grip.show()
-
-    def _draggable_limit(self) -> LimitPicture | None:
-        limit = self._picture.limit
-        return limit if limit is not None and limit.is_draggable else None
-
-    def _is_near_limit(self, at: QPointF) -> bool:
-        y = limit_y(self._scene)
-        return (
-            y is not None
-            and self._draggable_limit() is not None
-            and abs(at.y() - y) <= _NEAR_LINE_PX
-            and self._scene.frame.left <= at.x() <= self._scene.frame.right
-        )
-
-    def _begin_move(self) -> LimitDrag | None:
-        limit = self._draggable_limit()
-        if limit is None:
-            return None
-        if not self._is_held:
-            self._drag = LimitDrag(
-                self._scene.frame, limit.value, quantum=self._scene.y_axis.quantum
-            )
-            self._is_held = True
-        return self._drag
-
-    def _show_move(self, drag: LimitDrag) -> None:
-        self._refresh()
-        self.limit_dragged.emit(drag.value)
+        self._limit.show_scene(self._scene)
 
     @Slot(float)
-    def _on_grip_grabbed(self, y: float) -> None:
-        drag = self._begin_move()
-        if drag is not None:
-            drag.grab(y)
-
-    @Slot(float)
-    def _on_grip_moved(self, y: float) -> None:
-        drag = self._drag
-        if self._is_held and drag is not None:
-            drag.move_to(y)
-            self._show_move(drag)
-
-    @Slot(int)
-    def _on_grip_stepped(self, n: int) -> None:
-        drag = self._begin_move()
-        if drag is not None:
-            drag.step(n)
-            self._settle.start()
-            self._show_move(drag)
-
-    @Slot()
-    def _on_grip_released(self) -> None:
-        self._settle.stop()
-        drag, limit = self._drag, self._picture.limit
-        if not self._is_held or drag is None:
-            return
-        self._is_held = False
-        if limit is not None and drag.value != limit.value:
-            self.limit_dropped.emit(drag.value)
-
-    @Slot()
-    def _on_grip_cancelled(self) -> None:
-        self._settle.stop()
-        self._is_held, self._drag = False, None
+    def _on_limit_moved(self, value: float) -> None:
         self._refresh()
+        self.limit_dragged.emit(value)
 
     def _hover(self, at: QPointF) -> None:
-        near = self._is_near_limit(at)
+        near = self._limit.is_near(at)
         self.setCursor(Qt.CursorShape.SizeVerCursor if near else Qt.CursorShape.ArrowCursor)
         frame = self._scene.frame
         if frame.left <= at.x() <= frame.right:
