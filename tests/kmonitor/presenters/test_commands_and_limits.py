@@ -1,0 +1,284 @@
+from typing import Any
+
+import pytest
+
+from kmonitor.presenters.action_panel import ActionsPicture, actions_picture, confirm_stop
+from kmonitor.presenters.command_desk import CommandDesk
+from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.limit_desk import LimitDesk, metric_now, round_threshold
+from kmonitor.presenters.limit_words import limit_text, threshold_value
+from kmonitor_agent.protocol.commands import CommandStatus, LimitSpec, SetLimits
+from kmonitor_agent.protocol.messages import (
+    CommandAsked,
+    CommandTold,
+    ErrorMessage,
+    MetricNow,
+    RunSummary,
+)
+from tests.support.made_up_runs import GIB, NOW_WALL_S, limit, made_up_run
+from tests.support.questions_asked import QuestionsAsked
+
+
+class Desks:
+    """Commands and limits that share one hub."""
+
+    def __init__(self) -> None:
+        self.hub = QuestionsAsked()
+        self.commands = CommandDesk(self.hub.ask, asked_by="tester")
+        self.limits = LimitDesk(self.commands, user="tester")
+
+    def asked(self) -> list[CommandAsked]:
+        return [message for _, message in self.hub.of_type(CommandAsked)]
+
+    def new_limits(self) -> list[LimitSpec]:
+        args = self.asked()[-1].args
+        assert isinstance(args, SetLimits)
+        return args.limits
+
+    def tell(self, state: str, why: str = "") -> None:
+        last = self.asked()[-1]
+        status = CommandStatus(id=last.id, run=last.run, name=last.name, state=state, why=why)  # type: ignore[arg-type]
+        news = self.commands.take(CommandTold(ask=1, status=status))
+        if news is not None:
+            self.limits.ended(news)
+
+    def panel(self, run: RunSummary, *, is_connected: bool = True) -> ActionsPicture:
+        return actions_picture(
+            run,
+            commands=self.commands,
+            limits=self.limits,
+            now_wall_s=NOW_WALL_S,
+            is_connected=is_connected,
+        )
+
+
+@pytest.fixture
+def desks() -> Desks:
+    return Desks()
+
+
+def test_a_command_goes_to_the_runs_newest_process_and_is_followed(desks: Desks):
+    command = desks.commands.send(made_up_run(), "reload")
+
+    asked = desks.asked()[0]
+    assert (asked.run, asked.boot, asked.name, asked.asked_by) == (
+        "run1",
+        "boot1",
+        "reload",
+        "tester",
+    )
+    assert [c.state for c in desks.commands.open_for("run1")] == ["queued"]
+    desks.tell("started")
+    kept = desks.commands.get(command)
+    assert kept is not None
+    assert kept.state == "started"
+    desks.tell("done")
+    assert desks.commands.open_for("run1") == []
+
+
+def test_news_of_strangers_and_repeats_are_no_news(desks: Desks):
+    desks.commands.send(made_up_run(), "save")
+    stranger = CommandStatus(id="other", run="run1", name="save", state="done")
+    assert desks.commands.take(CommandTold(ask=1, status=stranger)) is None
+    same = CommandStatus(id=desks.asked()[0].id, run="run1", name="save", state="queued")
+    assert desks.commands.take(CommandTold(ask=1, status=same)) is None
+
+
+def test_a_refused_question_ends_the_command_unless_the_hub_is_only_busy(desks: Desks):
+    desks.commands.send(made_up_run(), "save")
+
+    assert desks.commands.refuse(ErrorMessage(code="busy", text="later", ask=1)) is None
+    assert desks.commands.refuse(ErrorMessage(code="invalid", text="no", ask=9)) is None
+    refused = desks.commands.refuse(ErrorMessage(code="not_found", text="gone", ask=1))
+
+    assert refused is not None
+    assert (refused.state, refused.why) == ("refused", "gone")
+
+
+def test_a_placed_limit_is_pending_until_the_process_confirms_it(desks: Desks):
+    run = made_up_run()
+    assert desks.limits.line(run, "ram") is None
+
+    desks.limits.place(run, "ram", 72.318 * GIB)
+
+    line = desks.limits.line(run, "ram")
+    assert line is not None
+    assert line.is_pending
+    assert plain_text(line.text) == "limit 72.3 GiB, reload · asked"
+    assert desks.new_limits()[0].set_by == "tester"
+    assert desks.limits.has_pending("run1")
+    confirmed = made_up_run(limits=desks.new_limits())
+    desks.limits.settle(confirmed)
+    line = desks.limits.line(confirmed, "ram")
+    assert line is not None
+    assert not line.is_pending
+
+
+def test_a_refused_limit_goes_back_to_what_was(desks: Desks):
+    run = made_up_run(limits=[limit()])
+    desks.limits.place(run, "ram", 50 * GIB)
+    desks.tell("started")
+    assert desks.limits.has_pending("run1")
+
+    desks.tell("failed", "no")
+
+    line = desks.limits.line(run, "ram")
+    assert line is not None
+    assert line.value == 128 * GIB
+
+
+def test_moving_a_limit_keeps_its_action_and_the_other_limits_of_its_metric(desks: Desks):
+    weak = limit(value=60 * GIB, action="notify")
+    run = made_up_run(limits=[weak, limit(action="stop", hold_s=5.0, cooldown_s=9.0)])
+
+    desks.limits.place(run, "ram", 100 * GIB)
+
+    kept, moved = desks.new_limits()
+    assert kept == weak
+    assert (moved.action, moved.hold_s, moved.cooldown_s) == ("stop", 5.0, 9.0)
+    assert desks.asked()[0].args.metrics == ["ram"]  # type: ignore[union-attr]
+
+
+def test_a_removed_limit_is_asked_away_and_shown_as_gone(desks: Desks):
+    run = made_up_run(limits=[limit()])
+
+    desks.limits.remove(run, "ram")
+
+    assert desks.new_limits() == []
+    assert desks.limits.line(run, "ram") is None
+    desks.limits.settle(run)
+    assert desks.limits.has_pending("run1")
+    desks.limits.settle(made_up_run())
+    assert not desks.limits.has_pending("run1")
+
+
+def test_without_reload_a_new_limit_only_tells(desks: Desks):
+    desks.limits.place(made_up_run(actions=["set_limits"]), "graph", 1234.4)
+    assert desks.new_limits()[0] == LimitSpec(
+        metric="graph", value=1230.0, action="notify", set_by="tester"
+    )
+
+
+def test_the_switch_changes_limits_in_force_and_those_to_come(desks: Desks):
+    vram = LimitSpec(metric="vram", fraction=0.9, action="stop")
+    run = made_up_run(limits=[limit(), vram])
+
+    desks.limits.reload_at_limits(run, on=False)
+
+    assert [lim.action for lim in desks.new_limits()] == ["notify", "stop"]
+    assert not desks.panel(run).at_limit.is_on
+    desks.limits.reload_at_limits(made_up_run(limits=[limit()]), on=True)
+    desks.limits.reload_at_limits(None, on=True)
+    desks.limits.reload_at_limits(made_up_run(), on=True)
+    assert len(desks.asked()) == 1
+    assert desks.limits.reloads
+
+
+def test_parts_of_something_unknown_are_not_drawn(desks: Desks):
+    part = LimitSpec(metric="ram", fraction=0.5, action="reload")
+    known = made_up_run(limits=[part])
+    unknown = made_up_run(limits=[part], ram=MetricNow(value=1.0))
+
+    line = desks.limits.line(known, "ram")
+    assert line is not None
+    assert line.value == 96 * GIB
+    assert desks.limits.line(unknown, "ram") is None
+    assert threshold_value(part, None) is None
+    assert plain_text(limit_text(part)) == "RAM 50 %, reload"
+    assert "tells you" not in desks.panel(unknown).at_limit.sentence
+
+
+def test_thresholds_are_rounded_as_they_are_shown():
+    assert round_threshold("ram", 72.3187 * GIB) == pytest.approx(72.3 * GIB)
+    assert round_threshold("step_time", 0.27261) == pytest.approx(0.273)
+    assert round_threshold("graph", 24374.0) == 24400.0
+    assert round_threshold("ram", 0.0) == 0.0
+    assert round_threshold("ram", 12.0) == 12.0
+
+
+def test_each_metric_has_its_last_reading():
+    run = made_up_run()
+    assert metric_now(run, "vram") is run.vram
+    assert metric_now(run, "step_time") is run.step_time
+    assert metric_now(run, "graph") is run.graph
+    assert metric_now(run, "functions").value is None
+
+
+def test_a_living_run_offers_all_actions_with_their_keys(desks: Desks):
+    panel = desks.panel(made_up_run())
+
+    assert [(b.command, b.shortcut, b.kind) for b in panel.buttons] == [
+        ("save", "Ctrl+S", "plain"),
+        ("reload", "Ctrl+R", "primary"),
+        ("pause", "Ctrl+P", "plain"),
+        ("stop", "Ctrl+.", "danger"),
+    ]
+    assert all(b.is_enabled for b in panel.buttons)
+    assert plain_text(panel.checkpoint) == "Last checkpoint epoch 36 · 4 min ago · 312 MiB"
+    assert desks.panel(made_up_run(state="paused")).buttons[2].command == "resume"
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_connected", "reason"),
+    [
+        ({"state": "finished"}, True, "The run has ended (finished)"),
+        ({}, False, "The hub is not reached"),
+        ({"actions": []}, True, "commands=False"),
+        ({"actions": ["pause"]}, True, "Not possible in this process."),
+    ],
+)
+def test_what_is_not_possible_says_why(
+    desks: Desks,
+    changed: dict[str, Any],
+    is_connected: bool,  # noqa: FBT001 - a parameter of the table
+    reason: str,
+):
+    panel = desks.panel(made_up_run(**changed), is_connected=is_connected)
+
+    assert not panel.buttons[0].is_enabled
+    assert reason in panel.buttons[0].tooltip
+    assert not panel.at_limit.is_enabled
+
+
+def test_an_asked_action_waits_visibly_for_its_safe_point(desks: Desks):
+    run = made_up_run()
+    desks.commands.send(run, "reload")
+    assert desks.panel(run).waiting == "Save + Clear + Reload: asked"
+    assert "Already asked" in desks.panel(run).buttons[1].tooltip
+    desks.tell("received")
+    assert desks.panel(run).waiting == "Save + Clear + Reload: waits for the end of epoch 37"
+    desks.tell("started")
+    assert desks.panel(run).waiting == "Save + Clear + Reload: running now"
+    desks.tell("done")
+    assert desks.panel(run).waiting == ""
+    desks.commands.send(run, "pause")
+    desks.tell("received")
+    assert desks.panel(run).waiting == "Pause: waits for the end of the batch"
+
+
+def test_the_sentence_says_what_will_happen(desks: Desks):
+    def sentence(*limits: LimitSpec) -> str:
+        return plain_text(desks.panel(made_up_run(limits=list(limits))).at_limit.sentence)
+
+    assert sentence(limit(), limit("graph", 1000.0)) == (
+        "When RAM passes 128 GiB or graph size passes 1 000 operations, kmonitor saves, clears "
+        "and reloads after the current epoch."
+    )
+    assert sentence(limit(action="notify")) == "When RAM passes 128 GiB, kmonitor tells you here."
+    assert "saves and stops" in sentence(limit(action="stop"))
+    assert "checkpoint is saved" in sentence(limit(action="save"))
+    assert "drops what is retained" in sentence(limit(action="collect"))
+    assert "saves, clears and reloads" in sentence()
+    desks.limits.reloads = False
+    assert sentence().endswith("kmonitor tells you here.")
+    ended = desks.panel(made_up_run(state="lost", limits=[limit()]))
+    assert "no longer watched" in ended.at_limit.sentence
+
+
+def test_checkpoints_and_the_question_before_a_stop(desks: Desks):
+    bare = made_up_run(checkpoint_epoch=None)
+    assert desks.panel(bare).checkpoint == "No checkpoint yet"
+    little = made_up_run(checkpoint_bytes=None, checkpoint_wall_s=None)
+    assert desks.panel(little).checkpoint == "Last checkpoint epoch 36"
+    question = confirm_stop(made_up_run())
+    assert question.title == "Stop “resnet50-imagenet”?"

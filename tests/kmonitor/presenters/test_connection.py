@@ -1,0 +1,79 @@
+from kmonitor.presenters.connection import Connection
+from kmonitor.presenters.first_start import first_start_picture
+from kmonitor.presenters.formats import plain_text
+from tests.support.made_up_runs import told_hub
+
+
+def test_before_the_first_answer_the_hub_is_starting_not_lost():
+    link = Connection()
+    link.disconnected("nobody answers", since_wall_s=0.0, retry_wall_s=1.0)
+
+    status = link.status(version="0.1.0")
+
+    assert link.state == "connecting"
+    assert (status.tone, status.link) == ("warn", "Starting the hub\u2026")
+    assert link.banner(0.0) is None
+
+
+def test_a_live_hub_says_where_it_is_and_how_much_comes():
+    link = Connection()
+    assert link._live_text() == link._hub_text() == ""
+    link.connected(told_hub())
+    link.tick(100.0)
+    link.count_rows(500)
+    link.tick(102.0)
+    link.tick(102.0)
+
+    status = link.status(version="0.1.0")
+
+    assert link.is_live
+    assert status.link == "Connected to the hub on gpu-01"
+    assert status.rate == "250 events/s"
+    assert "Process 77" in status.tooltip
+    assert status.version == "kmonitor 0.1.0"
+
+
+def test_a_lost_hub_counts_down_to_the_next_attempt():
+    link = Connection()
+    link.connected(told_hub())
+    link.disconnected("gone", since_wall_s=1000.0, retry_wall_s=1010.0)
+
+    banner = link.banner(1006.0)
+
+    assert banner is not None
+    assert banner.title.startswith("Connection to the hub lost at ")
+    assert plain_text(banner.text) == (
+        "Charts show the last data received; training may still be running. Retrying in 4 s."
+    )
+    assert banner.button == "Retry now"
+    late = link.banner(1010.0)
+    assert late is not None
+    assert late.text.endswith("Retrying now.")
+    assert link.status(version="1").tone == "crit"
+
+
+def test_a_hub_that_does_not_start_and_our_own_failures_are_said():
+    link = Connection()
+    link.trouble("The folder is open to others. Run: chmod 700 x")
+    banner = link.banner(0.0)
+    assert banner is not None
+    assert banner.title == "The hub does not start."
+    assert "chmod" in banner.text
+
+    link.trouble("")
+    link.fail("KeyError: 'x'", "/logs/app.log")
+    failure = link.banner(0.0)
+    assert failure is not None
+    assert "KeyError: 'x'" in failure.title
+    assert "/logs/app.log" in failure.text
+
+
+def test_the_first_page_says_what_to_do_and_how_the_demo_stands():
+    waiting = first_start_picture(is_live=True, is_demo_starting=False, demo_error="")
+    starting = first_start_picture(is_live=False, is_demo_starting=True, demo_error="")
+    failed = first_start_picture(is_live=True, is_demo_starting=False, demo_error="no keras")
+
+    assert (waiting.title, waiting.can_start_demo) == ("Waiting for the first run", True)
+    assert not starting.can_start_demo
+    assert "TensorFlow" in starting.note
+    assert failed.note == "no keras"

@@ -1,0 +1,249 @@
+from typing import get_args
+
+import pytest
+
+from kmonitor.presenters import event_log as module
+from kmonitor.presenters.event_log import LOG_KINDS, EventLog, event_line
+from kmonitor.presenters.formats import plain_text
+from kmonitor_agent.protocol import facts
+from kmonitor_agent.protocol.commands import LimitSpec
+from kmonitor_agent.protocol.facts import Footprint
+from tests.support.made_up_runs import GIB, MIB, limit, reload_record
+
+BOOT = facts.BootStarted(
+    t_s=0.0,
+    boot="b",
+    name="x",
+    host="gpu-01",
+    pid=7,
+    started_wall_s=1.0,
+    versions={"keras": "3.15", "tensorflow": "2.21", "python": "3.11"},
+)
+
+
+def text_of(event: facts.Event) -> str:
+    line = event_line(event, name="run x")  # type: ignore[arg-type]
+    assert line is not None
+    return plain_text(line.text)
+
+
+@pytest.mark.parametrize(
+    ("event", "level", "words"),
+    [
+        (BOOT, "info", "run x started on gpu-01, process 7 · keras 3.15 · tensorflow 2.21"),
+        (facts.BootEnded(t_s=1.0, why="finished"), "info", "Process finished"),
+        (facts.BootEnded(t_s=1.0, why="stopped"), "info", "Process ended after a stop"),
+        (facts.BootEnded(t_s=1.0, why="restart"), "info", "Process ends to start again"),
+        (facts.BootEnded(t_s=1.0, why="interrupted"), "warning", "Process was interrupted"),
+        (
+            facts.BootEnded(t_s=1.0, why="failed", error_type="ValueError", message="no"),
+            "error",
+            "run x failed: ValueError: no",
+        ),
+        (facts.BootEnded(t_s=1.0, why="failed"), "error", "run x failed: unknown error"),
+        (
+            facts.FitEnded(t_s=1.0, fit=2, how="finished", epochs_done=5),
+            "info",
+            "Fit 2 finished after 5 epochs",
+        ),
+        (facts.FitEnded(t_s=1.0, fit=2, how="stopped"), "info", "Fit 2 stopped after 0 epochs"),
+        (
+            facts.FitEnded(t_s=1.0, fit=2, how="interrupted"),
+            "warning",
+            "Fit 2 was interrupted after 0 epochs",
+        ),
+        (
+            facts.FitEnded(t_s=1.0, fit=2, how="failed", error_type="OOM"),
+            "error",
+            "Fit 2 failed after 0 epochs: OOM",
+        ),
+        (facts.FitStarted(t_s=1.0, fit=1, model="m"), "info", "Fit 1 began: m"),
+        (
+            facts.FitStarted(
+                t_s=1.0, fit=1, model="m", epochs=9, initial_epoch=2, steps=1563, batch_size=64
+            ),
+            "info",
+            "Fit 1 began: m, 7 epochs of 1 563 steps, batch 64",
+        ),
+        (facts.LimitsInForce(t_s=1.0, limits=[]), "info", "No limit in force"),
+        (facts.Paused(t_s=1.0, paused=True), "info", "Training is paused"),
+        (facts.Paused(t_s=1.0, paused=False), "info", "Training goes on"),
+        (facts.Notice(t_s=1.0, level="error", code="c", text="Look."), "error", "Look."),
+        (
+            facts.Lost(t_s=1.0, first=3, last=5, why="spool full"),
+            "warning",
+            "Events 3 to 5 are missing: spool full",
+        ),
+    ],
+)
+def test_each_event_is_one_sentence(event: facts.Event, level: str, words: str):
+    line = event_line(event, name="run x")  # type: ignore[arg-type]
+
+    assert line is not None
+    assert line.level == level
+    assert plain_text(line.text) == words
+
+
+def test_events_that_come_each_second_have_no_line():
+    for event in (
+        facts.Sample(t_s=1.0),
+        facts.EpochStarted(t_s=1.0, fit=1, epoch=0),
+        facts.EpochEnded(t_s=1.0, fit=1, epoch=0, seconds=1.0),
+        facts.GraphSize(t_s=1.0, fit=1, epoch=0, operations=1, traces=1, functions=1),
+        facts.Sources(t_s=1.0, sources=[]),
+    ):
+        assert event_line(event, name="x") is None
+
+
+def test_every_event_type_either_has_a_line_or_is_known_to_have_none():
+    tags = {t.__struct_config__.tag for t in get_args(facts.AnyEvent)}
+    silent = {"sample", "epoch_start", "epoch_end", "graph", "sources"}
+    assert set(LOG_KINDS) | silent == tags
+
+
+def test_a_model_is_told_once_whatever_its_parts():
+    model = facts.ModelFacts(
+        t_s=1.0,
+        fit=1,
+        part=1,
+        parts=2,
+        name="m",
+        kind="Functional",
+        n_layers=250,
+        parameters=1_000_000,
+        parameter_bytes=int(4 * MIB),
+        optimizer="Adam",
+        slot_bytes=int(8 * MIB),
+    )
+    bare = facts.ModelFacts(t_s=1.0, fit=1, part=1, parts=1, name="m", kind="K", n_layers=1)
+    second = facts.ModelFacts(t_s=1.0, fit=1, part=2, parts=2, name="m", kind="K", n_layers=250)
+
+    assert text_of(model) == (
+        "Model m: 250 layers, 1 000 000 parameters (4.0 MiB), Adam state 8.0 MiB"
+    )
+    assert "state" not in text_of(bare)
+    assert event_line(second, name="x") is None
+
+
+def test_a_reload_says_what_came_back_and_who_asked():
+    text = text_of(reload_record())
+
+    assert text.startswith("Reloaded after epoch 22 in 14.2 s · RAM 88.0 \u2192 47.0 GiB")
+    assert "graph 27 400 \u2192 18 200" in text
+    assert "checkpoint 312 MiB" in text
+    assert text.endswith("asked by limit ram 128 GiB")
+
+
+def test_a_failed_action_is_a_warning_with_the_reason():
+    line = event_line(reload_record(ok=False), name="x")
+
+    assert line is not None
+    assert (line.level, line.icon, line.is_action) == ("warning", "warning", True)
+    assert plain_text(line.text).startswith("Reload failed after epoch 22")
+    assert "the checkpoint folder is full" in line.text
+
+
+def test_an_action_after_a_batch_names_the_step_and_unchanged_nothing_is_left_out():
+    record = facts.ActionRecord(
+        t_s=1.0,
+        action="pause",
+        ok=True,
+        asked_by="",
+        fit=1,
+        epoch=2,
+        seconds=0.1,
+        step=40,
+        before=Footprint(allocator_in_use_bytes=0.0),
+        after=Footprint(allocator_in_use_bytes=0.0),
+    )
+    assert text_of(record) == "Paused in epoch 3, step 40"
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("started", "Save + Clear + Reload started"),
+        ("failed", "Save + Clear + Reload failed: no room"),
+        ("refused", "Save + Clear + Reload was refused: no room"),
+        ("expired", "Save + Clear + Reload came too late and was dropped: no room"),
+    ],
+)
+def test_commands_are_told_when_they_begin_and_when_they_go_wrong(state: str, words: str):
+    why = "" if state == "started" else "no room"
+    event = facts.CommandProgress(t_s=1.0, id="c", name="reload", state=state, why=why)  # type: ignore[arg-type]
+
+    line = event_line(event, name="x")
+
+    assert line is not None
+    assert line.text == words
+    assert line.is_action
+
+
+def test_commands_that_end_well_are_told_by_their_record_only():
+    for name, state in (("reload", "done"), ("reload", "received"), ("set_limits", "started")):
+        event = facts.CommandProgress(t_s=1.0, id="c", name=name, state=state)  # type: ignore[arg-type]
+        assert event_line(event, name="x") is None
+    bare = facts.CommandProgress(t_s=1.0, id="c", name="save", state="failed")
+    assert text_of(bare) == "Save checkpoint failed"
+
+
+def test_crossings_say_what_follows():
+    def crossing(**more: object) -> str:
+        fields = {"metric": "ram", "action": "reload", "value": 1.5 * GIB, "threshold": GIB}
+        return text_of(facts.LimitCrossed(t_s=1.0, **{**fields, **more}))  # type: ignore[arg-type]
+
+    assert crossing() == "RAM passed its limit of 1 GiB: 1.5 GiB; reload follows"
+    assert crossing(action="notify") == "RAM passed its limit of 1 GiB: 1.5 GiB"
+    assert "nothing done" in crossing(answered=False)
+    assert crossing(crossed=False) == "RAM is back below its limit of 1 GiB"
+
+
+def test_limits_and_faults_are_told():
+    limits = [limit(), LimitSpec(metric="vram", fraction=0.8, action="notify")]
+    assert text_of(facts.LimitsInForce(t_s=1.0, limits=limits)) == (
+        "Limits in force: RAM 128 GiB, reload, VRAM 80 %, notify"
+    )
+    fault = facts.Fault(t_s=1.0, where="probe", count=2, text="OSError: x")
+    assert text_of(fault).startswith("A fault of kmonitor's own in probe, 2 so far: OSError: x.")
+
+
+def filled() -> EventLog:
+    log = EventLog()
+    log.add(3, facts.Paused(t_s=3.0, paused=True), run="r", name="x", wall_s=3.0)
+    log.add(1, BOOT, run="r", name="x", wall_s=1.0)
+    log.add(
+        2,
+        facts.Notice(t_s=2.0, level="warning", code="c", text="w"),
+        run="r",
+        name="x",
+        wall_s=2.0,
+    )
+    return log
+
+
+def test_the_log_is_newest_first_and_holds_each_row_once():
+    log = filled()
+
+    assert not log.add(3, BOOT, run="r", name="x", wall_s=3.0)
+    assert not log.add(9, facts.Sample(t_s=1.0), run="r", name="x", wall_s=1.0)
+    assert [row.row for row in log.rows()] == [3, 2, 1]
+
+
+def test_the_filter_shows_warnings_or_actions_and_says_when_there_are_none():
+    log = filled()
+
+    log.filter = "warnings"
+    assert [row.row for row in log.rows()] == [2]
+    assert log.empty_text() == "No warnings."
+    log.filter = "actions"
+    assert [row.row for row in log.rows()] == [3]
+    assert log.empty_text() == "No actions yet."
+    log.filter = "all"
+    log.clear()
+    assert log.rows() == []
+    assert log.empty_text() == "Nothing has happened yet."
+
+
+def test_the_oldest_rows_leave_a_full_log(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "MAX_ROWS", 2)
+    assert [row.row for row in filled().rows()] == [3, 2]

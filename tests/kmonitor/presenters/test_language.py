@@ -1,0 +1,11 @@
+from kmonitor.presenters.language import tr, use_translation
+
+
+def test_texts_are_english_until_a_translation_is_in_use():
+    assert tr("Training") == "Training"
+
+    use_translation({"Training": "训练中"}.__getitem__)
+    try:
+        assert tr("Training") == "训练中"
+    finally:
+        use_translation(str)

@@ -1,0 +1,48 @@
+import numpy as np
+
+from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.rates import NO_RATE, epoch_rate, time_rate
+from tests.support.made_up_runs import MIB, made_up_run
+
+X = np.linspace(0.0, 10.0, 101)
+RUN = made_up_run()
+
+
+def test_a_steady_slope_is_told_by_epoch():
+    rate = epoch_rate(X, 500 * MIB + 10.6 * MIB * X, "bytes", RUN)
+
+    assert plain_text(rate.text) == "+10.6 MiB / epoch"
+    assert rate.direction == 1
+    assert "over the last 10 epochs" in rate.tooltip
+
+
+def test_in_a_loop_of_models_it_is_told_by_model():
+    loop = made_up_run(fits_done=4, epochs_done=20)
+    rate = epoch_rate(X, 1000.0 + 84.0 * X, "operations", loop)
+    assert plain_text(rate.text) == "+420 / model"
+
+
+def test_one_spike_moves_nothing_and_a_fall_points_down():
+    y = 500.0 - 10.0 * X
+    y[50] = 1e6
+    assert epoch_rate(X, y, "operations", RUN).direction == -1
+
+
+def test_what_hardly_moves_is_steady():
+    assert epoch_rate(X, 1000.0 + 0.1 * X, "operations", RUN).text == "steady"
+    assert epoch_rate(X, np.zeros(101), "operations", RUN).text == "steady"
+
+
+def test_too_little_says_nothing():
+    assert epoch_rate(X[:5], X[:5], "bytes", RUN) is NO_RATE
+    assert epoch_rate(X[:0], X[:0], "bytes", RUN) is NO_RATE
+    gaps = np.full(101, np.nan)
+    assert epoch_rate(X, gaps, "bytes", RUN) is NO_RATE
+    assert time_rate(X, gaps, "bytes") is NO_RATE
+    assert time_rate(X[:20], X[:20], "bytes") is NO_RATE
+
+
+def test_before_epochs_have_ended_it_is_told_by_minute():
+    rate = time_rate(X, 500 * MIB + MIB * X, "bytes")
+    assert plain_text(rate.text) == "+60.0 MiB / min"
+    assert "10 s" in rate.tooltip

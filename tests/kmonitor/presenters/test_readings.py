@@ -1,0 +1,96 @@
+import math
+import struct
+
+from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.history import History
+from kmonitor.presenters.readings import READING_COLUMNS, RunReadings
+from kmonitor_agent.protocol.facts import Sample, SourceOf, Sources
+from kmonitor_agent.protocol.messages import Column, RowsAsked, RowsTold, SeriesAsked, SeriesTold
+from tests.support.made_up_runs import GIB, made_up_run
+from tests.support.questions_asked import QuestionsAsked
+
+
+def shown(readings: RunReadings) -> dict[str, str]:
+    return {row.title: plain_text(row.value) for g in readings.groups() for row in g.rows}
+
+
+def test_readings_show_the_newest_sample_and_keep_what_is_read_rarely():
+    readings = RunReadings()
+    readings.take_sample(
+        Sample(t_s=1.0, ram_bytes=2 * GIB, ram_unique_bytes=GIB, functions=5.0), 1.0
+    )
+    readings.take_sample(Sample(t_s=2.0, ram_bytes=3 * GIB), 2.0)
+    readings.take_sample(Sample(t_s=0.5, ram_bytes=9 * GIB), 0.5)
+
+    assert shown(readings) == {"With children": "3.0 GiB", "Unique to it": "1.0 GiB"}
+
+
+def test_each_reading_names_its_source_and_what_is_missing_says_why_once():
+    readings = RunReadings()
+    no_driver = "no NVIDIA driver on this host"
+    readings.take_sources(
+        Sources(
+            t_s=0.0,
+            sources=[
+                SourceOf("ram_bytes", "bytes", "process: /proc/self/statm"),
+                SourceOf("device_used_bytes", "bytes", absent=no_driver),
+                SourceOf("device_total_bytes", "bytes", absent=no_driver),
+            ],
+        )
+    )
+    readings.take_value("ram_bytes", GIB, 1.0)
+    readings.take_sample(Sample(t_s=2.0, functions=28.0), 2.0)
+    readings.take_value("functions", 1.0, 1.0)
+
+    ram, gpu, graph = (
+        readings.groups() if len(readings.groups()) == 3 else (None, *readings.groups())
+    )
+    assert ram is None
+    assert gpu.absent == no_driver
+    assert graph.rows[0].value == "28"
+    source = readings.source("ram_bytes")
+    assert source is not None
+    assert source.source == "process: /proc/self/statm"
+
+
+def _doubles(*values: float) -> bytes:
+    return struct.pack(f"<{len(values)}d", *values)
+
+
+def test_history_is_asked_once_page_by_page():
+    hub = QuestionsAsked()
+    history = History(hub.ask)
+    history.want(made_up_run())
+    history.want(made_up_run())
+    ((number, first),) = hub.of_type(RowsAsked)
+    told = {"hub": "h", "rows": [], "head": 9}
+
+    assert first.cursor == 0
+    assert "sources" in first.kinds
+    assert history.take(RowsTold(ask=number, cursor=5, more=True, **told))  # type: ignore[arg-type]
+    second_number, second = hub.of_type(RowsAsked)[1]
+    assert second.cursor == 5
+    assert history.take(RowsTold(ask=second_number, cursor=9, more=False, **told))  # type: ignore[arg-type]
+    assert not history.take(RowsTold(ask=999, cursor=9, more=False, **told))  # type: ignore[arg-type]
+    assert len(hub.of_type(RowsAsked)) == 2
+    history.forget()
+    history.want(made_up_run())
+    assert len(hub.of_type(RowsAsked)) == 3
+
+
+def test_the_last_readings_of_a_run_that_is_silent_come_from_the_hub():
+    hub = QuestionsAsked()
+    history, readings = History(hub.ask), RunReadings()
+    history.want(made_up_run())
+    ((number, asked),) = hub.of_type(SeriesAsked)
+    columns = [
+        Column("ram_bytes", _doubles(1.0, 2.0, 3.0), _doubles(GIB, 2 * GIB, math.nan), 3),
+        Column("functions", _doubles(1.0), _doubles(math.nan), 1),
+    ]
+
+    told = SeriesTold(ask=number, run="run1", row=1, columns=columns)
+
+    assert asked.columns == list(READING_COLUMNS)
+    assert history.take_series(told, readings)
+    assert not history.take_series(told, readings)
+    assert shown(readings) == {"With children": "2.0 GiB"}

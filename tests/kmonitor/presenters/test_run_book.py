@@ -1,0 +1,138 @@
+from kmonitor.presenters.run_book import MAX_SHOWN, RunBook
+from kmonitor.presenters.run_states import state_picture
+from kmonitor.presenters.run_tree import empty_text, host_rows
+from kmonitor_agent.protocol.messages import RunSummary
+from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_runs
+
+
+def book_of(*runs: RunSummary, hub: str = "hub1") -> RunBook:
+    book = RunBook()
+    book.take(told_runs(*runs, hub=hub))
+    return book
+
+
+def test_the_newest_living_run_is_selected_at_first_and_stays_selected():
+    ended = made_up_run("new", state="finished", started_wall_s=NOW_WALL_S)
+    book = book_of(made_up_run("old", started_wall_s=1.0), made_up_run("live"), ended)
+
+    assert book.selected == "live"
+    assert not book.take(told_runs(made_up_run("newer", started_wall_s=NOW_WALL_S)))
+    assert book.selected == "live"
+
+
+def test_a_deleted_selection_moves_on_and_another_hub_begins_anew():
+    book = book_of(made_up_run("a"), made_up_run("b", started_wall_s=1.0))
+    told = told_runs()
+    told.deleted.append("a")
+
+    assert book.take(told)
+    assert book.selected == "b"
+    assert book.take(told_runs(made_up_run("c"), hub="hub2"))
+    assert [run.run for run in book.runs()] == ["c"]
+    assert book.get("a") is None
+
+
+def test_a_run_can_be_wanted_by_name_id_beginning_or_last():
+    for wanted, found in (("second", "beta"), ("beta", "beta"), ("be", "beta"), ("last", "alpha")):
+        book = RunBook()
+        book.want(wanted)
+        book.take(
+            told_runs(made_up_run("alpha"), made_up_run("beta", name="second", started_wall_s=1.0))
+        )
+        assert book.selected == found
+
+    book = RunBook()
+    book.want("nobody")
+    book.take(told_runs())
+    assert book.selected is None
+    book.want("last")
+    book.take(told_runs())
+    assert book.current() is None
+
+
+def test_selecting_tells_whether_it_was_another_run():
+    book = book_of(made_up_run("a"), made_up_run("b", started_wall_s=1.0))
+
+    assert book.select("b")
+    assert not book.select("b")
+    assert not book.select("nobody")
+    assert book.beside_selected(-1) == "a"
+    assert book.beside_selected(1) is None
+    book.selected = None
+    assert book.beside_selected(1) is None
+
+
+def test_charts_show_the_selected_run_and_some_living_ones():
+    assert RunBook().shown() == []
+    living = [made_up_run(f"r{i}", started_wall_s=float(i)) for i in range(12)]
+    book = book_of(*living, made_up_run("gone", state="lost"))
+    book.select("gone")
+
+    shown = [run.run for run in book.shown()]
+
+    assert shown[0] == "gone"
+    assert len(shown) == MAX_SHOWN
+
+
+def test_a_run_keeps_its_colour_and_a_seventh_is_dashed():
+    book = book_of(*(made_up_run(f"r{i}", started_wall_s=float(i)) for i in range(8)))
+
+    hues = [book.hue(f"r{i}") for i in range(8)]
+
+    assert hues == [book.hue(f"r{i}") for i in range(8)]
+    assert sum(book.is_dashed(f"r{i}") for i in range(8)) == 2
+
+
+def test_the_tree_groups_by_host_and_says_how_each_run_stands():
+    book = book_of(
+        made_up_run("a"),
+        made_up_run("b", host="gpu-02", state="paused", started_wall_s=1.0),
+        made_up_run("c", state="finished", started_wall_s=2.0, epochs_done=120),
+        made_up_run("d", epoch=None, started_wall_s=3.0),
+        made_up_run("e", epochs=0, ram=made_up_run().vram.__class__(), started_wall_s=4.0),
+    )
+
+    rows = host_rows(book, search="", now_wall_s=NOW_WALL_S, is_connected=True)
+    by_run = {run.run: run for host in rows for run in host.runs}
+
+    assert {host.host: host.note for host in rows} == {"gpu-01": "4 runs", "gpu-02": "1 run"}
+    assert by_run["a"].line.startswith("epoch 37/90 · 73.4")
+    assert 0.40 < (by_run["a"].fraction or 0) < 0.42
+    assert by_run["b"].line == "Paused"
+    assert by_run["c"].line.startswith("Finished")
+    assert "120 epochs" in by_run["c"].line
+    assert by_run["c"].is_pale
+    assert by_run["c"].hue is None
+    assert by_run["d"].line.startswith("Training · 73.4")
+    assert by_run["d"].fraction is None
+    assert by_run["e"].line == "epoch 37"
+    assert "pid 48213" in by_run["a"].tooltip
+
+
+def test_the_search_takes_words_of_name_and_host():
+    book = book_of(made_up_run("a"), made_up_run("b", name="工作", host="lab"))
+
+    def found(search: str) -> list[str]:
+        rows = host_rows(book, search=search, now_wall_s=NOW_WALL_S, is_connected=True)
+        return [run.run for host in rows for run in host.runs]
+
+    assert found("RESNET gpu") == ["a"]
+    assert found("工作") == ["b"]
+    assert found("nobody") == []
+    assert "nobody" in empty_text(book, "nobody", is_connected=True)
+    assert empty_text(RunBook(), "", is_connected=True) == "No runs yet."
+    assert empty_text(RunBook(), "", is_connected=False).startswith("Connecting")
+
+
+def test_a_silent_run_and_a_lost_hub_say_since_when():
+    silent = made_up_run(state="silent", last_wall_s=NOW_WALL_S - 38)
+    living = made_up_run(last_wall_s=NOW_WALL_S - 38)
+    ended = made_up_run(state="failed", state_why="OOM", last_wall_s=NOW_WALL_S - 38)
+
+    assert state_picture(silent, now_wall_s=NOW_WALL_S).word == "No data for 38\u202fs"
+    lost = state_picture(living, now_wall_s=NOW_WALL_S, is_connected=False)
+    assert (lost.word, lost.tone) == ("No data for 38\u202fs", "crit")
+    failed = state_picture(ended, now_wall_s=NOW_WALL_S, is_connected=False)
+    assert (failed.word, failed.why) == ("Failed", "OOM")
+    rows = host_rows(book_of(living), search="", now_wall_s=NOW_WALL_S, is_connected=False)
+    assert rows[0].runs[0].line == "No data for 38\u202fs"

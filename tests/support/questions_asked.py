@@ -1,0 +1,28 @@
+"""Stands for a hub that is asked and answers only when a test says so."""
+
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class QuestionsAsked:
+    """Give `ask` to a presenter; look at `messages`.
+
+    Attributes:
+        messages: What was asked, by number.
+    """
+
+    def __init__(self) -> None:
+        self.messages: dict[int, msgspec.Struct] = {}
+
+    def ask(self, message: msgspec.Struct) -> int:
+        """Keep the message under a new number."""
+        number = len(self.messages) + 1
+        self.messages[number] = message
+        return number
+
+    def of_type(self, kind: type[T]) -> list[tuple[int, T]]:
+        """Numbers and messages of one type, oldest first."""
+        return [(n, m) for n, m in self.messages.items() if isinstance(m, kind)]
