@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
@@ -37,6 +38,28 @@ import kmonitor_agent
 kmonitor_agent.MonitorCallback, kmonitor_agent.Limit
 took = time.perf_counter() - began, time.process_time() - cpu
 print(*took, *(m for m in sys.argv[1:] if m in sys.modules))
+"""
+
+TRAINING = """
+import threading, time
+import keras, numpy as np
+from kmonitor_agent import MonitorCallback
+from tests.benchmarks.bench_agent import IDLE_S, agent_thread, thread_cpu_s
+
+class Watch(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        now = time.monotonic(), thread_cpu_s(agent_thread())
+        if epoch == 2:
+            self.began = now
+        elif epoch > 2 and now[0] - self.began[0] > IDLE_S:
+            print(100 * (now[1] - self.began[1]) / (now[0] - self.began[0]), epoch)
+            self.model.stop_training = True
+
+keras.utils.set_random_seed(1)
+model = keras.Sequential([keras.layers.Dense(256, "relu"), keras.layers.Dense(10)])
+model.compile("adam", "mse")
+x = np.random.rand(20000, 64).astype("float32")
+model.fit(x, x[:, :10], epochs=9999, verbose=0, callbacks=[MonitorCallback(), Watch()])
 """
 
 
@@ -98,7 +121,7 @@ def thread_percent(folders: Folders, *, with_hub: bool) -> tuple[float, float]:
     while with_hub and not link.status().connected:
         pause.wait(0.1)
     pause.wait(2.0)
-    thread = next(t for t in threading.enumerate() if t.name == THREAD_NAME)
+    thread = agent_thread()
     before, began, cpu = thread_cpu_s(thread), time.monotonic(), time.process_time()
     pause.wait(IDLE_S)
     took = time.monotonic() - began
@@ -108,6 +131,11 @@ def thread_percent(folders: Folders, *, with_hub: bool) -> tuple[float, float]:
     if hub is not None:
         hub.communicate(b"")
     return percent, whole
+
+
+def agent_thread() -> threading.Thread:
+    """The one thread of the agent in this process."""
+    return next(t for t in threading.enumerate() if t.name == THREAD_NAME)
 
 
 def thread_cpu_s(thread: threading.Thread) -> float:
@@ -179,6 +207,20 @@ def _threads(folders: Folders) -> None:
         show(f"agent's thread at 1 Hz, {what}", value, f"<= {THREAD_TARGET_PERCENT:g} %")
 
 
+def _training(_: Folders) -> None:
+    if find_spec("keras") is None:
+        show("agent's thread in a Keras training", "no Keras here", "")
+        return
+    done = subprocess.run(
+        [sys.executable, "-c", TRAINING], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    percent, epochs = done.stdout.split()
+    value = f"{float(percent):.3f} % of a core ({epochs} epochs told)"
+    show("agent's thread in a Keras training", value, f"<= {THREAD_TARGET_PERCENT:g} %")
+
+
 def main() -> None:
     """Print the table."""
     print("| what | measured | target |\n|---|---|---|")
@@ -191,6 +233,7 @@ def main() -> None:
     show("loaded by it", loaded or "nothing of these", "no framework")
     _with_folders(_emits)
     _with_folders(_threads)
+    _with_folders(_training)
 
 
 if __name__ == "__main__":
