@@ -42,13 +42,13 @@ class Keras3TensorFlowReclaim:
 
     def read(self, variable: Any) -> Any:
         """The value as a numpy array, of the variable's own dtype."""
-        return sys.modules["numpy"].asarray(variable.value)
+        return sys.modules["numpy"].asarray(_tensorflows(variable))
 
     def assign(self, variable: Any, value: Any) -> None:
         """In place; large variables slice by slice."""
-        target = getattr(variable, "value", variable)
+        target = _tensorflows(variable)
         rows = value.shape[0] if value.ndim else 0
-        if value.nbytes <= _SLICE_BYTES or rows < 2 or not self._can_slice(target):  # noqa: PLR2004 - rows to cut between
+        if value.nbytes <= _SLICE_BYTES or rows < 2 or not _is_variable(target):  # noqa: PLR2004 - rows to cut between
             variable.assign(value)
             return
         step = max(1, rows // math.ceil(value.nbytes / _SLICE_BYTES))
@@ -56,8 +56,8 @@ class Keras3TensorFlowReclaim:
             target[start : start + step].assign(value[start : start + step])
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
-        """Forget train, test and predict functions."""
-        made = [name for name in _FUNCTIONS if getattr(model, name, None) is not None]
+        """Forget train, test and predict functions, but for one that the script put there."""
+        made = [name for name in _FUNCTIONS if _can_be_made_again(model, name)]
         for name in made:
             setattr(model, name, None)
         return made
@@ -94,11 +94,24 @@ class Keras3TensorFlowReclaim:
             " a new trace seeds anew; keras.random and tf.random.Generator are exact"
         )
 
-    def _can_slice(self, target: Any) -> bool:
-        tf = sys.modules["tensorflow"]
-        return isinstance(target, tf.Variable) and not isinstance(
-            target, tf.distribute.DistributedValues
-        )
+
+def _can_be_made_again(model: KerasModel, name: str) -> bool:
+    function = getattr(model, name, None)
+    if function is None:
+        return False
+    makers = (getattr(function, "python_function", function), getattr(type(model), f"make_{name}"))
+    made_by, maker = (str(getattr(each, "__module__", "")) for each in makers)
+    # Keras' own function, or that of a class which makes it in its own way.
+    return made_by.startswith("keras.") or not maker.startswith("keras.")
+
+
+def _is_variable(target: Any) -> bool:
+    return isinstance(target, sys.modules["tensorflow"].Variable)
+
+
+def _tensorflows(variable: Any) -> Any:
+    # A replica's own variable is TensorFlow's already.
+    return variable if _is_variable(variable) else variable.value
 
 
 def _names_of_traces(step: Any) -> Iterator[str]:

@@ -20,14 +20,20 @@ def exact_state(model: KerasModel) -> list[StateVariable]:
     found: dict[int, StateVariable] = {}
     for group, variables in _groups(model):
         for variable in variables:
-            if id(variable) not in found:
-                path = (
-                    f"{group}/{getattr(variable, 'path', None) or getattr(variable, 'name', '')}"
-                )
-                found[id(variable)] = StateVariable(path, variable_bytes(variable), variable)
+            name = getattr(variable, "path", None) or getattr(variable, "name", "")
+            for part in _parts(variable):
+                state = StateVariable(f"{group}/{name}", variable_bytes(part), part)
+                found.setdefault(id(part), state)
     if not found:
         raise StateUnreadable("the model has no variables: there is nothing to save")
     return list(found.values())
+
+
+def _parts(variable: Any) -> Iterable[Any]:
+    # Under a strategy each replica has its own; metrics' differ between replicas.
+    distributed = sys.modules["tensorflow"].distribute.DistributedValues
+    value: Any = getattr(variable, "value", None)
+    return value.values if isinstance(value, distributed) else (variable,)
 
 
 def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:

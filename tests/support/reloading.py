@@ -152,7 +152,10 @@ def state_of(model: Any) -> list[tuple[str, Any]]:
     steps = framework_for(model).reclaim_steps()
     assert steps is not None
     return [
-        (f"{n}:{each.path.partition('/')[0]}:{each.variable.shape}", np.array(each.variable))
+        (
+            f"{n}:{each.path.partition('/')[0]}:{each.variable.shape}",
+            np.array(steps.read(each.variable)),
+        )
         for n, each in enumerate(steps.state(model))
     ]
 
