@@ -23,7 +23,8 @@ def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] 
 
     That is the hub's database with every run, what trainings wrote for it, checkpoints, logs,
     settings, sockets, and the hub itself. Checkpoints in a folder that you named with
-    `checkpoint_dir` stay, and so does the installed program.
+    `checkpoint_dir` stay, and so does the installed program. Close the window first: it would
+    start a hub again.
 
     Args:
         yes: Do not ask.

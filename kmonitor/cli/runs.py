@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from kmonitor.cli.hub_access import open_hub
 from kmonitor.cli.run_choice import SHORT_ID
 from kmonitor.cli.statuses import DONE
-from kmonitor.cli.summary_words import epoch_words, metric_words, state_words
+from kmonitor.cli.summary_words import epoch_words, metric_words
 from kmonitor.cli.terminal import fields_of, say, say_json, say_table
 from kmonitor.presenters.formats import duration_text, moment_text, plain_text
 from kmonitor_agent.protocol.commands import LimitMetric
@@ -45,7 +45,7 @@ def _say_runs(found: list[RunSummary]) -> None:
             run.run[:SHORT_ID],
             run.name,
             run.host,
-            state_words(run),
+            run.state,
             epoch_words(run),
             *(metric_words(run, metric) for metric in _METRICS),
             plain_text(moment_text(run.started_wall_s, now_wall_s=now)),
@@ -54,4 +54,4 @@ def _say_runs(found: list[RunSummary]) -> None:
         for run in found
     ]
     right = ("EPOCH", "GRAPH", "RAM", "VRAM", "STEP", "RAN")
-    say_table((*headers, "STARTED", "RAN"), rows, right=right)
+    say_table((*headers, "STARTED", "RAN"), rows, right=right, folds=("NAME", "HOST"))

@@ -109,7 +109,8 @@ def _say_metrics(run: RunSummary) -> None:
         )
         for metric in _METRICS
     ]
-    say_table(("METRIC", "NOW", "OF LIMIT", "FROM, OR WHY NOT"), rows, right=("NOW", "OF LIMIT"))
+    headers = ("METRIC", "NOW", "OF WHAT", "FROM, OR WHY NOT")
+    say_table(headers, rows, right=headers[1:3], folds=headers[3:])
 
 
 def _say_events(run: RunSummary, rows: list[Row]) -> None:

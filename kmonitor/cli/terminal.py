@@ -39,7 +39,11 @@ def plain(text: str) -> str:
 
 
 def say_table(
-    headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[str] = ()
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Iterable[str] = (),
+    folds: Iterable[str] = (),
 ) -> None:
     """A table to standard output.
 
@@ -47,12 +51,15 @@ def say_table(
         headers: Column titles.
         rows: Cells, as many as there are headers.
         right: Titles of the columns that are aligned to the right.
+        folds: Titles of the columns that give way on a narrow terminal.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
-    to_the_right = set(right)
+    to_the_right, giving_way = set(right), set(folds)
     for header in headers:
         justify = "right" if header in to_the_right else "left"
-        table.add_column(header, justify=justify, overflow="fold")
+        table.add_column(
+            header, justify=justify, overflow="fold", no_wrap=header not in giving_way
+        )
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
     width = None if sys.stdout.isatty() else PIPE_WIDTH
