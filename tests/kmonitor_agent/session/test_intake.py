@@ -1,0 +1,142 @@
+"""Commands as they arrive: refused with the reason, answered at once, or queued."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from kmonitor_agent.protocol.commands import (
+    Command,
+    CommandName,
+    LimitSpec,
+    NoArguments,
+    SetLimits,
+)
+from kmonitor_agent.protocol.facts import CommandProgress, Event, LimitsInForce
+from kmonitor_agent.session.intake import Intake
+from kmonitor_agent.session.limit_keeper import LimitKeeper
+from kmonitor_agent.session.performer import Performer
+from kmonitor_agent.session.privacy import Privacy
+from kmonitor_agent.session.requests import MOST_WAITING, RequestQueue
+
+
+class Desk:
+    """An intake without a training: what it tells and what it queues."""
+
+    def __init__(self, *, takes_commands: bool = True, **unavailable: str) -> None:
+        self.events: list[Event] = []
+        self.now_s = 100.0
+        self.queue = RequestQueue(lambda: None)
+        limits = LimitKeeper(emit=self.events.append, request=self.queue.put, now_s=self._now)
+        self.performer = Performer(
+            run="run",
+            queue=self.queue,
+            limits=limits,
+            emit=self.events.append,
+            now_s=self._now,
+            privacy=Privacy(private=False),
+        )
+        boot = SimpleNamespace(now_s=self._now, unavailable=unavailable)
+        self.intake = Intake(
+            takes_commands=takes_commands,
+            boot=cast("Any", boot),
+            queue=self.queue,
+            limits=limits,
+            performer=self.performer,
+        )
+
+    def _now(self) -> float:
+        return self.now_s
+
+    def ask(self, name: CommandName, **more: Any) -> list[tuple[str, str]]:
+        """States told for a command, each with its why."""
+        begin = len(self.events)
+        self.intake.receive(Command(id=f"c{begin}", boot="boot", name=name, **more))
+        return self.told(begin)
+
+    def told(self, begin: int = 0) -> list[tuple[str, str]]:
+        events = self.events[begin:]
+        return [(e.state, e.why) for e in events if isinstance(e, CommandProgress)]
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+def test_action_is_queued_for_its_safe_point_with_who_asked(desk: Desk):
+    states = desk.ask("reload", args=NoArguments(at="batch"), asked_by="ada", ttl_s=5.0)
+
+    request = desk.queue.take("batch")
+    assert states == [("received", "")]
+    assert request is not None
+    assert (request.action, request.asked_by, request.until_s) == ("reload", "ada", 105.0)
+
+
+@pytest.mark.parametrize("name", ["restart", "auto", "diagnose"])
+def test_command_of_a_later_version_is_refused(desk: Desk, name: Any):
+    (_, (state, why)) = desk.ask(name)
+
+    assert state == "refused"
+    assert "not available in this version" in why
+
+
+def test_action_that_the_framework_lacks_is_refused_with_its_reason():
+    desk = Desk(reload="not with this backend")
+
+    for name in ("save", "reload"):
+        assert desk.ask(name)[-1] == ("refused", "not with this backend")
+    assert desk.ask("collect") == [("received", "")]
+
+
+def test_run_that_takes_no_commands_refuses_limits_too():
+    desk = Desk(takes_commands=False)
+
+    for name, args in (("stop", NoArguments()), ("set_limits", SetLimits([], []))):
+        assert "commands=False" in desk.ask(cast("CommandName", name), args=args)[-1][1]
+
+
+def test_resume_is_refused_unless_a_pause_is_there_or_waits(desk: Desk):
+    assert desk.ask("resume")[-1] == ("refused", "the training is not paused")
+
+    desk.ask("pause")
+
+    assert desk.ask("resume") == [("received", "")]
+
+
+def test_limits_are_in_force_at_once(desk: Desk):
+    limits = SetLimits(["graph"], [LimitSpec(metric="graph", value=5000.0, action="reload")])
+
+    states = desk.ask("set_limits", args=limits, asked_by="ada")
+
+    assert [state for state, _ in states] == ["received", "started", "done"]
+    [told] = [e for e in desk.events if isinstance(e, LimitsInForce)]
+    assert told.limits[0].set_by == "ada"
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "says"),
+    [
+        ("set_limits", SetLimits(["graph"], [LimitSpec(metric="graph")]), "either a value"),
+        ("reload", SetLimits([], []), "arguments of another command"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(
+    desk: Desk, name: CommandName, args: Any, says: str
+):
+    state, why = desk.ask(name, args=args)[-1]
+
+    assert state == "refused"
+    assert says in why
+
+
+def test_too_many_are_refused_and_late_ones_expire(desk: Desk):
+    for _ in range(MOST_WAITING):
+        desk.ask("save", ttl_s=5.0)
+    assert desk.ask("save")[-1][0] == "refused"
+
+    begin = len(desk.events)
+    desk.now_s += 6.0
+    desk.intake.expire()
+
+    assert [state for state, _ in desk.told(begin)] == ["expired"] * MOST_WAITING

@@ -1,0 +1,71 @@
+"""Records print what changed, in units for people."""
+
+import pytest
+
+from kmonitor_agent.protocol.facts import ActionRecord, Footprint
+from kmonitor_agent.session.wording import Record, Records, bytes_text
+
+RELOAD = ActionRecord(
+    t_s=5.0,
+    action="reload",
+    ok=True,
+    asked_by="limit ram 80%",
+    fit=1,
+    epoch=2,
+    seconds=1.25,
+    before=Footprint(ram_process_bytes=731 * 2**20, graph_operations=31_900, functions=700),
+    after=Footprint(ram_process_bytes=598 * 2**20, graph_operations=769, functions=28),
+    variables=16,
+    state_bytes=1_536,
+    checkpoint="000001.h5",
+    released_traces=12,
+    released_models=6,
+    held=["2 traces held by my_step (user tf.function)"],
+)
+
+
+def test_record_says_what_was_done_and_what_it_gave_back():
+    assert str(Record(RELOAD)).splitlines() == [
+        "Save + clear + reload done in 1.25 s (fit 1, epoch 3, asked by limit ram 80%)",
+        "  saved 16 variables, 1.5 KiB, as 000001.h5",
+        "  graph 31 900 -> 769",
+        "  functions 700 -> 28",
+        "  RAM 731.0 MiB -> 598.0 MiB",
+        "  released 12 traces of 6 dead models",
+        "  2 traces held by my_step (user tf.function)",
+    ]
+
+
+def test_record_of_a_failure_says_why():
+    failed = ActionRecord(
+        t_s=5.0, action="save", ok=False, asked_by="ada", fit=1, epoch=0, seconds=0.0, why="full"
+    )
+
+    assert repr(Record(failed)).splitlines() == [
+        "Save failed in 0.00 s (fit 1, epoch 1, asked by ada)",
+        "  full",
+    ]
+    assert (Record(failed).ok, Record(failed).why, Record(failed).action) == (
+        False,
+        "full",
+        "save",
+    )
+
+
+def test_records_print_one_after_the_other():
+    assert repr(Records()) == "nothing was done yet"
+    assert repr(Records([Record(RELOAD), Record(RELOAD)])).count("Save + clear") == 2
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1.5 * 2**30, "1.5 GiB"),
+        (2**60, "1048576.0 TiB"),
+    ],
+)
+def test_sizes_are_in_binary_units(n_bytes: float, text: str):
+    assert bytes_text(n_bytes) == text
