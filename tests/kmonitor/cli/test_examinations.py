@@ -1,0 +1,120 @@
+import importlib.metadata
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kmonitor.cli import examinations
+from kmonitor.cli.examinations import Finding, examine, file_system_of
+from kmonitor.errors import Expected
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.messages import HubTold
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    mountpoint: str
+    fstype: str
+
+
+@pytest.fixture
+def mounts(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let the machine have these mounts."""
+
+    def put(*pairs: tuple[object, str]) -> None:
+        found = [Mount(str(path), kind) for path, kind in pairs]
+        monkeypatch.setattr(examinations.psutil, "disk_partitions", lambda **_: found)
+
+    return put
+
+
+def found_by(folders: Folders) -> dict[str, Finding]:
+    return {finding.subject: finding for finding in examine(folders)}
+
+
+def test_the_deepest_mount_tells_the_file_system(mounts: Callable[..., None], tmp_path: Path):
+    mounts(("/", "ext4"), (tmp_path, "nfs4"), (f"{tmp_path}x", "xfs"))
+
+    assert file_system_of(tmp_path / "a" / "b") == "nfs4"
+    assert file_system_of(Path("/")) == "ext4"
+
+
+def test_a_database_on_a_network_file_system_is_bad(mounts: Callable[..., None], folders: Folders):
+    mounts(("/", "ext4"), (folders.state.parent, "nfs4"))
+
+    finding = found_by(folders)["disk of database"]
+
+    assert finding.state == "bad"
+    assert "nfs4" in finding.found
+    assert "KMONITOR_HOME" in finding.remedy
+
+
+def test_another_package_of_our_name_is_bad(monkeypatch: pytest.MonkeyPatch, folders: Folders):
+    owners = {"kmonitor": ["kmonitor", "kmonitor-keras"]}
+    monkeypatch.setattr(importlib.metadata, "packages_distributions", lambda: owners)
+
+    finding = found_by(folders)["package names"]
+
+    assert finding.state == "bad"
+    assert "uninstall kmonitor\n" in finding.remedy
+
+
+def test_a_hub_of_another_version_is_told_with_how_to_replace_it(
+    monkeypatch: pytest.MonkeyPatch, folders: Folders
+):
+    told = HubTold(
+        ask=1,
+        hub="h",
+        version="9.9.9",
+        pid=1,
+        host="here",
+        started_wall_s=1.0,
+        agents=0,
+        viewers=0,
+        rows=0,
+        database_bytes=0,
+        wall_s=2.0,
+    )
+    monkeypatch.setattr(examinations, "hub_answers", lambda folders: told)
+
+    finding = found_by(folders)["hub"]
+
+    assert finding.state == "note"
+    assert "9.9.9" in finding.found
+    assert "kmonitor hub stop" in finding.remedy
+
+
+def test_a_hub_that_cannot_be_asked_is_bad_and_the_rest_is_still_examined(
+    monkeypatch: pytest.MonkeyPatch, folders: Folders
+):
+    def refuse(folders: Folders) -> None:
+        raise Expected("The hub refused: no.")
+
+    monkeypatch.setattr(examinations, "hub_answers", refuse)
+
+    found = found_by(folders)
+
+    assert found["hub"].state == "bad"
+    assert found["spool"].state == "ok"
+
+
+def test_a_state_folder_below_a_file_is_bad(tmp_path: Path, folders: Folders):
+    folders.state.parent.mkdir(parents=True, exist_ok=True)
+    folders.state.write_text("")
+
+    assert found_by(folders)["state folder"].state == "bad"
+
+
+def test_what_waits_in_the_spool_is_counted_by_run(folders: Folders):
+    for run in ("one", "two"):
+        (folders.spool / run).mkdir(parents=True)
+        (folders.spool / run / "x.events").write_bytes(b"12345")
+
+    assert "10 B of 2 runs" in found_by(folders)["spool"].found
+
+
+def test_nothing_is_made_by_looking(folders: Folders):
+    assert found_by(folders)
+
+    assert not folders.state.exists()
