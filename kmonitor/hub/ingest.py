@@ -31,6 +31,9 @@ from kmonitor_agent.protocol.version import MAX_BATCH_EVENTS, MINOR_VERSIONS
 PING_MS = 500
 """How often an agent is asked to ping."""
 
+_ALIVE_S = 3.0
+"""A session heard within this time keeps its run against a process that started earlier."""
+
 
 class Ingest:
     """Owned by the hub's main thread."""
@@ -130,7 +133,8 @@ class Ingest:
         if current is not None and current.boot != hello.boot:
             text = "a newer process of this run is connected"
             error = ErrorMessage(code="superseded", text=text, fatal=True)
-            if hello.start_wall < current.start_wall_s:
+            lives = now_s - current.heard_s < _ALIVE_S
+            if lives and hello.start_wall < current.start_wall_s:
                 self._send(identity, error)
                 return False
             self._send(current.identity, error)

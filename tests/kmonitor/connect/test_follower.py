@@ -1,5 +1,6 @@
 """The desktop's thread for one hub: nothing missing, nothing twice, whatever the hub does."""
 
+import signal
 import threading
 from collections.abc import Iterator
 
@@ -13,6 +14,8 @@ from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.protocol.messages import (
     CommandAsked,
     CommandTold,
+    EditAsked,
+    EditTold,
     ErrorMessage,
     RowsTold,
     RunsTold,
@@ -191,3 +194,26 @@ def test_stop_ends_the_thread_at_once_also_while_it_waits(folders: Folders):
     reader.follower.stop()
 
     assert "kmonitor-follower" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_hub_that_hangs_is_noticed_and_followed_again_when_it_goes_on(
+    live_hub: LiveHub, reader: Reader
+):
+    wait_until(lambda: reader.of(Connected))
+    live_hub.process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: reader.of(Disconnected), 6.0)
+    live_hub.process.send_signal(signal.SIGCONT)
+    reader.follower.retry_now()
+
+    assert wait_until(lambda: reader.of(Connected)[1:])
+
+
+def test_a_deleted_run_is_told(live_hub: LiveHub, reader: Reader, folders: Folders):
+    with SimulatedAgent(folders) as agent:
+        agent.end_boot()
+        wait_until(lambda: [t for t in reader.of(RunsTold) if t.runs[-1].state == "finished"])
+    number = reader.follower.ask(EditAsked(ask=0, run=agent.run, delete=True))
+    wait_until(lambda: reader.of(EditTold))
+    wait_until(lambda: [t for t in reader.of(RunsTold) if agent.run in t.deleted])
+
+    assert reader.of(EditTold)[0].ask == number

@@ -1,6 +1,7 @@
 """Starting, finding and ending this user's hub."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
@@ -73,3 +74,20 @@ def test_a_refusal_carries_the_hubs_words(folders_left_without_hub: Folders):
         client.series("nobody", ["ram_bytes"])
 
     assert caught.value.code == "not_found"
+
+
+def test_two_who_start_it_at_once_get_the_same_hub(folders_left_without_hub: Folders):
+    with ThreadPoolExecutor(4) as pool:
+        told = list(pool.map(ensure_hub, [folders_left_without_hub] * 4))
+
+    assert len({one.pid for one in told}) == 1
+
+
+def test_a_hub_that_was_killed_is_replaced(folders_left_without_hub: Folders):
+    first = ensure_hub(folders_left_without_hub)
+    psutil.Process(first.pid).kill()
+
+    second = ensure_hub(folders_left_without_hub)
+
+    assert second.pid != first.pid
+    assert second.hub == first.hub

@@ -1,0 +1,79 @@
+"""Open questions of a desktop: none is lost, none is told twice."""
+
+from kmonitor.connect.questions import MAX_OPEN, Questions
+from kmonitor_agent.protocol.commands import CommandState, CommandStatus
+from kmonitor_agent.protocol.messages import (
+    CommandAsked,
+    CommandTold,
+    EditAsked,
+    EditTold,
+    ErrorMessage,
+)
+
+EDIT = EditAsked(ask=0, run="r", name="x")
+COMMAND = CommandAsked(ask=0, id="c", run="r", name="save", boot="b")
+
+
+def told(number: int, state: CommandState) -> CommandTold:
+    return CommandTold(ask=number, status=CommandStatus(id="c", run="r", name="save", state=state))
+
+
+def send_due(questions: Questions, now_s: float) -> list[int]:
+    due = questions.due(now_s)
+    for message in due:
+        questions.sent(message, now_s)
+    return [getattr(message, "ask", 0) for message in due]
+
+
+def test_a_question_is_sent_once_and_again_only_when_no_answer_came():
+    questions = Questions()
+    number = questions.add(EDIT)
+
+    assert send_due(questions, 0.0) == [number]
+    assert send_due(questions, 1.0) == []
+    assert send_due(questions, 3.5) == [number]
+    assert questions.take(EditTold(ask=number, run="r"), 4.0)
+    assert not questions.take(EditTold(ask=number, run="r"), 4.0)
+    assert send_due(questions, 100.0) == []
+
+
+def test_everything_open_is_asked_again_on_a_new_connection():
+    questions = Questions()
+    numbers = [questions.add(EDIT), questions.add(COMMAND)]
+    send_due(questions, 0.0)
+
+    questions.ask_all_again(0.5)
+
+    assert send_due(questions, 0.5) == numbers
+
+
+def test_a_command_is_asked_again_until_final_and_told_at_news_only():
+    questions = Questions()
+    number = questions.add(COMMAND)
+    send_due(questions, 0.0)
+
+    states: list[CommandState] = ["queued", "queued", "started", "done"]
+    news = [questions.take(told(number, state), 0.1) for state in states]
+
+    assert news == [True, False, True, True]
+    assert send_due(questions, 5.0) == []
+
+
+def test_a_hub_that_is_busy_is_asked_again_later():
+    questions = Questions()
+    number = questions.add(EDIT)
+    send_due(questions, 0.0)
+    busy = ErrorMessage(code="busy", text="later", retry_ms=200, ask=number)
+
+    assert not questions.take(busy, 1.0)
+    assert send_due(questions, 1.1) == []
+    assert send_due(questions, 1.25) == [number]
+
+
+def test_too_many_open_questions_drop_the_oldest():
+    questions = Questions()
+    numbers = [questions.add(EDIT) for _ in range(MAX_OPEN + 3)]
+    questions.due(0.0)
+
+    assert questions.overflow() == numbers[:3]
+    assert not questions.take(EditTold(ask=numbers[0], run="r"), 0.0)

@@ -1,0 +1,131 @@
+"""The hub's own faults are counted, and logged at a bounded rate."""
+
+import logging
+import socket
+from pathlib import Path
+
+import pytest
+
+from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.hub_lock import AnotherHub, HubLock
+from kmonitor.hub.logbook import LOG, close_log, open_log
+from kmonitor.hub.schedule import Schedule
+from kmonitor.hub.sessions import MAX_SESSIONS, Session, Sessions
+from kmonitor.hub.wake import Wake
+
+
+@pytest.fixture
+def log() -> logging.Logger:
+    log = logging.getLogger("kmonitor.test-faults")
+    log.addHandler(logging.NullHandler())
+    return log
+
+
+def test_what_is_raised_is_counted_and_goes_no_further(log: logging.Logger):
+    faults = HubFaults(log)
+
+    for _ in range(3):
+        with faults.guarded("view"):
+            raise ValueError("x")
+
+    assert faults.counts() == {"view": 3}
+
+
+def test_a_flood_of_faults_fills_neither_log_nor_memory(log: logging.Logger, tmp_path: Path):
+    handler = logging.FileHandler(tmp_path / "log")
+    log.addHandler(handler)
+    faults = HubFaults(log)
+
+    for _ in range(5000):
+        faults.record("ingest", "rubbish")
+    for number in range(500):
+        faults.record(f"place {number}", "rubbish")
+    handler.close()
+
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert len([line for line in lines if line.startswith("ingest ")]) == 13
+    assert len(faults.counts()) <= 65
+    assert sum(faults.counts().values()) == 5500
+
+
+def test_the_log_is_rotated(tmp_path: Path):
+    handler = open_log(tmp_path)
+    assert (handler.maxBytes, handler.backupCount) == (2_000_000, 4)
+    LOG.info("hello")
+    close_log(handler)
+
+    assert "hello" in (tmp_path / "hub.log").read_text()
+
+
+def test_a_task_that_fails_does_not_keep_others_from_running(log: logging.Logger):
+    faults, ran = HubFaults(log), []
+    schedule = Schedule(faults)
+    schedule.every(1.0, "bad", lambda: ran[0])
+    schedule.every(2.0, "good", lambda: ran.append(1))
+
+    for now_s in (10.0, 10.5, 11.0, 12.0):
+        schedule.run_due(now_s)
+
+    assert ran == [1, 1]
+    assert faults.counts() == {"bad": 1}
+    assert schedule.wait_s(12.25) == 0.75
+
+
+def test_a_lock_is_held_by_one_and_names_its_holder(tmp_path: Path):
+    first = HubLock(tmp_path / "hub.lock")
+
+    with pytest.raises(AnotherHub) as caught:
+        HubLock(tmp_path / "hub.lock")
+    assert caught.value.pid
+    assert first.is_in_place()
+    (tmp_path / "hub.lock").unlink()
+    assert not first.is_in_place()
+    first.release()
+    HubLock(tmp_path / "hub.lock").release()
+
+
+def test_wakes_before_the_loop_looks_count_once_and_never_block():
+    wake = Wake()
+    for _ in range(100_000):
+        wake.wake()
+    wake.clear()
+    reader = socket.socket(fileno=wake.fileno())
+    reader.settimeout(0)
+
+    with pytest.raises(BlockingIOError):
+        reader.recv(1)
+    reader.detach()
+    wake.close()
+    wake.wake()
+
+
+def test_sessions_are_bounded_and_the_least_heard_goes():
+    sessions = Sessions()
+    for number in range(MAX_SESSIONS + 1):
+        identity = str(number).encode()
+        sessions.add(Session(identity, f"run{number}", "b", 0.0, heard_s=float(number)))
+
+    assert len(sessions) == MAX_SESSIONS
+    assert sessions.of_run("run0") is None
+    assert sessions.of_run("run1") is not None
+
+
+def test_a_socket_that_says_hello_for_another_run_leaves_the_first():
+    sessions = Sessions()
+    sessions.add(Session(b"a", "one", "b", 0.0, 1.0))
+    sessions.add(Session(b"a", "two", "b", 0.0, 2.0))
+
+    assert sessions.of_run("one") is None
+    assert len(sessions) == 1
+
+
+def test_what_was_heard_is_forgotten_with_the_run():
+    sessions = Sessions()
+    sessions.add(Session(b"a", "one", "b", 0.0, 1.0))
+    sessions.add(Session(b"b", "two", "b", 0.0, 1.0))
+
+    sessions.expire(100.0, live={"two"})
+
+    assert len(sessions) == 0
+    assert sessions.last_heard_s("one") is None
+    assert sessions.last_heard_s("two") == 1.0
