@@ -79,12 +79,16 @@ class RetainedTraces:
     def __init__(self, internals: TensorFlowInternals) -> None:
         self._internals = internals
         self._entries: dict[str, _Entry] = {}
+        self._frozen = gc.get_freeze_count()
 
     def why_unavailable(self) -> str:
         """Why the registry cannot be read; empty when it can."""
         for name in ("gradients", "func_graph", "function_type", "functions"):
             if name in self._internals.missing:
                 return self._internals.missing[name]
+        if gc.get_freeze_count() > self._frozen:
+            # Frozen objects are no referrers: a live model's traces would look dead.
+            return "gc.freeze() was called after training began: it hides who holds a trace"
         return ""
 
     def read(self) -> Retained:

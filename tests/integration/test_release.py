@@ -203,6 +203,18 @@ def test_gradients_inside_branches_of_a_step_are_released_with_it(framework: Fra
     assert not outcome.held
 
 
+def test_nothing_is_released_when_frozen_objects_hide_who_holds_a_trace(
+    framework: Framework, monkeypatch: pytest.MonkeyPatch
+):
+    fitted()
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 10**12)
+
+    outcome = collect(framework, None)
+
+    assert outcome.released_traces == 0
+    assert "gc.freeze()" in outcome.why
+
+
 def test_release_says_when_the_registry_cannot_be_read(
     framework: Framework, monkeypatch: pytest.MonkeyPatch
 ):
