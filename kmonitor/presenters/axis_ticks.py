@@ -21,6 +21,7 @@ _BYTE_STEP: Final = 1024.0
 _BYTE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SMALL_COUNT: Final = 5000.0
 _STARTS_ABOVE_ZERO_FROM: Final = 0.6
+_NOTHING_PART: Final = 1e-6
 _DURATION_STEPS_S: Final = (
     *(1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
     *(60.0, 120.0, 300.0, 600.0, 900.0, 1800.0),
@@ -68,12 +69,13 @@ def value_axis(
         limit: A limit line; gets `AIR_PX` above it.
     """
     least, top = (lowest, highest) if limit is None else (min(lowest, limit), max(highest, limit))
-    lo = _start(least, top)
+    nothing = _least_span(unit) * _NOTHING_PART
+    lo = _start(least, top, nothing=nothing)
     room = max(height_px, 4.0 * AIR_PX)
     hi = lo + (top - lo) * room / (room - _TOP_AIR_PX)
     if limit is not None:
         hi = max(hi, lo + (limit - lo) * room / (room - AIR_PX))
-    if hi <= lo:
+    if hi - lo < nothing:
         hi = lo + _least_span(unit)
     quarter = _value_step(lo, hi, unit=unit, height_px=height_px) / 4.0
     return axis_between(lo, math.ceil(hi / quarter) * quarter, unit=unit, height_px=height_px)
@@ -116,8 +118,8 @@ def x_axis(kind: XKind, lo: float, hi: float, *, width_px: float) -> Axis:
     return Axis(lo=lo, hi=hi, ticks=ticks, texts=tuple(texts))
 
 
-def _start(least: float, top: float) -> float:
-    if least < 0.0 or top <= 0.0:
+def _start(least: float, top: float, *, nothing: float) -> float:
+    if least < 0.0 or top <= nothing:
         return min(least, 0.0)
     if least < _STARTS_ABOVE_ZERO_FROM * top:
         return 0.0

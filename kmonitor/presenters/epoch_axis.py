@@ -26,8 +26,8 @@ class EpochAxis:
         self._starts: list[float] = []
         self._ends: list[float] = []
         self._now_s = 0.0
-        self._knots: tuple[FloatArray, FloatArray] = (NO_POINTS, NO_POINTS)
-        self._known_until = -1.0
+        self._start_t_s = self._times = self._epochs = NO_POINTS
+        self._usual_s = 0.0
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -35,7 +35,7 @@ class EpochAxis:
     @property
     def start_t_s(self) -> FloatArray:
         """Run times of the epochs' starts, seconds, `[n_epochs]`."""
-        return np.array(self._starts)
+        return self._start_t_s
 
     @property
     def end_x(self) -> float:
@@ -96,32 +96,21 @@ class EpochAxis:
         return inside
 
     def _changed(self) -> None:
+        """Corners of time against epochs, both rising, `[2 * n_epochs]`, made once a change."""
         self.version += 1
-        self._known_until = -1.0
+        starts, ends = np.array(self._starts), np.array(self._ends)
+        self._start_t_s = starts
+        # An epoch that was cut off by its process' end lasted until the next one.
+        following = np.append(starts[1:], np.nan)
+        self._times = np.column_stack((starts, np.where(np.isnan(ends), following, ends))).ravel()
+        self._epochs = np.repeat(np.arange(len(starts) + 1.0), 2)[1:-1]
+        lengths = (ends - starts)[~np.isnan(ends)][-_RECENT_EPOCHS:]
+        self._usual_s = float(np.median(lengths)) if len(lengths) else 0.0
 
     def _line(self) -> tuple[FloatArray, FloatArray]:
-        """Corners of time against epochs, both rising, `[2 * n_epochs]`."""
-        if self._known_until != self._now_s:
-            self._knots = self._corners()
-            self._known_until = self._now_s
-        return self._knots
-
-    def _corners(self) -> tuple[FloatArray, FloatArray]:
-        starts, ends = np.array(self._starts), np.array(self._ends)
-        if not len(starts):
-            return NO_POINTS, NO_POINTS
-        open_ends = np.isnan(ends)
-        following = np.append(starts[1:], self._expected_end(starts, ends))
-        # An epoch that was cut off by its process' end lasted until the next one.
-        ends = np.where(open_ends, following, ends)
-        first = np.arange(len(starts), dtype=np.float64)
-        return (
-            np.column_stack((starts, ends)).ravel(),
-            np.column_stack((first, first + 1.0)).ravel(),
-        )
-
-    def _expected_end(self, starts: FloatArray, ends: FloatArray) -> float:
-        lengths = (ends - starts)[~np.isnan(ends)][-_RECENT_EPOCHS:]
-        usual = float(np.median(lengths)) if len(lengths) else 0.0
-        elapsed = self._now_s - float(starts[-1])
-        return float(starts[-1]) + max(usual, elapsed / _RUNNING_AT_MOST, 1e-6)
+        """The corners as of now."""
+        if self._starts and np.isnan(self._ends[-1]):
+            start = self._starts[-1]
+            elapsed = self._now_s - start
+            self._times[-1] = start + max(self._usual_s, elapsed / _RUNNING_AT_MOST, 1e-6)
+        return self._times, self._epochs

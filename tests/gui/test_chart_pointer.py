@@ -188,7 +188,7 @@ def test_other_keys_and_buttons_are_left_to_the_window(chart: LiveChart, qtbot: 
         QTest.mouseClick(chart, Qt.MouseButton.RightButton, pos=QPoint(200, 200))
 
 
-@pytest.mark.qt_log_ignore("propagateSizeHints")
+@pytest.mark.qt_log_ignore("This plugin does not support")
 def test_flags_and_gaps_say_what_they_are(qtbot: QtBot):
     chart = shown_chart(
         qtbot,

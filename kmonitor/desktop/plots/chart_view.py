@@ -57,6 +57,8 @@ class ChartView(pg.GraphicsView):
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         # The crosshair above exposes strips of this many times a second: they come from here.
+        if self._chart is None:
+            return
         painted = self._painted
         if painted is None or painted.devicePixelRatio() != self.devicePixelRatioF():
             self._painted = painted = self._paint_all()

@@ -55,6 +55,11 @@ def test_nothing_measured_still_gives_a_scale():
         assert len(axis.ticks) >= 2
 
 
+def test_values_next_to_nothing_count_as_nothing():
+    for lowest, highest in ((5e-324, 5e-324), (0.0, 5e-324), (-1e-300, 0.0)):
+        assert value_axis(lowest, highest, unit="bytes", height_px=20).hi == pytest.approx(4 * MIB)
+
+
 def test_one_constant_value_is_inside_the_axis():
     axis = value_axis(3 * GIB, 3 * GIB, unit="bytes", height_px=200)
 
