@@ -124,6 +124,13 @@ def test_empty_chart_says_why(qtbot: QtBot):
     assert told != silent
 
 
+def test_empty_chart_shows_no_numbers_from_nothing(qtbot: QtBot):
+    image = image_of(shown_chart(qtbot, ChartPicture("bytes", "epochs", (0.0, 1.0))))
+
+    left_of_plot = range(16)
+    assert not any(has_line(image, DARK.card, x, range(240)) for x in left_of_plot)
+
+
 def test_same_picture_again_paints_nothing(qtbot: QtBot):
     shown = picture(limit=LIMIT)
     chart = shown_chart(qtbot, shown)

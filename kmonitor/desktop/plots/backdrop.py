@@ -66,16 +66,17 @@ def _paint_gaps(painter: QPainter, scene: Scene) -> None:
 
 def _paint_values(painter: QPainter, scene: Scene) -> None:
     frame, axis, colours = scene.frame, scene.y_axis, scene.colours
+    # With nothing to measure the scale is made up: lines, but no numbers.
+    has_scale = scene.picture.has_points or scene.picture.limit is not None
     grid, base = colours.on_card(colours.colour("border"), 0.75), colours.colour("border")
     unit_bottom = frame.top + 8.0
     for tick, text in zip(axis.ticks, axis.texts, strict=True):
         y = frame.y_px(tick)
         painter.setPen(QPen(base if tick == axis.lo else grid, 1.0))
         painter.drawLine(QLineF(frame.left, round(y), frame.right, round(y)))
-        if axis.unit and y - 6.0 < unit_bottom:
-            continue
-        _text_left_of_plot(painter, scene, y, text)
-    if axis.unit:
+        if has_scale and not (axis.unit and y - 6.0 < unit_bottom):
+            _text_left_of_plot(painter, scene, y, text)
+    if has_scale and axis.unit:
         _text_left_of_plot(painter, scene, frame.top + 2.0, axis.unit)
 
 
