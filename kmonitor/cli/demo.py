@@ -79,7 +79,7 @@ class Options:
             your other runs.
     """
 
-    folds: Annotated[int, Parameter(validator=Number(gte=_FEWEST_FOLDS))] = 7
+    folds: Annotated[int, Parameter(validator=Number(gte=_FEWEST_FOLDS))] = 6
     epochs: Annotated[int, Parameter(validator=Number(gte=2))] = 4
     seconds: Annotated[float | None, Parameter(validator=Number(gte=0))] = None
     no_plain: Annotated[bool, Parameter(negative="")] = False

@@ -196,7 +196,7 @@ def _paces(pace_s: float) -> Iterator[Any]:
 
 def main(
     *,
-    folds: Annotated[int, Parameter(validator=cyclopts.validators.Number(gte=1))] = 7,
+    folds: Annotated[int, Parameter(validator=cyclopts.validators.Number(gte=1))] = 6,
     epochs: Annotated[int, Parameter(validator=cyclopts.validators.Number(gte=1))] = 4,
     pace: Annotated[float, Parameter(validator=cyclopts.validators.Number(gte=0))] = 2.0,
     plain: Annotated[bool, Parameter(negative="")] = False,

@@ -1,5 +1,6 @@
 """The demo as a user starts it: a real training that leaks, crosses, reloads and stays equal."""
 
+import faulthandler
 import os
 from pathlib import Path
 from queue import Queue
@@ -42,6 +43,8 @@ def test_the_demo_grows_crosses_reloads_and_goes_on(folders: Folders):
 def test_the_whole_demo_without_a_screen_leaves_a_picture_and_equal_results(
     tmp_path: Path, folders: Folders
 ):
+    # Two trainings beside each other take longer than a test that hangs.
+    faulthandler.cancel_dump_traceback_later()
     picture = tmp_path / "demo.png"
 
     ran = kmonitor(*SHORT, "--temporary", f"--png={picture}", environ=NO_SCREEN, timeout_s=400)
