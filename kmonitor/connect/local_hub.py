@@ -77,6 +77,7 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
     while time.monotonic() < end_s:
         found = hub_answers(folders, timeout_s=_LOOK_S)
         if found is not None:
+            _withdraw(process, found)
             return found
         if process.poll() not in {None, _ANOTHER_STARTED_IT}:
             break
@@ -148,6 +149,15 @@ def _said(folders: Folders) -> str:
     except OSError:
         return ""
     return words[-2000:].removeprefix("kmonitor hub: ")
+
+
+def _withdraw(process: "subprocess.Popen[bytes]", found: HubTold) -> None:
+    # Somebody else's hub was faster. Ours would end by itself, unless that one is stopped
+    # meanwhile: then it would stay, unasked for.
+    if process.pid != found.pid:
+        process.terminate()
+        process.wait()
+        _reap()
 
 
 def _reap() -> None:

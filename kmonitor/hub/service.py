@@ -83,6 +83,10 @@ def run(folders: Folders) -> None:
         # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted
         # database) is answered by starting anew: a restart loses nothing.
         while _run_once(folders) is Ending.MOVED:
+            if not folders.state.is_dir():
+                # Everything of ours was removed on purpose; a hub must not bring it back.
+                LOG.warning("%s is gone: the hub ends", folders.state)
+                return
             LOG.warning("folder, lock or database was moved away: starting anew")
     except Expected as exc:
         LOG.error("cannot run: %s", exc)

@@ -113,3 +113,10 @@ def test_a_hub_that_is_stopped_answers_no_more(live_hub: LiveHub, folders: Folde
             client.hub()
 
     assert live_hub.process.returncode == 0
+
+
+def test_a_hub_whose_whole_home_was_removed_ends(live_hub: LiveHub, folders: Folders):
+    shutil.rmtree(folders.state)
+
+    assert live_hub.process.wait(10) == 0
+    assert not folders.state.exists()

@@ -81,6 +81,8 @@ def test_two_who_start_it_at_once_get_the_same_hub(folders_left_without_hub: Fol
         told = list(pool.map(ensure_hub, [folders_left_without_hub] * 4))
 
     assert len({one.pid for one in told}) == 1
+    hubs = [p for p in psutil.process_iter(["cmdline"]) if _is_hub_of(p, folders_left_without_hub)]
+    assert [hub.pid for hub in hubs] == [told[0].pid]
 
 
 def test_a_hub_that_was_killed_is_replaced(folders_left_without_hub: Folders):
@@ -91,3 +93,11 @@ def test_a_hub_that_was_killed_is_replaced(folders_left_without_hub: Folders):
 
     assert second.pid != first.pid
     assert second.hub == first.hub
+
+
+def _is_hub_of(process: psutil.Process, folders: Folders) -> bool:
+    try:
+        is_hub = process.cmdline()[-1:] == ["kmonitor.hub"]
+        return is_hub and process.environ().get("KMONITOR_HOME") == str(folders.state)
+    except psutil.Error:
+        return False
