@@ -16,14 +16,14 @@ from tests.support.waiting import wait_until
 pytestmark = [pytest.mark.keras, pytest.mark.slow]
 
 LEAVING = """
-import multiprocessing, sys, time
-import keras, numpy as np
+import multiprocessing, sys
 from kmonitor_agent import MonitorCallback
 
 def work(n):
     return n * n
 
 if __name__ == "__main__":
+    import keras, numpy as np
     monitor = MonitorCallback("leaving")
     x = np.ones((32, 4), "float32")
     model = keras.Sequential([keras.layers.Dense(1)])

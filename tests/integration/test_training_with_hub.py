@@ -149,6 +149,7 @@ def test_killed_training_is_shown_as_lost_with_all_it_had_told(
     assert epochs == [0, 1, 2]
 
 
+@pytest.mark.full
 def test_training_that_raises_is_shown_as_failed_with_its_error(
     kmonitor_home: Path, client: HubClient
 ):
@@ -189,6 +190,7 @@ def test_pause_holds_the_training_until_it_is_resumed_and_stop_ends_it(
     assert stopped.epochs_done == 2
 
 
+@pytest.mark.full
 def test_commands_of_a_training_that_takes_none_are_refused_with_the_reason(
     kmonitor_home: Path, client: HubClient, folders: Folders
 ):
