@@ -1,6 +1,5 @@
 """Turns what Keras' hooks say into events: fits, model facts, epochs, graph counts."""
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
@@ -196,10 +195,8 @@ class FitTeller:
 
 
 def _number(value: object) -> float | None:
-    """A log's value as Keras gives it, or None for what is no number."""
+    """A log's value as Keras gives it, NaN and infinity included; None for what is no number."""
     try:
-        number = float(value)  # pyright: ignore[reportArgumentType]
+        return float(value)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
         return None
-    # msgpack carries NaN and infinity; only what is no number is left out.
-    return number if math.isnan(number) or abs(number) >= 0 else None
