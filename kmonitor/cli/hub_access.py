@@ -1,5 +1,7 @@
 """The hub as the commands use it: found or started, asked, and let go."""
 
+import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -8,6 +10,11 @@ from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.sockets import NotPrivate
+
+_SHIPPING_S = 3.0
+"""How long a command waits for a hub that still takes the spools of dead processes, seconds."""
+
+_LOOK_AGAIN_S = 0.05
 
 
 @contextmanager
@@ -21,7 +28,15 @@ def open_hub() -> Generator[HubClient]:
     with folder_faults_named(folders):
         ensure_hub(folders)
     with HubClient(folders=folders) as client:
+        _wait_for_spools(client)
         yield client
+
+
+def _wait_for_spools(client: HubClient) -> None:
+    # A hub that was just started answers before it has read what trainings left on the disk.
+    end_s = time.monotonic() + _SHIPPING_S
+    while client.hub().is_shipping and time.monotonic() < end_s:
+        threading.Event().wait(_LOOK_AGAIN_S)
 
 
 @contextmanager

@@ -20,12 +20,16 @@ from kmonitor.hub.views import Views
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.retention import trim_root
 from kmonitor_agent.local.sockets import ingest_socket, view_socket
 from kmonitor_agent.protocol.messages import HubAsked, HubTold
 from kmonitor_agent.release import VERSION
 
 DATABASE_NAME = "hub.sqlite3"
 """File name of the hub's database in its folder."""
+
+_BOUND_EVERY_S = 300.0
+"""How often all spools together are brought below their bound; living agents do so too."""
 
 _MAX_AT_ONCE = 256
 """Most messages of one socket before the other gets its turn."""
@@ -69,6 +73,7 @@ class HubLoop:
         self._views.host = processes.host
         self._views.on_hub_asked = self._tell_hub
         self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
+        self._spool_root = folders.spool
         self._spools = SpoolShipping(
             folders.spool, self._ledger, self._ingest.sessions, faults, clock
         )
@@ -136,6 +141,7 @@ class HubLoop:
         schedule.every(0.2, "hints", self._views.hint)
         schedule.every(0.5, "liveness", self._liveness.look)
         schedule.every(0.2, "spools", self._spools.step)
+        schedule.every(_BOUND_EVERY_S, "spool bound", self._bound_spools)
         schedule.every(2.0, "places", look_around)
         schedule.every(2.0, "expiry", expire)
         schedule.every(0.5, "sweep", self._sweep)
@@ -164,6 +170,9 @@ class HubLoop:
     def _sweep(self) -> None:
         self._ledger.database.sweep()
 
+    def _bound_spools(self) -> None:
+        trim_root(self._spool_root)
+
     def _tell_hub(self, identity: bytes, asked: HubAsked) -> None:
         if asked.stop:
             self.stop()
@@ -184,5 +193,6 @@ class HubLoop:
             database_bytes=self._ledger.database.size_bytes(),
             wall_s=self._clock.wall_s(),
             faults=faults,
+            is_shipping=self._spools.is_shipping(),
         )
         self._desktops.send(identity, told)

@@ -46,6 +46,7 @@ class SpoolShipping:
         self._waiting: deque[str] = deque()
         self._looked_s: dict[str, float] = {}
         self._scan_s = 0.0
+        self._has_scanned = False
         self._shipment: _Shipment | None = None
 
     def step(self) -> None:
@@ -54,6 +55,7 @@ class SpoolShipping:
         if now_s >= self._scan_s:
             self._scan_s = now_s + _SCAN_EVERY_S
             self._scan(now_s)
+            self._has_scanned = True
         while now_s - begin_s < _STEP_S and not self._ledger.is_full:
             if self._shipment is not None:
                 self._ship(self._shipment)
@@ -62,6 +64,10 @@ class SpoolShipping:
             else:
                 return
             now_s = self._clock.monotonic_s()
+
+    def is_shipping(self) -> bool:
+        """Whether spools of dead processes are known, or may be, that were not taken yet."""
+        return not self._has_scanned or self._shipment is not None or bool(self._waiting)
 
     def is_settled(self, record: RunRecord) -> bool:
         """Whether a dead run's spool holds nothing more; if not, it comes next."""

@@ -349,6 +349,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
         database_bytes: Size of database and WAL.
         faults: Faults counted since start, by part.
         wall_s: The hub's clock, to see a skew.
+        is_shipping: Spools of dead processes are still being taken from the disk.
     """
 
     ask: Count
@@ -363,6 +364,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     database_bytes: Count
     wall_s: Wall
     faults: dict[Name, Count] = {}
+    is_shipping: bool = False
 
 
 class Head(Message, frozen=True, tag="note"):
