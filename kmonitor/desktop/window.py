@@ -67,14 +67,14 @@ class MainWindow(QMainWindow):
         self._desk = QWidget()
         self._charts = QWidget()
         self._centre = QStackedWidget()
-        self._has_runs = False
+        self._has_runs: bool | None = None
         self._build()
         self._fit_to_size()
 
     def show_charts(self, *, is_first_start: bool) -> None:
         """Show either the charts and all panels, or the page before the first run."""
         has_runs = not is_first_start
-        if self._has_runs == has_runs and self._centre.isVisible():
+        if self._has_runs == has_runs:
             return
         self._has_runs = has_runs
         self._centre.setCurrentWidget(self._charts if has_runs else self.first_start)

@@ -7,7 +7,7 @@ from kmonitor.presenters.formats import NOT_KNOWN, amount_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitLine, metric_now
 from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name, round_amount
-from kmonitor.presenters.rates import NO_RATE, RatePicture
+from kmonitor.presenters.rate_words import NO_RATE, RatePicture
 from kmonitor.presenters.run_states import has_ended
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.messages import MetricNow, RunSummary

@@ -23,14 +23,8 @@ from kmonitor.presenters.formats import amount_text, duration_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitLine, metric_now, round_threshold
 from kmonitor.presenters.limit_words import METRIC_UNITS
-from kmonitor.presenters.rates import (
-    NO_RATE,
-    SPAN_EPOCHS,
-    SPAN_SECONDS,
-    RatePicture,
-    epoch_rate,
-    time_rate,
-)
+from kmonitor.presenters.rate_words import NO_RATE, RatePicture
+from kmonitor.presenters.rates import SPAN_EPOCHS, SPAN_SECONDS, epoch_rate, time_rate
 from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.series_store import Window
 from kmonitor_agent.protocol.commands import LimitMetric
@@ -207,7 +201,7 @@ class ChartDesk:
             self._rates.clear()
             self._rates_of = run.run
         at_s, rate = self._rates.get(metric, (-math.inf, NO_RATE))
-        if now_s - at_s >= _RATE_EVERY_S:
+        if rate is NO_RATE or now_s - at_s >= _RATE_EVERY_S:
             rate = self._reckon_rate(run, metric)
             self._rates[metric] = (now_s, rate)
         return rate

@@ -1,6 +1,5 @@
 """How fast a metric grows, for the words above its chart."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -9,6 +8,7 @@ from kmonitor.analysis.trend import theil_sen_slope
 from kmonitor.presenters.chart_picture import FloatArray
 from kmonitor.presenters.formats import Unit, rate_text
 from kmonitor.presenters.language import tr
+from kmonitor.presenters.rate_words import NO_RATE, RatePicture
 from kmonitor_agent.protocol.messages import RunSummary
 
 SPAN_EPOCHS: Final = 30.0
@@ -17,24 +17,6 @@ _MIN_EPOCHS: Final = 2.0
 _MIN_SECONDS: Final = 8.0
 _STEADY_PART: Final = 0.004
 """A change over the whole span below this part of the value is called steady."""
-
-
-@dataclass(frozen=True, slots=True)
-class RatePicture:
-    """The rate in words.
-
-    Attributes:
-        text: "+10.6 MiB / epoch", "steady", or empty while too little is known.
-        direction: 1 rising, -1 falling, 0 neither.
-        tooltip: How it was reckoned.
-    """
-
-    text: str
-    direction: int
-    tooltip: str
-
-
-NO_RATE: Final = RatePicture("", 0, "")
 
 
 def epoch_rate(x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary) -> RatePicture:

@@ -3,6 +3,7 @@
 from typing import cast
 
 import msgspec
+from PySide6.QtCore import QEvent
 
 from kmonitor.desktop.app import make_qt_application
 from kmonitor.desktop.chart_board import ChartBoard
@@ -120,8 +121,12 @@ class DeskWindow:
         """Delete everything now."""
         self.controller.stop()
         self.window.close()
-        self.window.deleteLater()
+        for part in (self.board, self.controller, self.demo, self.theme, self.window, self.look):
+            if part is not None:
+                part.deleteLater()
         self.qt.processEvents()
+        # Else the next window's style sheet is worked out for this one as well.
+        self.qt.sendPostedEvents(None, QEvent.Type.DeferredDelete)  # type: ignore[arg-type]
 
     def _ask(self, message: msgspec.Struct) -> int:
         number = len(self.asked) + 10_000 + self._row

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
-from PySide6.QtWidgets import QFrame, QLineEdit, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QToolButton, QTreeView, QVBoxLayout, QWidget
 
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.item_models.run_tree_model import RunTreeModel
@@ -66,6 +66,8 @@ class RunTreePanel(QFrame):
         self._search.setToolTip(self.tr("Words of a run's name or host (Ctrl+F)"))
         self._search.setClearButtonEnabled(True)
         self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
+        for part in self._search.findChildren(QToolButton):
+            part.setAccessibleName(self._search.accessibleName())
         self._tree.setModel(self._model)
         self._tree.setItemDelegate(RunRowDelegate(self._look, self._tree))
         self._tree.setHeaderHidden(True)

@@ -1,7 +1,8 @@
 import numpy as np
 
 from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.rates import NO_RATE, epoch_rate, time_rate
+from kmonitor.presenters.rate_words import NO_RATE
+from kmonitor.presenters.rates import epoch_rate, time_rate
 from tests.support.made_up_runs import MIB, made_up_run
 
 X = np.linspace(0.0, 10.0, 101)

@@ -1,0 +1,192 @@
+"""The app as a whole: hub, threads, settings, logs, screenshots."""
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from kmonitor.connect.local_hub import hub_answers, stop_hub
+from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor.desktop.app_log import AppLog
+from kmonitor.desktop.settings_file import WindowSettings, load_settings, save_settings
+from kmonitor_agent.local.folders import Folders
+from tests.support.live_hub import LiveHub, idle_hub, live_hub
+from tests.support.simulated_agent import SimulatedAgent
+
+__all__ = ["idle_hub", "live_hub"]
+
+pytestmark = [
+    pytest.mark.gui,
+    pytest.mark.usefixtures("qapp"),
+    # What the offscreen platform cannot do and does not need.
+    pytest.mark.qt_log_ignore("This plugin does not support"),
+]
+
+
+@pytest.fixture
+def start(folders: Folders) -> Iterator[Callable[..., KmonitorApp]]:
+    started: list[KmonitorApp] = []
+
+    def make(**options: Any) -> KmonitorApp:
+        options.setdefault("size", (1280, 760))
+        app = KmonitorApp(make_qt_application(), folders, WindowOptions(**options))
+        started.append(app)
+        app.start()
+        return app
+
+    yield make
+    for app in started:
+        app.stop()
+        app.window.deleteLater()
+    qt = QApplication.instance()
+    assert qt is not None
+    qt.processEvents()
+
+
+@pytest.mark.slow
+def test_a_run_of_a_real_hub_appears_moves_and_is_commanded(
+    start: Callable[..., KmonitorApp], live_hub: LiveHub, folders: Folders, qtbot: Any
+) -> None:
+    with SimulatedAgent(folders, name="simulated") as agent:
+        agent.start_fit(epochs=4)
+        for _ in range(3):
+            agent.start_epoch()
+            agent.sample()
+            agent.graph()
+            agent.end_epoch()
+        app = start(with_hub=False)
+        qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=20_000)
+        assert app.board is not None
+
+        assert app.window.windowTitle() == "kmonitor"
+        assert app.board.presenter.picture("ram", 600).has_points
+        app.controller._on_actions_command_requested("save")
+        qtbot.waitUntil(lambda: bool(agent.commands), timeout=10_000)
+        assert agent.commands[0].name == "save"
+
+
+@pytest.mark.slow
+def test_a_hub_is_started_kept_and_left_running(
+    start: Callable[..., KmonitorApp], folders: Folders, qtbot: Any
+) -> None:
+    app = start()
+    qtbot.waitUntil(lambda: app.desk.link.is_live, timeout=20_000)
+    first = app.desk.link.hub
+    assert first is not None
+    stop_hub(folders)
+
+    def is_another() -> bool:
+        hub = app.desk.link.hub
+        return app.desk.link.is_live and hub is not None and hub.pid != first.pid
+
+    qtbot.waitUntil(is_another, timeout=30_000)
+    app.stop()
+
+    assert hub_answers(folders) is not None
+    stop_hub(folders)
+    assert not [t for t in threading.enumerate() if "kmonitor" in t.name]
+
+
+def test_a_hub_that_cannot_start_is_told_with_what_to_do(
+    start: Callable[..., KmonitorApp],
+    folders: Folders,
+    qtbot: Any,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    folders.runtime.mkdir(parents=True, mode=0o755)
+    folders.runtime.chmod(0o755)
+    with caplog.at_level(logging.ERROR):
+        app = start()
+        qtbot.waitUntil(app.window.banner.isVisible, timeout=15_000)
+    assert "chmod 700" in app.window.banner.accessibleName()
+
+
+def test_the_shell_needs_neither_numpy_nor_charts(kmonitor_home: Path) -> None:
+    script = (
+        "import sys, kmonitor.desktop.app as a; from kmonitor_agent.local.folders import *;"
+        "q = a.make_qt_application();"
+        "app = a.KmonitorApp(q, find_folders(), a.WindowOptions(with_hub=False, size=(1280, 760)));"
+        "app.start(); print(sorted({'numpy', 'pyqtgraph', 'tensorflow'} & set(sys.modules)));"
+        "app.stop()"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -> None:
+    shot = tmp_path / "shots" / "window.png"
+    script = (
+        "import sys; from pathlib import Path; from kmonitor.desktop.app import run_window;"
+        "from kmonitor_agent.local.folders import find_folders;"
+        f"sys.exit(run_window(folders=find_folders(), screenshot=Path({str(shot)!r})))"
+    )
+    try:
+        subprocess.run([sys.executable, "-c", script], timeout=60, check=True)
+    finally:
+        stop_hub(folders)
+    assert shot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_settings_come_back_and_damaged_ones_are_left(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    chosen = WindowSettings(theme="light", x_axis="seconds", geometry=(1, 2, 1300, 800))
+    save_settings(tmp_path, chosen)
+    assert load_settings(tmp_path) == chosen
+    assert json.loads((tmp_path / "window.json").read_text())["theme"] == "light"
+
+    (tmp_path / "window.json").write_text('{"theme": "pink"}')
+    assert load_settings(tmp_path) == WindowSettings()
+    assert "is not used" in caplog.text
+    save_settings(tmp_path / "window.json" / "below", chosen)
+    assert "was not written" in caplog.text
+
+
+def test_what_the_user_chose_is_there_at_the_next_start(
+    start: Callable[..., KmonitorApp], folders: Folders
+) -> None:
+    first = start(with_hub=False, size=None)
+    first.controller._on_header_theme_chosen("light")
+    first.stop()
+    second = start(with_hub=False, size=None)
+    assert second.controller.settings(WindowSettings()).theme == "light"
+    assert load_settings(folders.settings).theme == "light"
+
+
+def test_a_part_that_fails_is_logged_and_shown_and_the_window_goes_on(
+    start: Callable[..., KmonitorApp], folders: Folders, qtbot: Any
+) -> None:
+    app = start(with_hub=False)
+    try:
+        raise KeyError("lost")
+    except KeyError as exc:
+        sys.excepthook(KeyError, exc, exc.__traceback__)
+    app.window.status.repaint()
+    qtbot.waitUntil(app.window.banner.isVisible, timeout=5000)
+
+    assert "KeyError" in app.window.banner.accessibleName()
+    app.stop()
+    assert "KeyError: 'lost'" in (folders.logs / "app.log").read_text()
+
+
+def test_failures_of_threads_are_kept_too(tmp_path: Path) -> None:
+    told: list[str] = []
+    log = AppLog(tmp_path, told.append)
+    try:
+        thread = threading.Thread(target=lambda: {}["gone"], name="other")
+        thread.start()
+        thread.join()
+    finally:
+        log.close()
+    assert told == ["KeyError: 'gone'"]
+    assert "gone" in (tmp_path / "app.log").read_text()

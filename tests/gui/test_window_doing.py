@@ -1,0 +1,232 @@
+"""What happens when the user does something."""
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMessageBox, QTreeView
+
+from kmonitor.desktop.panels.guide import GuideWindow
+from kmonitor.desktop.plots.limit_grip import LimitGrip
+from kmonitor.desktop.settings_file import WindowSettings
+from kmonitor_agent.protocol import facts
+from kmonitor_agent.protocol.commands import CommandStatus, SetLimits
+from kmonitor_agent.protocol.messages import CommandTold
+from tests.support.desk_window import DeskWindow
+from tests.support.made_up_runs import GIB, limit, made_up_run, reload_record
+
+pytestmark = [
+    pytest.mark.gui,
+    pytest.mark.usefixtures("qapp"),
+    # What the offscreen platform cannot do and does not need.
+    pytest.mark.qt_log_ignore("This plugin does not support"),
+]
+
+
+@pytest.fixture
+def window() -> Iterator[DeskWindow]:
+    made = DeskWindow()
+    made.connect()
+    made.tell_runs(made_up_run(), made_up_run("run2", name="other", started_wall_s=1.0))
+    yield made
+    made.close()
+
+
+def button(window: DeskWindow, text: str) -> QAbstractButton:
+    found = [b for b in window.window.findChildren(QAbstractButton) if text in b.text()]
+    return next(b for b in found if b.isVisible())
+
+
+def names(window: DeskWindow) -> list[str]:
+    return [command.name for command in window.commands()]
+
+
+def test_buttons_ask_the_run_and_say_that_it_waits(window: DeskWindow):
+    QTest.mouseClick(button(window, "Save checkpoint"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button(window, "Pause"), Qt.MouseButton.LeftButton)
+    window.settle()
+
+    assert names(window) == ["save", "pause"]
+    assert window.commands()[0].asked_by == "tester"
+    assert not button(window, "Save checkpoint").isEnabled()
+
+
+def test_keys_do_the_same(window: DeskWindow):
+    QTest.keyClick(window.window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(window.window, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+
+    assert names(window) == ["reload", "save"]
+
+
+def test_a_stop_is_asked_back_first(window: DeskWindow):
+    QTest.keyClick(window.window, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
+    box = window.window.findChild(QMessageBox)
+    assert isinstance(box, QMessageBox)
+    assert "resnet50-imagenet" in box.text()
+    assert names(window) == []
+    keep = next(b for b in box.buttons() if "Keep" in b.text())
+    QTest.mouseClick(keep, Qt.MouseButton.LeftButton)
+    assert names(window) == []
+
+    QTest.mouseClick(button(window, "Stop training"), Qt.MouseButton.LeftButton)
+    boxes = [b for b in window.window.findChildren(QMessageBox) if b.isVisible()]
+    yes = next(b for b in boxes[-1].buttons() if "Stop" in b.text())
+    QTest.mouseClick(yes, Qt.MouseButton.LeftButton)
+    assert names(window) == ["stop"]
+
+
+def test_a_dragged_grip_asks_for_the_limit_and_is_pending_until_confirmed(window: DeskWindow):
+    assert window.board is not None
+    chart = window.board.chart("ram")
+    grip = chart.findChild(LimitGrip)
+    assert isinstance(grip, LimitGrip)
+    middle = QPointF(grip.rect().center())
+    before = grip.y()
+    QTest.mousePress(grip, Qt.MouseButton.LeftButton, pos=middle.toPoint())
+    for _ in range(8):
+        # QTest.mouseMove holds no button.
+        event = QMouseEvent(
+            QEvent.Type.MouseMove,
+            QPointF(middle.x(), middle.y() + 4),
+            QPointF(grip.mapToGlobal(QPointF(middle.x(), middle.y() + 4))),
+            Qt.MouseButton.NoButton,
+            Qt.MouseButton.LeftButton,
+            Qt.KeyboardModifier.NoModifier,
+        )
+        window.qt.sendEvent(grip, event)
+    QTest.mouseRelease(grip, Qt.MouseButton.LeftButton, pos=middle.toPoint())
+    window.settle()
+
+    assert grip.y() > before
+    (asked,) = window.commands()
+    assert isinstance(asked.args, SetLimits)
+    new = asked.args.limits[0]
+    assert (new.metric, new.action) == ("ram", "reload")
+    pending = window.board.presenter.picture("ram", 300).limit
+    assert pending is not None
+    assert pending.look == "pending"
+    window.tell_runs(made_up_run(limits=[new]))
+    confirmed = window.board.presenter.picture("ram", 300).limit
+    assert confirmed is not None
+    assert confirmed.look == "in_force"
+    assert confirmed.value == pytest.approx(new.value)
+
+
+def test_the_cards_button_and_menu_set_and_remove_a_limit(window: DeskWindow):
+    card = window.window.cards["graph"]
+    small = next(b for b in card.findChildren(QAbstractButton) if "limit" in b.text())
+    QTest.mouseClick(small, Qt.MouseButton.LeftButton)
+    window.settle()
+    assert not small.isVisible()
+
+    window.tell_runs(made_up_run(limits=[limit("graph", 30_000.0)]))
+    card.limit_removed.emit("graph")
+    asked = window.commands()[-1].args
+    assert isinstance(asked, SetLimits)
+    assert (asked.metrics, asked.limits) == (["graph"], [])
+
+
+def test_a_failed_limit_goes_back(window: DeskWindow):
+    card = window.window.cards["ram"]
+    card.limit_dropped.emit("ram", 90 * GIB)
+    asked = window.commands()[-1]
+    status = CommandStatus(id=asked.id, run="run1", name="set_limits", state="failed", why="no")
+    window.desk.take(CommandTold(ask=1, status=status))
+    window.settle()
+
+    assert window.board is not None
+    offered = window.board.presenter.picture("ram", 300).limit
+    assert offered is not None
+    assert offered.look == "offered"
+
+
+def test_the_switch_decides_what_a_limit_does(window: DeskWindow):
+    window.tell_runs(made_up_run(limits=[limit()]))
+    QTest.mouseClick(button(window, "Reload automatically"), Qt.MouseButton.LeftButton)
+
+    asked = window.commands()[-1].args
+    assert isinstance(asked, SetLimits)
+    assert asked.limits[0].action == "notify"
+    assert window.controller.settings(WindowSettings()).reloads is False
+
+
+def test_runs_are_found_chosen_and_stepped_through(window: DeskWindow):
+    QTest.keyClick(window.window, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    field = window.window.findChild(QLineEdit)
+    assert isinstance(field, QLineEdit)
+    QTest.keyClicks(field, "other")
+    tree = window.window.findChild(QTreeView)
+    assert isinstance(tree, QTreeView)
+    assert tree.model().rowCount(tree.model().index(0, 0)) == 1
+    window.window.run_tree.clear_search()
+    assert tree.model().rowCount(tree.model().index(0, 0)) == 2
+
+    QTest.keyClick(window.window, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    assert window.desk.book.selected == "run2"
+    QTest.keyClick(window.window, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    assert window.desk.book.selected == "run1"
+    place = tree.visualRect(tree.model().index(1, 0, tree.model().index(0, 0))).center()
+    QTest.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert window.desk.book.selected == "run2"
+
+
+def test_axis_hold_and_zoom_change_the_view(window: DeskWindow):
+    assert window.board is not None
+    presenter = window.board.presenter
+    QTest.mouseClick(button(window, "Seconds"), Qt.MouseButton.LeftButton)
+    assert presenter.x_kind == "seconds"
+    window.window.cards["ram"].range_zoomed.emit(100.0, 200.0)
+    assert presenter.x_range() == (100.0, 200.0)
+    assert button(window, "Held").isVisible()
+    QTest.keyClick(window.window, Qt.Key.Key_Space)
+    assert presenter.is_live
+    QTest.mouseClick(button(window, "Live"), Qt.MouseButton.LeftButton)
+    assert not presenter.is_live
+    window.window.cards["ram"].zoom_reset.emit()
+    assert presenter.is_live
+
+
+def test_the_crosshair_stands_on_all_charts(window: DeskWindow):
+    assert window.board is not None
+    window.window.cards["ram"].crosshair_moved.emit("ram", 20.0)
+    assert all(window.board.chart(m)._crosshair_x == 20.0 for m in window.window.cards)
+    window.window.cards["ram"].crosshair_left.emit("ram")
+    assert all(window.board.chart(m)._crosshair_x is None for m in window.window.cards)
+
+
+def test_the_log_is_filtered(window: DeskWindow):
+    window.tell_events(
+        facts.Notice(t_s=1.0, level="warning", code="c", text="careful"), reload_record()
+    )
+    log = window.window.event_log
+    assert log.findChildren(type(log._list))[0].model().rowCount() == 2
+    QTest.mouseClick(button(window, "Warnings"), Qt.MouseButton.LeftButton)
+    assert log._list.model().rowCount() == 1
+    QTest.mouseClick(button(window, "Actions"), Qt.MouseButton.LeftButton)
+    assert log._list.model().rowCount() == 1
+
+
+def test_themes_change_at_once_and_are_remembered(window: DeskWindow):
+    dark = window.window.grab().toImage().pixelColor(5, 300)
+    window.controller._on_header_theme_chosen("light")
+    window.settle()
+    light = window.window.grab().toImage().pixelColor(5, 300)
+
+    assert dark.lightness() < 60 < 200 < light.lightness()
+    assert window.controller.settings(WindowSettings()).theme == "light"
+    window.controller._on_header_theme_chosen("system")
+    assert window.theme.choice == "system"
+
+
+def test_help_opens_the_guide(window: DeskWindow):
+    QTest.keyClick(window.window, Qt.Key.Key_F1)
+    guide = window.window.findChild(GuideWindow)
+
+    assert isinstance(guide, GuideWindow)
+    assert guide.isVisible()
+    assert len(guide._reader.toPlainText()) > 200
+    guide.open_page("../../../../etc/passwd")
+    assert "missing" in guide._reader.toPlainText()
+    guide.close()

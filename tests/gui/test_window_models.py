@@ -1,0 +1,85 @@
+"""The item models stay sound whatever comes and goes."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QModelIndex
+from PySide6.QtTest import QAbstractItemModelTester
+
+from kmonitor.desktop.item_models.event_log_model import EventLogModel
+from kmonitor.desktop.item_models.run_tree_model import RunTreeModel
+from kmonitor.presenters.event_log import LogRow
+from kmonitor.presenters.event_sentences import EventLine
+from kmonitor.presenters.run_states import StatePicture
+from kmonitor.presenters.run_tree import HostRow, RunRow
+
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]
+
+STATE = StatePicture("dot", "Training", "ok")
+
+
+def run_row(run: str, line: str = "") -> RunRow:
+    return RunRow(run, run, line, STATE, None, None, run, is_pale=False)
+
+
+def shown_tree(model: RunTreeModel) -> list[tuple[str, list[str]]]:
+    hosts: list[tuple[str, list[str]]] = []
+    for at in range(model.rowCount()):
+        host = model.index(at, 0)
+        runs = [model.run_at(model.index(i, 0, host)) or "" for i in range(model.rowCount(host))]
+        hosts.append((str(host.data()).split(",")[0], runs))
+    return hosts
+
+
+trees = st.lists(
+    st.tuples(st.sampled_from("ABC"), st.lists(st.sampled_from("uvwxyz"), unique=True)),
+    unique_by=lambda pair: pair[0],
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(trees, max_size=5))
+def test_the_tree_becomes_whatever_it_is_given(steps: list[list[tuple[str, list[str]]]]):
+    model = RunTreeModel()
+    tester = QAbstractItemModelTester(model)
+    for step in steps:
+        hosts = [
+            HostRow(
+                h,
+                f"{len(runs)} runs",
+                tuple(run_row(f"{h}{r}", line=str(len(steps))) for r in runs),
+            )
+            for h, runs in step
+        ]
+        model.show_rows(hosts)
+        assert shown_tree(model) == [(h, [f"{h}{r}" for r in runs]) for h, runs in step]
+    tester.deleteLater()
+
+
+def test_an_index_lasts_while_other_rows_come_and_go():
+    model = RunTreeModel()
+    model.show_rows([HostRow("A", "", (run_row("a"),)), HostRow("B", "", (run_row("b"),))])
+    kept = model.index_of("b")
+
+    model.show_rows([HostRow("B", "", (run_row("b", "new"),))])
+
+    assert model.run_at(model.index_of("b")) == "b"
+    assert model.index_of("a") == QModelIndex()
+    assert kept.row() == 0
+
+
+rows = st.lists(st.integers(0, 30), unique=True).map(lambda ids: sorted(ids, reverse=True))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(rows, max_size=5))
+def test_the_log_becomes_whatever_it_is_given(steps: list[list[int]]):
+    model = EventLogModel()
+    tester = QAbstractItemModelTester(model)
+    for step in steps:
+        model.show_rows(
+            [LogRow(i, "r", "name", "11:02:41", EventLine("dot", "info", str(i))) for i in step]
+        )
+        told = [str(model.index(at, 0).data()).rsplit(" ", 1)[1] for at in range(model.rowCount())]
+        assert told == [str(i) for i in step]
+    tester.deleteLater()
