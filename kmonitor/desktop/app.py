@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from PySide6.QtCore import QCoreApplication, QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QApplication
@@ -19,8 +20,6 @@ from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.fonts import load_fonts, window_font
 from kmonitor.desktop.garbage import GarbageTimer
-from kmonitor.desktop.hub_bridge import HubBridge
-from kmonitor.desktop.hub_keeper import HubKeeper
 from kmonitor.desktop.qt_guard import require_sound_qt
 from kmonitor.desktop.settings_file import (
     ThemeName,
@@ -40,6 +39,8 @@ from kmonitor_agent.local.sockets import ipc, view_socket
 
 if TYPE_CHECKING:
     from kmonitor.desktop.chart_board import ChartBoard
+    from kmonitor.desktop.hub_bridge import HubBridge
+    from kmonitor.desktop.hub_keeper import HubKeeper
 
 _log = logging.getLogger(__name__)
 _SHOT_WAITS_S: Final = 20.0
@@ -165,15 +166,15 @@ class KmonitorApp(QObject):
         self._look = Look(self)
         self._theme = ThemeKeeper(qt, self._look, self)
         self._theme.choose(options.theme or self._settings.theme)
-        self._bridge = HubBridge(ipc(view_socket(folders)), self)
-        self.desk = Desk(ask=self._bridge.ask, clock=SystemClock(), user=_user())
+        self._bridge: HubBridge | None = None
+        self._keeper: HubKeeper | None = None
+        self.desk = Desk(ask=self._ask, clock=SystemClock(), user=_user())
         if options.select:
             self.desk.book.want(options.select)
         self.window = MainWindow(self._look)
         self._demo = DemoStart(folders, self)
         parts = Parts(self.window, self.desk, self._look, self._theme, self._demo)
         self.controller = WindowController(parts, self._settings, self)
-        self._keeper = HubKeeper(folders, self)
         self._shot_since_s: float | None = None
         self._shot_timer = QTimer(self, interval=_SHOT_LOOK_MS)
         self._connect()
@@ -186,9 +187,7 @@ class KmonitorApp(QObject):
         # The shell is painted before the half second that numpy and pyqtgraph take.
         self._qt.processEvents()
         self.shell_s = time.monotonic() - self._began_s
-        self._bridge.start(self.desk)
-        if self._options.with_hub:
-            self._keeper.start()
+        self._follow_hub()
         self.controller.start()
         QTimer.singleShot(0, self._on_shell_shown)
         if self._options.quit_after_s is not None:
@@ -201,8 +200,10 @@ class KmonitorApp(QObject):
         self._save_settings()
         self.controller.stop()
         self._shot_timer.stop()
-        self._bridge.stop()
-        self._keeper.stop()
+        if self._bridge is not None:
+            self._bridge.stop()
+        if self._keeper is not None:
+            self._keeper.stop()
         self._garbage.stop()
         self.window.close()
         self._log.close()
@@ -211,10 +212,26 @@ class KmonitorApp(QObject):
         self.window.closed.connect(self._qt.quit)
         self.controller.retry_requested.connect(self._on_controller_retry_requested)
         self.controller.settings_changed.connect(self._on_controller_settings_changed)
-        self._bridge.link_changed.connect(self._on_bridge_link_changed)
-        self._keeper.hub_failed.connect(self._on_keeper_hub_failed)
-        self._keeper.hub_found.connect(self._on_keeper_hub_found)
         self._shot_timer.timeout.connect(self._on_shot_timer_timeout)
+
+    def _follow_hub(self) -> None:
+        # Imported after the first paint, which ZeroMQ would hold up.
+        bridge_module = importlib.import_module("kmonitor.desktop.hub_bridge")
+        bridge: HubBridge = bridge_module.HubBridge(ipc(view_socket(self._folders)), self)
+        bridge.link_changed.connect(self._on_bridge_link_changed)
+        self._bridge = bridge
+        bridge.start(self.desk)
+        if self._options.with_hub:
+            keeper_module = importlib.import_module("kmonitor.desktop.hub_keeper")
+            keeper: HubKeeper = keeper_module.HubKeeper(self._folders, self)
+            keeper.hub_failed.connect(self._on_keeper_hub_failed)
+            keeper.hub_found.connect(self._on_keeper_hub_found)
+            self._keeper = keeper
+            keeper.start()
+
+    def _ask(self, message: msgspec.Struct) -> int:
+        # Nothing is asked before a hub has answered, hence never without a bridge.
+        return self._bridge.ask(message) if self._bridge is not None else 0
 
     def _place_window(self) -> None:
         if self._options.size is not None:
@@ -231,7 +248,7 @@ class KmonitorApp(QObject):
         # Imported late and by name: this is what loads numpy and pyqtgraph.
         board_module = importlib.import_module("kmonitor.desktop.chart_board")
         board: ChartBoard = board_module.ChartBoard(
-            self.window.cards, self.desk, self._bridge.ask, self._look, self
+            self.window.cards, self.desk, self._ask, self._look, self
         )
         self.board = board
         self.controller.attach_board(board)
@@ -240,13 +257,15 @@ class KmonitorApp(QObject):
 
     @Slot(bool)
     def _on_bridge_link_changed(self, is_reached: bool) -> None:
-        if not is_reached and self._options.with_hub:
+        if not is_reached and self._keeper is not None:
             self._keeper.look()
 
     @Slot()
     def _on_controller_retry_requested(self) -> None:
-        self._keeper.look()
-        self._bridge.retry_now()
+        if self._keeper is not None:
+            self._keeper.look()
+        if self._bridge is not None:
+            self._bridge.retry_now()
 
     @Slot()
     def _on_controller_settings_changed(self) -> None:
@@ -261,7 +280,8 @@ class KmonitorApp(QObject):
     def _on_keeper_hub_found(self) -> None:
         self.desk.link.trouble("")
         self.desk.changed.add("link")
-        self._bridge.retry_now()
+        if self._bridge is not None:
+            self._bridge.retry_now()
 
     @Slot(str)
     def _on_self_failed(self, text: str) -> None:

@@ -112,7 +112,7 @@ def test_the_shell_needs_neither_numpy_nor_charts(kmonitor_home: Path) -> None:
     script = (
         "import sys, kmonitor.desktop.app as a; from kmonitor_agent.local.folders import *;"
         "q = a.make_qt_application();"
-        "app = a.KmonitorApp(q, find_folders(), a.WindowOptions(with_hub=False, size=(1280, 760)));"
+        "app = a.KmonitorApp(q, find_folders(), a.WindowOptions(with_hub=False));"
         "app.start(); print(sorted({'numpy', 'pyqtgraph', 'tensorflow'} & set(sys.modules)));"
         "app.stop()"
     )
@@ -167,10 +167,7 @@ def test_a_part_that_fails_is_logged_and_shown_and_the_window_goes_on(
     start: Callable[..., KmonitorApp], folders: Folders, qtbot: Any
 ) -> None:
     app = start(with_hub=False)
-    try:
-        raise KeyError("lost")
-    except KeyError as exc:
-        sys.excepthook(KeyError, exc, exc.__traceback__)
+    sys.excepthook(KeyError, KeyError("lost"), None)
     app.window.status.repaint()
     qtbot.waitUntil(app.window.banner.isVisible, timeout=5000)
 

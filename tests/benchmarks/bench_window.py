@@ -1,0 +1,132 @@
+"""How fast the window is there, and how much of a core it takes with eight runs at 10 Hz.
+
+Run alone: `python tests/benchmarks/bench_window.py`; offscreen, so it needs no display.
+"""
+
+# ruff: noqa: T201 - a benchmark prints its table
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+STARTS = 5
+RUNS = 8
+HZ = 10
+SECONDS = 10
+SHELL_TARGET_S = 0.5
+CHARTS_TARGET_S = 2.0
+LIVE_TARGET_PERCENT = 35.0
+
+_START = """
+import sys, time
+from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor_agent.local.folders import find_folders
+qt = make_qt_application()
+app = KmonitorApp(qt, find_folders(), WindowOptions(with_hub=False, size=(1400, 860)))
+app.start()
+shell = time.time()
+while app.board is None:
+    qt.processEvents()
+print(shell, time.time())
+app.stop()
+"""
+
+
+def measure_start() -> tuple[float, float]:
+    """Seconds from starting the process until the shell is painted, and until charts are there."""
+    began = time.time()
+    ran = subprocess.run(
+        [sys.executable, "-c", _START], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    shell, charts = (float(text) for text in ran.stdout.split())
+    return shell - began, charts - began
+
+
+def measure_live() -> tuple[float, float]:
+    """Main-thread CPU in percent of a core, and the memory in MiB, of a window on live data."""
+    # Loaded here: the starts above must not profit from it.
+    from PySide6.QtCore import QTimer  # noqa: PLC0415
+
+    from kmonitor_agent.protocol.facts import Sample  # noqa: PLC0415
+    from kmonitor_agent.protocol.messages import RowsTold  # noqa: PLC0415
+    from tests.support.desk_window import DeskWindow  # noqa: PLC0415
+    from tests.support.made_up_runs import GIB, HUB, made_up_row, made_up_run  # noqa: PLC0415
+
+    window = DeskWindow(size=(1400, 860))
+    window.connect()
+    runs = [made_up_run(f"run{i}", name=f"run {i}", started_wall_s=i) for i in range(RUNS)]
+    window.tell_runs(*runs)
+    window.controller.start()
+    told = [0]
+
+    def tell() -> None:
+        told[0] += 1
+        t_s = 3720.0 + told[0] / HZ
+        rows = [
+            made_up_row(
+                5000 + told[0] * RUNS + i,
+                Sample(
+                    t_s=t_s,
+                    ram_bytes=(20 + i + told[0] / 50) * GIB,
+                    vram_bytes=(10 + i) * GIB,
+                    graph_operations=9000.0 + told[0],
+                    step_time_s=0.2 + 0.01 * (told[0] % 7),
+                ),
+                run.run,
+            )
+            for i, run in enumerate(runs)
+        ]
+        head = rows[-1].row
+        page = RowsTold(ask=-1, hub=HUB, cursor=head, rows=rows, more=False, head=head)
+        window.desk.take(page)
+
+    timer = QTimer(interval=1000 // HZ)
+    timer.timeout.connect(tell)
+    timer.start()
+    _run(window.qt, 2.0)
+    cpu, wall = time.thread_time(), time.monotonic()
+    _run(window.qt, SECONDS)
+    percent = 100.0 * (time.thread_time() - cpu) / (time.monotonic() - wall)
+    timer.stop()
+    window.close()
+    return percent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def _run(qt: object, seconds: float) -> None:
+    from PySide6.QtCore import QCoreApplication, QTimer  # noqa: PLC0415
+
+    assert isinstance(qt, QCoreApplication)
+    QTimer.singleShot(int(seconds * 1000), qt.quit)
+    qt.exec()
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["KMONITOR_HOME"] = home
+        measure_start()
+        starts = [measure_start() for _ in range(STARTS)]
+        percent, mib = measure_live()
+    shell, charts = (median(each) for each in zip(*starts, strict=True))
+    print("| window | median | target |")
+    print("|---|---|---|")
+    print(f"| shell visible after process start | {shell:.2f} s | <= {SHELL_TARGET_S} s |")
+    print(f"| charts there after process start | {charts:.2f} s | <= {CHARTS_TARGET_S} s |")
+    print(
+        f"| {RUNS} runs x 4 charts at {HZ} Hz | {percent:.0f} % of a core, {mib:.0f} MiB "
+        f"| <= {LIVE_TARGET_PERCENT:.0f} % |"
+    )
+
+
+if __name__ == "__main__":
+    main()
