@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from kmonitor_agent.session.wording import Records
 
 _POINTS: Final = ("epoch", "batch")
-_OF_THE_PROCESS: Final = frozenset({"_session", "_fits", "_models", "_tick"})
+_STEP_HOOK: Final = "on_train_batch_begin"
+_OF_THE_PROCESS: Final = frozenset({"_session", "_fits", "_models", "_tick", _STEP_HOOK})
 
 
 class MonitorCallback:
@@ -235,6 +236,9 @@ class MonitorCallback:
             self._tick = self._tick_of_thread
         else:
             self._tick = _ignore if fit is None else fit.clock.tick
+        if type(self).on_train_batch_begin is MonitorCallback.on_train_batch_begin:
+            # In the instance it hides the method, and saves a call at every step.
+            self.__dict__[_STEP_HOOK] = self._tick
 
     def _tick_of_thread(self, batch: Any, logs: Any) -> None:
         fit = self._running()

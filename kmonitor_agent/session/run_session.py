@@ -2,8 +2,9 @@
 
 import threading
 import weakref
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 from kmonitor_agent.config import Settings
 from kmonitor_agent.frameworks.base import KerasModel
@@ -12,7 +13,7 @@ from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.protocol.commands import SafePoint
-from kmonitor_agent.protocol.facts import Notice
+from kmonitor_agent.protocol.facts import Event, Notice
 from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
 from kmonitor_agent.session.fit import Fit, FitOrigin, find_origin, is_on_stack, watch_end
@@ -28,6 +29,14 @@ from kmonitor_agent.session.wording import Records
 
 SLOW_INTERVAL_S: Final = 10.0
 """Least time between readings that cost milliseconds (unique set, children), seconds."""
+
+
+class _Ways(TypedDict):
+    """What every part that tells events is given."""
+
+    emit: Callable[[Event], None]
+    now_s: Callable[[], float]
+    privacy: Privacy
 
 
 class RunSession:
@@ -70,14 +79,8 @@ class RunSession:
         self._watched = Watched()
         self._queue = queue = RequestQueue(self._wake_batches)
         self._limits = limits = LimitKeeper(emit=boot.emit, request=queue.put, now_s=boot.now_s)
-        self._performer = Performer(
-            run=self.run_id,
-            queue=queue,
-            limits=limits,
-            emit=boot.emit,
-            now_s=boot.now_s,
-            privacy=privacy,
-        )
+        ways: _Ways = {"emit": boot.emit, "now_s": boot.now_s, "privacy": privacy}
+        self._performer = Performer(run=self.run_id, queue=queue, limits=limits, **ways)
         self._intake = Intake(
             takes_commands=settings.commands,
             boot=boot,
@@ -85,14 +88,8 @@ class RunSession:
             limits=limits,
             performer=self._performer,
         )
-        self._sampler = Sampler(
-            watched=self._watched_now,
-            emit=boot.emit,
-            limits=limits,
-            now_s=boot.now_s,
-            privacy=privacy,
-        )
-        self._teller = FitTeller(emit=boot.emit, now_s=boot.now_s, privacy=privacy)
+        self._sampler = Sampler(watched=self._watched_now, limits=limits, **ways)
+        self._teller = FitTeller(**ways)
 
     @property
     def records(self) -> Records:
