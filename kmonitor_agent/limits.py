@@ -22,7 +22,7 @@ GROWTH_PART: Final = 0.05
 """A limit that stays crossed is answered again only after the metric grew by this part of the
 threshold above where the last answer left it, and after the cool-down.
 
-Source: reclaim.md 1.3: TensorFlow keeps freed pages, so a resident set stays high after a reload
+Source: measured: TensorFlow keeps freed pages, so a resident set stays high after a reload
 and an RSS limit would fire again at once."""
 
 _BYTES: Final = {

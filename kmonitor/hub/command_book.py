@@ -16,7 +16,7 @@ from kmonitor_agent.protocol.commands import (
 from kmonitor_agent.protocol.messages import CommandAsked
 
 MAX_OPEN_PER_RUN = 16
-"""As many as an agent holds (wire.md 4)."""
+"""As many as an agent holds."""
 
 _KEPT_FINAL = 512
 _REPEAT_S = 0.5

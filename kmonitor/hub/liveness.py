@@ -1,4 +1,4 @@
-"""Whether a run's process still lives: dead, silent or heard (architecture.md 9, "Causes")."""
+"""Whether a run's process still lives: dead, silent or heard."""
 
 from typing import TYPE_CHECKING
 

@@ -53,7 +53,7 @@ class ProcessMemory:
     def read_slowly(self) -> None:
         """Read what costs milliseconds; call it at most every 10 s.
 
-        Source: wire.md 1.8: 16 ms for the unique set at 1.5 GB, `children()` likewise.
+        Source: measured: 16 ms for the unique set at 1.5 GB, `children()` likewise.
         """
         self._unique = self._read_unique()
         self._children = self._read_children()

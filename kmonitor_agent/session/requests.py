@@ -14,7 +14,7 @@ Action = Literal["save", "collect", "reload", "pause", "resume", "stop"]
 ACTIONS: Final[tuple[Action, ...]] = ("save", "collect", "reload", "pause", "resume", "stop")
 
 MOST_WAITING: Final = 16
-"""Most requests that wait at once (wire.md 4)."""
+"""Most requests that wait at once, as the protocol says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:
 def _device_fields(
     device: DeviceReadings, allocator: AllocatorReadings
 ) -> Iterator[tuple[str, Reading]]:
-    # The metric `vram` (architecture.md 6): the allocator in use over its limit, else the device.
+    # The metric `vram`: the allocator in use over its limit, else the device.
     by_allocator = allocator.in_use.value is not None
     yield "vram_bytes", allocator.in_use if by_allocator else device.used
     yield "vram_of_bytes", allocator.limit if by_allocator else device.total

@@ -3,8 +3,6 @@
 Run alone: `python tests/benchmarks/bench_agent.py`.
 """
 
-# ruff: noqa: T201 - a benchmark prints its table
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 Run alone: `python tests/benchmarks/bench_charts.py`; offscreen, so it needs no display.
 """
 
-# ruff: noqa: T201 - a benchmark prints its table
-
 import os
 import time
 from statistics import median

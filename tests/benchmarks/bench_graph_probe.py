@@ -47,9 +47,9 @@ def main() -> None:
         ("probe after one small trace", f"{1e3 * statistics.median(traced):.2f} ms", ""),
         ("allocator", f"{1e6 * allocator_s:.1f} us", ""),
     ]
-    print("| graph probe, ResNet50 | measured | target |\n|---|---|---|")  # noqa: T201
+    print("| graph probe, ResNet50 | measured | target |\n|---|---|---|")
     for name, measured, target in rows:
-        print(f"| {name} | {measured} | {target} |")  # noqa: T201
+        print(f"| {name} | {measured} | {target} |")
 
 
 def _seconds(work: Callable[[], Any]) -> float:

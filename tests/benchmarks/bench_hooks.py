@@ -4,7 +4,7 @@ Everything is measured in one process and interleaved, so that ratios hold on a 
 Run alone: `python tests/benchmarks/bench_hooks.py`.
 """
 
-# ruff: noqa: T201 - a benchmark prints its table
+
 # pyright: reportImplicitOverride=false
 
 import os

@@ -39,10 +39,10 @@ def main() -> int:
                 rows += measure(folders)
             finally:
                 stop_hub(folders)
-    print("| figure | measured | target | met |")  # noqa: T201
-    print("|---|---|---|---|")  # noqa: T201
+    print("| figure | measured | target | met |")
+    print("|---|---|---|---|")
     for figure, measured, target, met in rows:
-        print(f"| {figure} | {measured} | {target} | {'yes' if met else 'NO'} |")  # noqa: T201
+        print(f"| {figure} | {measured} | {target} | {'yes' if met else 'NO'} |")
     return 0 if all(met for *_, met in rows) else 1
 
 

@@ -39,9 +39,9 @@ def main() -> None:
         (f"RSS after {MODELS} models, less after one", f"{loop['rss_grown_mb']:.1f} MB", ""),
         ("collect", f"{loop['seconds']:.2f} s", ""),
     ]
-    print("| reload | measured | target |\n|---|---|---|")  # noqa: T201
+    print("| reload | measured | target |\n|---|---|---|")
     for name, measured, target in rows:
-        print(f"| {name} | {measured} | {target} |")  # noqa: T201
+        print(f"| {name} | {measured} | {target} |")
 
 
 def _child(part: str) -> dict[str, float]:
@@ -144,8 +144,8 @@ def _loop() -> dict[str, float]:
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["reload"]:
-            print(json.dumps(_reload()))  # noqa: T201
+            print(json.dumps(_reload()))
         case ["loop"]:
-            print(json.dumps(_loop()))  # noqa: T201
+            print(json.dumps(_loop()))
         case _:
             main()

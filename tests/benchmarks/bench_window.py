@@ -3,8 +3,6 @@
 Run alone: `python tests/benchmarks/bench_window.py`; offscreen, so it needs no display.
 """
 
-# ruff: noqa: T201 - a benchmark prints its table
-
 import os
 import resource
 import subprocess

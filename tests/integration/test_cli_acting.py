@@ -264,6 +264,7 @@ def test_a_hub_that_answers_nothing_is_not_waited_for_for_ever(own_hub: Folders)
     assert "No hub answers" in ran.err
 
 
+@pytest.mark.gui
 def test_without_a_screen_the_window_explains_itself_and_does_not_abort(own_hub: Folders):
     ran = kmonitor(environ=NO_SCREEN)
 
@@ -273,6 +274,7 @@ def test_without_a_screen_the_window_explains_itself_and_does_not_abort(own_hub:
     assert not own_hub.state.exists()
 
 
+@pytest.mark.gui
 def test_a_display_that_does_not_answer_does_not_abort_either(own_hub: Folders):
     ran = kmonitor(environ={**NO_SCREEN, "DISPLAY": ":9731"})
 
