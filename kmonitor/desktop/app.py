@@ -8,7 +8,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 from PySide6.QtCore import QCoreApplication, QObject, QRect, Qt, QTimer, Signal, Slot
@@ -21,6 +21,7 @@ from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.fonts import load_fonts, window_font
 from kmonitor.desktop.garbage import GarbageTimer
 from kmonitor.desktop.qt_guard import require_sound_qt
+from kmonitor.desktop.screenshot import Shooter, save_picture
 from kmonitor.desktop.settings_file import (
     ThemeName,
     WindowSettings,
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     from kmonitor.desktop.hub_keeper import HubKeeper
 
 _log = logging.getLogger(__name__)
-_SHOT_WAITS_S: Final = 20.0
-_SHOT_SETTLES_S: Final = 1.5
-_SHOT_LOOK_MS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +173,7 @@ class KmonitorApp(QObject):
         self._demo = DemoStart(folders, self)
         parts = Parts(self.window, self.desk, self._look, self._theme, self._demo)
         self.controller = WindowController(parts, self._settings, self)
-        self._shot_since_s: float | None = None
-        self._shot_timer = QTimer(self, interval=_SHOT_LOOK_MS)
+        self._shooter = Shooter(self._is_settled, self)
         self._connect()
 
     def start(self) -> None:
@@ -193,13 +190,13 @@ class KmonitorApp(QObject):
         if self._options.quit_after_s is not None:
             QTimer.singleShot(int(self._options.quit_after_s * 1000), self._on_quit_due)
         elif self._options.screenshot is not None:
-            self._shot_timer.start()
+            self._shooter.start()
 
     def stop(self) -> None:
         """Remember the settings, end all threads; the hub and the trainings go on."""
         self._save_settings()
         self.controller.stop()
-        self._shot_timer.stop()
+        self._shooter.stop()
         if self._bridge is not None:
             self._bridge.stop()
         if self._keeper is not None:
@@ -212,7 +209,7 @@ class KmonitorApp(QObject):
         self.window.closed.connect(self._qt.quit)
         self.controller.retry_requested.connect(self._on_controller_retry_requested)
         self.controller.settings_changed.connect(self._on_controller_settings_changed)
-        self._shot_timer.timeout.connect(self._on_shot_timer_timeout)
+        self._shooter.due.connect(self._on_shooter_due)
 
     def _follow_hub(self) -> None:
         # Imported after the first paint, which ZeroMQ would hold up.
@@ -291,33 +288,19 @@ class KmonitorApp(QObject):
     @Slot()
     def _on_quit_due(self) -> None:
         if self._options.screenshot is not None:
-            self._take_shot(self._options.screenshot)
+            self.controller.refresh()
+            self._qt.processEvents()
+            self.status = 0 if save_picture(self.window, self._options.screenshot) else 1
         self._qt.quit()
-
-    @Slot()
-    def _on_shot_timer_timeout(self) -> None:
-        now_s = time.monotonic()
-        if self._shot_since_s is None and self._is_settled():
-            self._shot_since_s = now_s
-        settled = self._shot_since_s is not None and now_s - self._shot_since_s > _SHOT_SETTLES_S
-        if settled or now_s - self._began_s > _SHOT_WAITS_S:
-            self._shot_timer.stop()
-            if self._options.screenshot is not None:
-                self._take_shot(self._options.screenshot)
-            self._qt.quit()
 
     def _is_settled(self) -> bool:
         if self.board is None or not self.desk.link.is_live:
             return False
         return self.desk.is_first_start or self.board.is_loaded
 
-    def _take_shot(self, path: Path) -> None:
-        self.controller.refresh()
-        self._qt.processEvents()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not self.window.grab().save(str(path), "PNG"):
-            _log.error("the screenshot %s could not be written", path)
-            self.status = 1
+    @Slot()
+    def _on_shooter_due(self) -> None:
+        self._on_quit_due()
 
     def _save_settings(self) -> None:
         if self._options.size is not None or self._options.theme is not None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.presenters.formats import NOT_KNOWN, amount_text
+from kmonitor.presenters.formats import NOT_KNOWN, amount_text, count_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitLine, metric_now
 from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name, round_amount
@@ -60,6 +60,8 @@ def card_picture(
     unit = METRIC_UNITS[metric]
     title = card_title(run, metric)
     value = NOT_KNOWN if now.value is None else amount_text(now.value, unit)
+    # The unit of a count stands in the note: it would take half of a small card.
+    shown = count_text(now.value) if unit == "operations" and now.value is not None else value
     can_limit = is_connected and not has_ended(run) and "set_limits" in run.actions
     absent = "" if now.value is not None else _absent_text(run, metric, now)
     limit = line.text if line else ""
@@ -67,7 +69,7 @@ def card_picture(
     return CardPicture(
         title=title,
         note=_note(metric, now),
-        value=value,
+        value=shown,
         rate=NO_RATE if absent else rate,
         limit=limit,
         limit_tone="mute" if line is None else "warn" if line.is_pending else "crit",
@@ -93,7 +95,7 @@ def _note(metric: LimitMetric, now: MetricNow) -> str:
         return tr("of {amount}").format(amount=round_amount(metric, now.of))
     match metric:
         case "graph":
-            return tr("in live traces")
+            return tr("operations in live traces")
         case "step_time":
             return tr("median of the epoch")
         case "vram":

@@ -13,6 +13,7 @@ from kmonitor_agent.protocol.messages import RunSummary
 
 SPAN_EPOCHS: Final = 30.0
 SPAN_SECONDS: Final = 120.0
+_MIN_POINTS: Final = 6
 _MIN_EPOCHS: Final = 2.0
 _MIN_SECONDS: Final = 8.0
 _STEADY_PART: Final = 0.004
@@ -28,7 +29,7 @@ def epoch_rate(x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary) -> Rat
         unit: Of the values.
         run: The run.
     """
-    if len(x) == 0 or float(x[-1] - x[0]) < _MIN_EPOCHS:
+    if len(x) < _MIN_POINTS or float(x[-1] - x[0]) < _MIN_EPOCHS:
         return NO_RATE
     slope = theil_sen_slope(x, y)
     if slope is None:
@@ -48,7 +49,7 @@ def time_rate(x: FloatArray, y: FloatArray, unit: Unit) -> RatePicture:
         y: Values, `[n]`.
         unit: Of the values.
     """
-    if len(x) == 0 or float(x[-1] - x[0]) < _MIN_SECONDS:
+    if len(x) < _MIN_POINTS or float(x[-1] - x[0]) < _MIN_SECONDS:
         return NO_RATE
     slope = theil_sen_slope(x, y)
     if slope is None:

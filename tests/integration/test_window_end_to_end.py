@@ -18,6 +18,9 @@ from tests.support.window_driver import Done, Errand
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = ROOT / "artefacts"
 
+EPOCHS = 40
+"""Enough that the training still runs when the flag has appeared."""
+
 
 @pytest.mark.gui
 @pytest.mark.screen
@@ -29,13 +32,13 @@ def test_limit_dragged_in_a_real_window_reloads_the_training_and_leaves_its_resu
     ARTEFACTS.mkdir(exist_ok=True)
     shot = ARTEFACTS / "window_end_to_end.png"
     watched = {"folder": str(tmp_path / "watched"), "name": "dragged limit"}
-    with start_training(folders.state, **watched, epochs=8, hold_epoch=3) as training:
+    with start_training(folders.state, **watched, epochs=EPOCHS, hold_epoch=3) as training:
         training.wait_at_gate()
         errand = Errand(shot=str(shot), gate=str(tmp_path / "watched" / "go"))
         done = _run_window(errand)
         ended = training.end()
     plain_plan = {"folder": str(tmp_path / "plain"), "monitored": False}
-    with start_training(folders.state, **plain_plan, epochs=8) as plain:
+    with start_training(folders.state, **plain_plan, epochs=EPOCHS) as plain:
         expected = plain.end()
 
     assert done.platform == "xcb"

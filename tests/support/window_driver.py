@@ -92,13 +92,14 @@ def _drag_and_wait(qt: QApplication, app: KmonitorApp, errand: Errand, done: Don
     Path(errand.gate).touch()
     _until(qt, lambda: _look(app) == "in_force" and bool(_current(app).limits), "limit in force")
     done.looks.append(_look(app))
+    app.controller.refresh()
+    done.sentence = app.window.actions_panel.limit_sentence()
     limit = _current(app).limits[0]
     done.limit = {"metric": limit.metric, "value": limit.value, "action": limit.action}
     _until(qt, lambda: bool(_flags(app)), "the reload's flag")
     _until(qt, lambda: any("Reloaded" in line for line in _log(app)), "the log's line")
     _settle(qt, 1.0)
     done.flags, done.log = _flags(app), _log(app)
-    done.sentence = app.window.actions_panel.limit_sentence()
 
 
 def _look(app: KmonitorApp) -> str:

@@ -45,6 +45,9 @@ class FirstStartPanel(QFrame):
         self._demo.setEnabled(picture.can_start_demo)
         self._demo.setAccessibleName(picture.demo_button)
         self._note.setText(picture.note)
+        for label in (self._text, self._note):
+            # A wrapped label that is centred would get the height of one line only.
+            label.setFixedHeight(max(0, label.heightForWidth(_TEXT_WIDTH)))
 
     def _build(self) -> None:
         self._copy.setProperty("kind", "primary")

@@ -39,7 +39,7 @@ class HeaderPanel(QFrame):
         self._mark = QLabel()
         self._brand = QFrame()
         self._title = ElidedLabel("title")
-        self._subtitle = ElidedLabel("meta")
+        self._subtitle = ElidedLabel("meta", at_end=True)
         self._chips = ChipRow(look)
         self._axis = Segments(
             {"epochs": self.tr("Epochs"), "seconds": self.tr("Seconds")},

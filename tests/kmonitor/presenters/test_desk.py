@@ -350,7 +350,7 @@ def test_notes_say_what_the_number_is(setup: Setup):
     setup.show(run)
     notes = {m: setup.charts.card(m, now_s=0.0) for m in ("graph", "step_time", "ram")}  # type: ignore[arg-type]
     assert [card.note for card in notes.values() if card] == [
-        "in live traces",
+        "operations in live traces",
         "median of the epoch",
         "",
     ]
