@@ -7,7 +7,7 @@ from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.flags import FlagBook
 from kmonitor.presenters.series_store import SeriesStore
 from kmonitor_agent.protocol.commands import LimitMetric
-from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent
+from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent, GraphSize, Sample
 from kmonitor_agent.protocol.messages import Row, RunSummary, SeriesAsked, SeriesTold
 
 METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
@@ -68,7 +68,7 @@ class ChartFeed:
         if waiting is not None:
             waiting.append((row, event))
         elif row.row > self._covered.get(row.run, row.row):
-            self.store.tell(row.run, row.t_s, event)
+            self.store.tell(row.run, row.t_s, _as_sampled(event))
 
     def take_series(self, told: SeriesTold) -> None:
         """Take columns that were asked here, then the rows that came meanwhile."""
@@ -106,3 +106,10 @@ class ChartFeed:
             return column
         x, _ = self.store.recent(run, column, span_x=0.0, kind="seconds")
         return column if len(x) else _ALLOCATOR
+
+
+def _as_sampled(event: AnyEvent) -> AnyEvent:
+    """A graph size counted at an epoch's end as a sample, so that curve and card agree at once."""
+    if isinstance(event, GraphSize):
+        return Sample(t_s=event.t_s, graph_operations=float(event.operations))
+    return event

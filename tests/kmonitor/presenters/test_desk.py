@@ -187,6 +187,13 @@ def test_rows_that_come_before_the_columns_are_not_lost_and_covered_ones_not_dou
     assert picture.curves[0].y[-1] == 90 * GIB
 
 
+def test_a_graph_size_counted_at_an_epochs_end_is_on_the_curve_at_once(setup: Setup):
+    setup.show(made_up_run())
+    size = facts.GraphSize(t_s=3725.0, fit=1, epoch=36, operations=77, traces=1, functions=2)
+    setup.tell(size)
+    assert setup.charts.picture("graph", 300).curves[0].y[-1] == 77.0
+
+
 def test_charts_of_nothing_are_empty(setup: Setup):
     assert not setup.charts.picture("ram", 300).has_points
     assert setup.charts.card("ram", now_s=0.0) is None
