@@ -22,7 +22,7 @@ from kmonitor_agent.protocol.commands import (
     SafePoint,
 )
 from kmonitor_agent.protocol.facts import ActionRecord
-from kmonitor_agent.protocol.view_messages import ENDED_STATES, Row, RunSummary
+from kmonitor_agent.protocol.messages import ENDED_STATES, Row, RunSummary
 
 Action = Literal["save", "collect", "reload", "pause", "resume", "stop", "set_limits"]
 

@@ -20,7 +20,7 @@ from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.errors import Expected
 from kmonitor.presenters.formats import bytes_text, count_text, plain_text, seconds_text
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.view_messages import ENDED_STATES, RunState
+from kmonitor_agent.protocol.messages import ENDED_STATES, RunState
 
 _DRAWING_S = 120.0
 _STORED_S = 20.0

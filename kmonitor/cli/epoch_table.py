@@ -12,7 +12,7 @@ from kmonitor.presenters.formats import (
     seconds_text,
 )
 from kmonitor_agent.protocol.facts import EpochEnded, GraphSize
-from kmonitor_agent.protocol.view_messages import Row
+from kmonitor_agent.protocol.messages import Row
 
 EPOCHS_SHOWN = 30
 """Newest epochs in the table; `kmonitor export` has them all."""

@@ -13,7 +13,7 @@ from kmonitor.presenters.formats import duration_text, number_text, plain_text, 
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.facts import AnyEvent, EpochEnded
-from kmonitor_agent.protocol.view_messages import ENDED_STATES, Row
+from kmonitor_agent.protocol.messages import ENDED_STATES, Row
 
 POLL_S = 0.5
 """How often `--follow` asks the hub for more, seconds."""

@@ -12,7 +12,7 @@ from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.hub import service
 from kmonitor.presenters.formats import bytes_text, count_text, duration_text, plain_text
 from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.view_messages import HubTold
+from kmonitor_agent.protocol.messages import HubTold
 
 app = App(
     name="hub",

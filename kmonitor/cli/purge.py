@@ -15,7 +15,7 @@ from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.errors import Expected
 from kmonitor.presenters.formats import bytes_text, plain_text
 from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.protocol.view_messages import HubTold
+from kmonitor_agent.protocol.messages import HubTold
 
 
 def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False) -> int:

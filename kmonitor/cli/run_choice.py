@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kmonitor.cli.terminal import plain
 from kmonitor.errors import Expected
 from kmonitor.presenters.formats import moment_text
-from kmonitor_agent.protocol.view_messages import RunSummary
+from kmonitor_agent.protocol.messages import RunSummary
 
 LAST = "last"
 """Stands for the run that was started last."""

@@ -12,7 +12,7 @@ from kmonitor.cli.summary_words import epoch_words, metric_words
 from kmonitor.cli.terminal import fields_of, say, say_json, say_table
 from kmonitor.presenters.formats import duration_text, moment_text, plain_text
 from kmonitor_agent.protocol.commands import LimitMetric
-from kmonitor_agent.protocol.view_messages import RunSummary
+from kmonitor_agent.protocol.messages import RunSummary
 
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
 

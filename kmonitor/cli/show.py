@@ -23,7 +23,7 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor.presenters.formats import bytes_text, duration_text, moment_text, plain_text
 from kmonitor.presenters.limit_words import limit_text, metric_name
 from kmonitor_agent.protocol.commands import LimitMetric
-from kmonitor_agent.protocol.view_messages import Row, RunSummary
+from kmonitor_agent.protocol.messages import Row, RunSummary
 
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
 _TOLD = ("boot", "boot_end", "model", "fit_start", "fit_end", "epoch_end", "graph", "action")

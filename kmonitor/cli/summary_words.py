@@ -9,7 +9,7 @@ from kmonitor.presenters.formats import (
 )
 from kmonitor.presenters.limit_words import METRIC_UNITS
 from kmonitor_agent.protocol.commands import LimitMetric
-from kmonitor_agent.protocol.view_messages import MetricNow, RunSummary
+from kmonitor_agent.protocol.messages import MetricNow, RunSummary
 
 
 def state_words(run: RunSummary) -> str:

@@ -22,7 +22,8 @@ class Hello(Message, frozen=True, tag="hello"):
     """Agent to hub, on each new socket and each 0.5 s until welcomed.
 
     Attributes:
-        run: Run id. boot: Process start id.
+        run: Run id.
+        boot: Process start id.
         proto: Oldest and newest minor version spoken.
         first: Oldest sequence number that the spool still holds (1 when empty).
         last: Newest sequence number spooled, 0 when none.
@@ -46,7 +47,16 @@ class Hello(Message, frozen=True, tag="hello"):
 
 
 class Welcome(Message, frozen=True, tag="welcome"):
-    """Hub to agent: session accepted; rewind to `acked` and send what follows."""
+    """Hub to agent: session accepted; rewind to `acked` and send what follows.
+
+    Attributes:
+        hub: The hub's id, kept in its database.
+        boot: The boot that is welcomed.
+        proto: Minor version spoken from now on.
+        acked: Last sequence number that the hub has stored, 0 when none.
+        ping_ms: How often to ping, milliseconds.
+        max_batch: Most events in one batch.
+    """
 
     hub: Id
     boot: Id
@@ -57,7 +67,14 @@ class Welcome(Message, frozen=True, tag="welcome"):
 
 
 class Batch(Message, frozen=True, tag="batch"):
-    """Agent to hub: events with sequence numbers `first`, `first + 1`, ..."""
+    """Agent to hub: events with sequence numbers `first`, `first + 1`, ...
+
+    Attributes:
+        run: Run id.
+        boot: Process start id.
+        first: Sequence number of the first event.
+        events: Encoded events, opaque here.
+    """
 
     run: Id
     boot: Id
@@ -66,20 +83,36 @@ class Batch(Message, frozen=True, tag="batch"):
 
 
 class Ack(Message, frozen=True, tag="ack"):
-    """Hub to agent, after COMMIT: all up to `acked` is stored."""
+    """Hub to agent, after COMMIT: all up to `acked` is stored.
+
+    Attributes:
+        run: Run id.
+        acked: Last sequence number stored.
+    """
 
     run: Id
     acked: Count
 
 
 class Again(Message, frozen=True, tag="again"):
-    """Hub to agent: unknown session or a gap; say hello again."""
+    """Hub to agent: unknown session or a gap; say hello again.
+
+    Attributes:
+        acked: Last sequence number stored, as far as the hub knows the run; else 0.
+    """
 
     acked: Count
 
 
 class Nack(Message, frozen=True, tag="nack"):
-    """Hub to agent: these `n` events from `first` were refused."""
+    """Hub to agent: these `n` events from `first` were refused.
+
+    Attributes:
+        run: Run id.
+        first: Sequence number of the first event refused.
+        n: How many were refused.
+        why: What was wrong with them.
+    """
 
     run: Id
     first: Count
@@ -88,7 +121,14 @@ class Nack(Message, frozen=True, tag="nack"):
 
 
 class Ping(Message, frozen=True, tag="ping"):
-    """Either way: are you there."""
+    """Either way: are you there.
+
+    Attributes:
+        n: Number, repeated in the answer.
+        last: Newest sequence number or row of the sender.
+        mono: The sender's monotonic clock, seconds.
+        wall: The sender's wall clock, UTC epoch seconds.
+    """
 
     n: Count
     last: Count = 0
@@ -97,7 +137,14 @@ class Ping(Message, frozen=True, tag="ping"):
 
 
 class Pong(Message, frozen=True, tag="pong"):
-    """Answer to a ping, with its number."""
+    """Answer to a ping, with its number.
+
+    Attributes:
+        n: Number of the ping.
+        last: Newest sequence number or row of the sender.
+        mono: The sender's monotonic clock, seconds.
+        wall: The sender's wall clock, UTC epoch seconds.
+    """
 
     n: Count
     last: Count = 0
@@ -106,7 +153,13 @@ class Pong(Message, frozen=True, tag="pong"):
 
 
 class Bye(Message, frozen=True, tag="bye"):
-    """Agent to hub: the process leaves; `last` is its last sequence number."""
+    """Agent to hub: the process leaves; `last` is its last sequence number.
+
+    Attributes:
+        run: Run id.
+        last: Last sequence number of the process.
+        why: How it ends.
+    """
 
     run: Id
     last: Count
@@ -114,7 +167,15 @@ class Bye(Message, frozen=True, tag="bye"):
 
 
 class ErrorMessage(Message, frozen=True, tag="error"):
-    """Any way: something could not be served."""
+    """Any way: something could not be served.
+
+    Attributes:
+        code: For programs.
+        text: For the user: what was wrong and what to do.
+        fatal: Whether asking again is useless.
+        retry_ms: When to ask again, milliseconds; 0: no advice.
+        ask: The question it answers; 0: none.
+    """
 
     code: Literal[
         "unauthorised", "unsupported", "busy", "quota", "superseded", "not_found", "invalid"

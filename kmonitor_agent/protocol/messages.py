@@ -17,8 +17,13 @@ from kmonitor_agent.protocol.agent_messages import (
     Welcome,
 )
 from kmonitor_agent.protocol.commands import Command
-from kmonitor_agent.protocol.view_messages import (
+from kmonitor_agent.protocol.run_summary import (
     ENDED_STATES,
+    MetricNow,
+    RunState,
+    RunSummary,
+)
+from kmonitor_agent.protocol.view_messages import (
     Column,
     CommandAsked,
     CommandTold,
@@ -27,14 +32,11 @@ from kmonitor_agent.protocol.view_messages import (
     Head,
     HubAsked,
     HubTold,
-    MetricNow,
     Row,
     RowsAsked,
     RowsTold,
     RunsAsked,
-    RunState,
     RunsTold,
-    RunSummary,
     SeriesAsked,
     SeriesColumn,
     SeriesTold,

@@ -3,7 +3,7 @@
 `ask` pairs an answer with its question; 0 means none.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
@@ -12,133 +12,21 @@ from kmonitor_agent.protocol.commands import (
     Arguments,
     CommandName,
     CommandStatus,
-    LimitSpec,
     NoArguments,
 )
-from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
+from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, Text
 from kmonitor_agent.protocol.measured import SourceOf
+from kmonitor_agent.protocol.run_summary import RunSummary
 from kmonitor_agent.protocol.version import MAX_PAGE_ROWS
-
-RunState = Literal[
-    "starting",
-    "training",
-    "idle",
-    "paused",
-    "reclaiming",
-    "finished",
-    "stopped",
-    "failed",
-    "interrupted",
-    "silent",
-    "lost",
-]
-"""State of a run, said by the hub.
-
-`starting`: boot known, no fit yet. `idle`: between fits. `reclaiming`: an action is running.
-`silent`: its process lives but sends nothing ("no data for N s"). `lost`: its process is gone
-without a word.
-"""
-
-ENDED_STATES: frozenset[RunState] = frozenset(
-    {"finished", "stopped", "failed", "interrupted", "lost"}
-)
-
-
-class MetricNow(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The last reading of one metric.
-
-    Attributes:
-        value: In the metric's unit; None if absent.
-        of: What it is a part of, same unit; None where nothing bounds it.
-        source: Where it comes from.
-        absent: Why there is none.
-    """
-
-    value: Amount | None = None
-    of: Amount | None = None
-    source: Text = ""
-    absent: Text = ""
-
-
-class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a list of runs shows of one.
-
-    Attributes:
-        run: Run id.
-        name: Run name.
-        host: Host name.
-        state: See `RunState`.
-        state_why: In words, when there is more to say.
-        boot: Id of the newest process.
-        pid: Its process id.
-        started_wall_s: When the first boot started, UTC.
-        last_wall_s: When the hub stored the newest event, UTC.
-        duration_s: Run time of the newest event, seconds (`t_s` of rows).
-        backend: Keras backend.
-        versions: Package to version.
-        fit: Ordinal of the last fit.
-        fits_done: Fits that ended.
-        epoch: Epoch index from 0 in the last fit; None before the first.
-        epochs: Planned epochs of that fit; 0 unknown.
-        epochs_done: Epochs ended in all fits together.
-        step: Steps done in the running epoch.
-        steps: Steps per epoch; None unknown.
-        model: Model name of the last fit.
-        batch_size: Of the last fit; None unknown.
-        optimizer: Of the last fit.
-        learning_rate: Last known.
-        ram, vram, graph, step_time: The four metrics.
-        limits: In force, as the agent said.
-        actions: Commands that the process can carry out now; empty when it has ended.
-        checkpoint_epoch: Epoch of the last checkpoint; None if there is none.
-        checkpoint_bytes: Its size.
-        checkpoint_wall_s: When.
-        faults: kmonitor's own faults counted in that process.
-        gaps: Events known to be lost.
-        note: A desktop user's note on it.
-        change: Grows with every change of this summary, for `RunsAsked.since_change`.
-    """
-
-    run: Id
-    name: Name
-    host: Name
-    state: RunState
-    boot: Id
-    pid: Count
-    started_wall_s: Wall
-    last_wall_s: Wall
-    change: Count
-    duration_s: Seconds = 0.0
-    state_why: Text = ""
-    backend: Name = ""
-    versions: dict[Name, Name] = {}
-    fit: Count = 0
-    fits_done: Count = 0
-    epoch: Count | None = None
-    epochs: Count = 0
-    epochs_done: Count = 0
-    step: Count = 0
-    steps: Count | None = None
-    model: Name = ""
-    batch_size: Count | None = None
-    optimizer: Name = ""
-    learning_rate: float | None = None
-    ram: MetricNow = MetricNow()
-    vram: MetricNow = MetricNow()
-    graph: MetricNow = MetricNow()
-    step_time: MetricNow = MetricNow()
-    limits: list[LimitSpec] = []
-    actions: list[CommandName] = []
-    checkpoint_epoch: Count | None = None
-    checkpoint_bytes: Count | None = None
-    checkpoint_wall_s: Wall | None = None
-    faults: Count = 0
-    gaps: Count = 0
-    note: Text = ""
 
 
 class RunsAsked(Message, frozen=True, tag="runs"):
-    """Desktop to hub: the summaries that changed after `since_change` (0: all)."""
+    """Desktop to hub: the summaries that changed after `since_change` (0: all).
+
+    Attributes:
+        ask: Number of the question.
+        since_change: Newest change that is known already.
+    """
 
     ask: Count
     since_change: Count = 0
@@ -148,6 +36,7 @@ class RunsTold(Message, frozen=True, tag="runs_told"):
     """Answer: summaries, newest start last; more follow when `more` (ask from `change`).
 
     Attributes:
+        ask: The question.
         hub: The hub's id; when it changes, all cursors start anew.
         change: Newest change included.
         head: Newest row id.
@@ -173,6 +62,7 @@ class RowsAsked(Message, frozen=True, tag="sub"):
     """Desktop to hub: one page of rows behind a cursor (credit: one page at a time).
 
     Attributes:
+        ask: Number of the question.
         cursor: Row id after which to begin; 0: from the start.
         limit: Most rows wanted.
         runs: Only of these runs; empty: all.
@@ -208,6 +98,10 @@ class RowsTold(Message, frozen=True, tag="page"):
     """Answer: rows in order; `cursor` is what to ask from next.
 
     Attributes:
+        ask: The question.
+        hub: The hub's id; when it changes, all cursors start anew.
+        cursor: Ask from here next.
+        rows: In order.
         more: Whether rows behind `cursor` exist already.
         head: Newest row id of the hub.
     """
@@ -228,6 +122,7 @@ class SeriesAsked(Message, frozen=True, tag="series"):
     """Desktop to hub: columns of one run, thinned to at most two points a bucket.
 
     Attributes:
+        ask: Number of the question.
         run: Which run.
         columns: Which fields.
         from_s: Run time to begin at.
@@ -263,6 +158,9 @@ class SeriesTold(Message, frozen=True, tag="series_told"):
     """Answer.
 
     Attributes:
+        ask: The question.
+        run: Run id.
+        columns: As asked, those that exist.
         row: Newest row id that the columns include: follow live from here.
         sources: Sources of the columns asked.
         epoch_t_s: Float64 run times of epoch starts, `[n_epochs]`, all of the run.
@@ -281,7 +179,18 @@ class SeriesTold(Message, frozen=True, tag="series_told"):
 
 
 class CommandAsked(Message, frozen=True, tag="cmdreq"):
-    """Desktop to hub: have this done; asked again with the same id until the state is final."""
+    """Desktop to hub: have this done; asked again with the same id until the state is final.
+
+    Attributes:
+        ask: Number of the question.
+        id: Given by who asks; the same id is the same command.
+        run: Run id.
+        name: What to do.
+        boot: The process it is meant for.
+        args: Typed arguments.
+        ttl_s: Time to live from when the agent receives it, seconds.
+        asked_by: Who asks, for the audit and the event log.
+    """
 
     ask: Count
     id: Id
@@ -294,7 +203,12 @@ class CommandAsked(Message, frozen=True, tag="cmdreq"):
 
 
 class CommandTold(Message, frozen=True, tag="cmdst"):
-    """Hub to desktop: where the command stands."""
+    """Hub to desktop: where the command stands.
+
+    Attributes:
+        ask: The question; 0: told unasked.
+        status: Where it stands.
+    """
 
     ask: Count
     status: CommandStatus
@@ -304,6 +218,8 @@ class EditAsked(Message, frozen=True, tag="edit"):
     """Desktop to hub: rename, annotate or delete a run.
 
     Attributes:
+        ask: Number of the question.
+        run: Run id.
         name: New name; None leaves it.
         note: New note; None leaves it.
         delete: Remove the run and all its rows (refused while its process lives).
@@ -317,7 +233,12 @@ class EditAsked(Message, frozen=True, tag="edit"):
 
 
 class EditTold(Message, frozen=True, tag="edited"):
-    """Answer: done."""
+    """Answer: done.
+
+    Attributes:
+        ask: The question.
+        run: The run that was edited.
+    """
 
     ask: Count
     run: Id
@@ -327,6 +248,7 @@ class HubAsked(Message, frozen=True, tag="hub"):
     """Desktop to hub: how are you.
 
     Attributes:
+        ask: Number of the question.
         stop: Also end, once every commit is done (only the same user's local socket may).
     """
 
@@ -338,6 +260,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     """Answer: the hub's own condition.
 
     Attributes:
+        ask: The question.
         hub: Its id.
         version: Program version.
         pid: Process id.
@@ -368,7 +291,12 @@ class HubTold(Message, frozen=True, tag="hub_told"):
 
 
 class Head(Message, frozen=True, tag="note"):
-    """Hub to desktop: a hint that may be lost: rows up to `head`, changes up to `change`."""
+    """Hub to desktop: a hint that may be lost: rows up to `head`, changes up to `change`.
+
+    Attributes:
+        head: Newest row id.
+        change: Newest change of a summary.
+    """
 
     head: Count
     change: Count

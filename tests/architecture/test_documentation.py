@@ -1,4 +1,4 @@
-"""Every module says what it is for, and every field that leaves a training says what it means."""
+"""Every module says what it is for, and every field on the wire says what it means."""
 
 import ast
 import inspect
@@ -7,15 +7,41 @@ import re
 import msgspec
 import pytest
 
-from kmonitor_agent.protocol import acts, commands, lifecycle, measured
+from kmonitor_agent.protocol import (
+    acts,
+    agent_messages,
+    commands,
+    lifecycle,
+    measured,
+    run_summary,
+    view_messages,
+)
 from tests.support.source_tree import ROOT, source_files
 
 _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
 
+MODULES = (
+    acts,
+    agent_messages,
+    commands,
+    lifecycle,
+    measured,
+    run_summary,
+    view_messages,
+)
+
 STRUCTS = sorted(
     {
         found
-        for module in (acts, commands, lifecycle, measured)
+        for module in (
+            acts,
+            agent_messages,
+            commands,
+            lifecycle,
+            measured,
+            run_summary,
+            view_messages,
+        )
         for found in vars(module).values()
         if inspect.isclass(found) and issubclass(found, msgspec.Struct)
     },
@@ -35,7 +61,7 @@ def test_every_module_says_what_it_is_for(folder: str):
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda one: one.__name__)
-def test_every_field_that_leaves_a_training_is_documented(struct: type[msgspec.Struct]):
+def test_every_field_on_the_wire_is_documented(struct: type[msgspec.Struct]):
     documented = {
         name
         for kind in struct.__mro__

@@ -1,0 +1,129 @@
+"""What a list of runs shows of one: its state, its progress and its four metrics."""
+
+from typing import Literal
+
+import msgspec
+
+from kmonitor_agent.protocol.agent_messages import Wall
+from kmonitor_agent.protocol.commands import CommandName, LimitSpec
+from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
+
+RunState = Literal[
+    "starting",
+    "training",
+    "idle",
+    "paused",
+    "reclaiming",
+    "finished",
+    "stopped",
+    "failed",
+    "interrupted",
+    "silent",
+    "lost",
+]
+"""State of a run, said by the hub.
+
+`starting`: boot known, no fit yet. `idle`: between fits. `reclaiming`: an action is running.
+`silent`: its process lives but sends nothing ("no data for N s"). `lost`: its process is gone
+without a word.
+"""
+
+ENDED_STATES: frozenset[RunState] = frozenset(
+    {"finished", "stopped", "failed", "interrupted", "lost"}
+)
+
+
+class MetricNow(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """The last reading of one metric.
+
+    Attributes:
+        value: In the metric's unit; None if absent.
+        of: What it is a part of, same unit; None where nothing bounds it.
+        source: Where it comes from.
+        absent: Why there is none.
+    """
+
+    value: Amount | None = None
+    of: Amount | None = None
+    source: Text = ""
+    absent: Text = ""
+
+
+class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a list of runs shows of one.
+
+    Attributes:
+        run: Run id.
+        name: Run name.
+        host: Host name.
+        state: See `RunState`.
+        state_why: In words, when there is more to say.
+        boot: Id of the newest process.
+        pid: Its process id.
+        started_wall_s: When the first boot started, UTC.
+        last_wall_s: When the hub stored the newest event, UTC.
+        duration_s: Run time of the newest event, seconds (`t_s` of rows).
+        backend: Keras backend.
+        versions: Package to version.
+        fit: Ordinal of the last fit.
+        fits_done: Fits that ended.
+        epoch: Epoch index from 0 in the last fit; None before the first.
+        epochs: Planned epochs of that fit; 0 unknown.
+        epochs_done: Epochs ended in all fits together.
+        step: Steps done in the running epoch.
+        steps: Steps per epoch; None unknown.
+        model: Model name of the last fit.
+        batch_size: Of the last fit; None unknown.
+        optimizer: Of the last fit.
+        learning_rate: Last known.
+        ram: Metric `ram`, bytes.
+        vram: Metric `vram`, bytes.
+        graph: Metric `graph`, operations.
+        step_time: Metric `step_time`, seconds.
+        limits: In force, as the agent said.
+        actions: Commands that the process can carry out now; empty when it has ended.
+        checkpoint_epoch: Epoch of the last checkpoint; None if there is none.
+        checkpoint_bytes: Its size.
+        checkpoint_wall_s: When.
+        faults: kmonitor's own faults counted in that process.
+        gaps: Events known to be lost.
+        note: A desktop user's note on it.
+        change: Grows with every change of this summary, for `RunsAsked.since_change`.
+    """
+
+    run: Id
+    name: Name
+    host: Name
+    state: RunState
+    boot: Id
+    pid: Count
+    started_wall_s: Wall
+    last_wall_s: Wall
+    change: Count
+    duration_s: Seconds = 0.0
+    state_why: Text = ""
+    backend: Name = ""
+    versions: dict[Name, Name] = {}
+    fit: Count = 0
+    fits_done: Count = 0
+    epoch: Count | None = None
+    epochs: Count = 0
+    epochs_done: Count = 0
+    step: Count = 0
+    steps: Count | None = None
+    model: Name = ""
+    batch_size: Count | None = None
+    optimizer: Name = ""
+    learning_rate: float | None = None
+    ram: MetricNow = MetricNow()
+    vram: MetricNow = MetricNow()
+    graph: MetricNow = MetricNow()
+    step_time: MetricNow = MetricNow()
+    limits: list[LimitSpec] = []
+    actions: list[CommandName] = []
+    checkpoint_epoch: Count | None = None
+    checkpoint_bytes: Count | None = None
+    checkpoint_wall_s: Wall | None = None
+    faults: Count = 0
+    gaps: Count = 0
+    note: Text = ""
