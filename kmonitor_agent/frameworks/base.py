@@ -25,6 +25,7 @@ class FitFacts:
         run_eagerly: Whether steps run without a graph.
         dtype_policy: Name of the model's policy.
         loss: As text.
+        is_built: Whether layers and optimizer slots exist already; else the first step makes them.
     """
 
     model: str
@@ -36,6 +37,7 @@ class FitFacts:
     run_eagerly: bool = False
     dtype_policy: str = ""
     loss: str = ""
+    is_built: bool = True
 
 
 @dataclass(frozen=True, slots=True)

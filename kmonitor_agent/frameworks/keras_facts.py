@@ -43,6 +43,7 @@ def read_fit_facts(model: KerasModel) -> FitFacts:
         run_eagerly=bool(getattr(model, "run_eagerly", False)),
         dtype_policy=_policy_name(model),
         loss=_loss_text(getattr(model, "loss", None)),
+        is_built=bool(getattr(model, "built", True) and getattr(optimizer, "built", True)),
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import Framework, KerasModel
+from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.probes.step_clock import StepClock
 
 _KERAS_LOCAL: Final = "epoch_iterator"
@@ -55,6 +55,7 @@ class Fit:
         last_step_s: Median step time of the last epoch, seconds.
         stopped_by_us: An action of ours asked it to stop.
         is_open: Its end has not been told.
+        undescribed: How the model is compiled, until its facts are told; None afterwards.
     """
 
     ordinal: int
@@ -70,6 +71,7 @@ class Fit:
     last_step_s: float | None = None
     stopped_by_us: bool = False
     is_open: bool = True
+    undescribed: FitFacts | None = None
     watch: Any = field(default=None, repr=False)
 
 

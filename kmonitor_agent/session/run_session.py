@@ -135,16 +135,17 @@ class RunSession:
             model=weakref.ref(model),
             checkpoint_dir=self._checkpoint_dir(settings),
             planned_steps=_count(params.get("steps")),
+            undescribed=facts,
         )
         fit.clock.on_due = lambda: self._serve_batch(fit)
         watch_end(fit, self._on_dropped)
         self._fits.append(fit)
         self._watch(fit)
         self._teller.fit_started(fit, model, facts, _count(params.get("epochs")) or 0)
-        with self.faults.guarded("session.describe"):
-            self._teller.model_facts(fit, facts, framework.describe(model))
+        if facts.is_built:
+            self._describe(fit, model)
         self._count_graph(fit, model)
-        fit.clock.due = self._queue.waits("batch")
+        fit.clock.due = self._queue.waits("batch") or fit.undescribed is not None
         return fit
 
     def begin_epoch(self, fit: Fit, epoch: int) -> None:
@@ -164,6 +165,7 @@ class RunSession:
         fit.last_step_s = None if step_times is None else step_times.p50_s
         fit.epochs_done += 1
         self._teller.epoch_ended(fit, model, logs)
+        self._describe(fit, model)
         self._count_graph(fit, model)
         self._limits.observe("step_time", Bound(fit.last_step_s))
         self._serve(fit, "epoch")
@@ -255,8 +257,17 @@ class RunSession:
             self._limits.observe("graph", Bound(float(graph.operations)))
             self._limits.observe("functions", Bound(float(graph.functions)))
 
+    def _describe(self, fit: Fit, model: KerasModel | None) -> None:
+        facts, fit.undescribed = fit.undescribed, None
+        if facts is not None and model is not None:
+            with self.faults.guarded("session.describe"):
+                self._teller.model_facts(fit, facts, fit.framework.describe(model))
+
     def _serve_batch(self, fit: Fit) -> None:
-        fit.clock.due = False
+        # Before its first step a model that Keras builds late has neither layers nor slots.
+        fit.clock.due = fit.undescribed is not None and fit.clock.steps == 0
+        if fit.clock.steps:
+            self._describe(fit, fit.model())
         with self.faults.guarded("session.serve_batch"):
             self._serve(fit, "batch", step=fit.clock.steps)
 
