@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from typing_extensions import override
+
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
@@ -89,10 +91,12 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
             timing=timing,
         )
 
+    @override
     def __enter__(self) -> Self:
         self.link.start()
         return self
 
+    @override
     def __exit__(
         self,
         kind: type[BaseException] | None,
