@@ -10,7 +10,7 @@ import numpy as np
 from kmonitor.hub.thinning import Floats
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.errors import ProtocolError
-from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, Sample
+from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, GraphSize, Sample
 
 SAMPLE_COLUMNS = tuple(
     field for field in Sample.__struct_fields__ if field not in {"t_s", "fit", "epoch", "step"}
@@ -115,6 +115,7 @@ class RunColumns:
         self._run_key = run_key
         self._t_s = GrowingArray()
         self._columns: dict[str, GrowingArray] = {}
+        self._counted: dict[str, list[tuple[float, float]]] = {}
         self._n_boots = 0
 
     @property
@@ -127,14 +128,8 @@ class RunColumns:
         if head <= self.row:
             return
         self._read_samples(connection, head)
-        for t_s, body in self._rows(connection, "epoch_start", head):
-            event = _decoded(body)
-            if isinstance(event, EpochStarted):
-                self.epochs.begin(t_s, event)
-        for t_s, body in self._rows(connection, "epoch_end", head):
-            event = _decoded(body)
-            if isinstance(event, EpochEnded):
-                self.epochs.end(t_s, event)
+        self._read_counts(connection, head)
+        self._read_epochs(connection, head)
         self.gaps_t_s += [t_s for t_s, _ in self._rows(connection, "lost", head)]
         for t_s, _ in self._rows(connection, "boot", head):
             self._n_boots += 1
@@ -145,14 +140,27 @@ class RunColumns:
     def points(self, column: str) -> tuple[Floats, Floats]:
         """Run times and values of a column without its NaNs; empty if it was never read."""
         if column in SAMPLE_COLUMNS:
-            found = self._columns.get(column)
-            if found is None:
-                return np.empty(0), np.empty(0)
-            is_read = ~np.isnan(found.values)
-            return self._t_s.values[is_read], found.values[is_read]
-        pairs = np.array(self.epochs.values.get(column, []), dtype=np.float64).reshape(-1, 2)
+            return self._with_counts(column, *self._sampled(column))
+        pairs = _as_pairs(self.epochs.values.get(column, []))
         pairs = pairs[~np.isnan(pairs[:, 1])]
         return pairs[:, 0], pairs[:, 1]
+
+    def _sampled(self, column: str) -> tuple[Floats, Floats]:
+        found = self._columns.get(column)
+        if found is None:
+            return np.empty(0), np.empty(0)
+        is_read = ~np.isnan(found.values)
+        return self._t_s.values[is_read], found.values[is_read]
+
+    def _with_counts(self, column: str, t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
+        # Samples repeat the last count once a second; the count itself, at an epoch's end and
+        # after a reload, is when the graph really changed.
+        counted = _as_pairs(self._counted.get(column, []))
+        if not len(counted):
+            return t_s, values
+        t_s = np.concatenate([t_s, counted[:, 0]])
+        order = np.argsort(t_s, kind="stable")
+        return t_s[order], np.concatenate([values, counted[:, 1]])[order]
 
     def _read_samples(self, connection: sqlite3.Connection, head: int) -> None:
         found = connection.execute(_EVENTS + " ORDER BY row", self._asked("sample", head))
@@ -163,6 +171,23 @@ class RunColumns:
                 dtype=np.float64,
             )
             self._add(times, block)
+
+    def _read_counts(self, connection: sqlite3.Connection, head: int) -> None:
+        for t_s, body in self._rows(connection, "graph", head):
+            event = _decoded(body)
+            if isinstance(event, GraphSize):
+                self._counted.setdefault("graph_operations", []).append((t_s, event.operations))
+                self._counted.setdefault("functions", []).append((t_s, event.functions))
+
+    def _read_epochs(self, connection: sqlite3.Connection, head: int) -> None:
+        for t_s, body in self._rows(connection, "epoch_start", head):
+            event = _decoded(body)
+            if isinstance(event, EpochStarted):
+                self.epochs.begin(t_s, event)
+        for t_s, body in self._rows(connection, "epoch_end", head):
+            event = _decoded(body)
+            if isinstance(event, EpochEnded):
+                self.epochs.end(t_s, event)
 
     def _add(self, times: Floats, block: Floats) -> None:
         n_before = len(self._t_s.values)
@@ -186,6 +211,10 @@ class RunColumns:
 
     def _asked(self, kind: str, head: int) -> tuple[int, str, int, int]:
         return self._run_key, kind, self.row, head
+
+
+def _as_pairs(points: list[tuple[float, float]]) -> Floats:
+    return np.array(points, dtype=np.float64).reshape(-1, 2)
 
 
 def _decoded(body: bytes) -> object:

@@ -5,6 +5,7 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.facts import GraphSize
 from kmonitor_agent.protocol.messages import Column, SeriesTold
 from tests.support.simulated_agent import MIB, SimulatedAgent
 from tests.support.waiting import wait_until
@@ -115,3 +116,20 @@ def test_charts_do_not_hold_up_what_arrives(client: HubClient, folders: Folders)
         wait_until(lambda: agent.acked == len(agent.bodies), 2.0)
 
     assert told[0].columns[0].n_raw == 20_000
+
+
+@pytest.mark.slow
+def test_a_graph_counted_between_two_samples_stands_where_it_was_counted(
+    client: HubClient, folders: Folders
+):
+    with SimulatedAgent(folders) as agent:
+        agent.sample(t_s=1.0, graph_operations=100.0)
+        agent.emit(GraphSize(t_s=1.4, fit=1, epoch=3, operations=900, traces=4, functions=7))
+        agent.emit(GraphSize(t_s=1.6, fit=1, epoch=3, operations=50, traces=1, functions=2))
+        agent.sample(t_s=2.0, graph_operations=50.0)
+        agent.wait_acked()
+        told = client.series(agent.run, ["graph_operations"])
+
+    t_s, values = points(told.columns[0])
+    assert list(t_s) == [1.0, 1.4, 1.6, 2.0]
+    assert list(values) == [100, 900, 50, 50]
