@@ -59,7 +59,8 @@ def hub_answers(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubTold | 
 def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
     """This user's hub; started as a process of its own when none answers.
 
-    It outlives its starter: trainings go on when the window is closed.
+    It outlives its starter: trainings go on when the window is closed. It ends by itself when for
+    ten minutes no run was live and no desktop asked.
 
     Raises:
         HubDidNotStart: It refuses to run here, or does not answer in `timeout_s` seconds.
@@ -126,8 +127,9 @@ def _start(folders: Folders) -> "subprocess.Popen[bytes]":
         environ["KMONITOR_HOME"] = str(folders.state)
     folders.logs.mkdir(parents=True, exist_ok=True)
     with _first_words(folders).open("wb") as first_words:
+        # What trainings tell after it ended waits in their spools for the next hub.
         process = subprocess.Popen(
-            [sys.executable, "-m", "kmonitor.hub"],
+            [sys.executable, "-m", "kmonitor.hub", "--idle-s", "600"],
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -11,6 +11,7 @@ from kmonitor.hub.ingest import Ingest
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.liveness import Liveness
 from kmonitor.hub.local_process import ProcessWatch
+from kmonitor.hub.logbook import LOG
 from kmonitor.hub.schedule import Schedule
 from kmonitor.hub.series_desk import SeriesDesk
 from kmonitor.hub.sockets import Door
@@ -49,8 +50,18 @@ class HubLoop:
         wake: Wake,
         faults: HubFaults,
         clock: Clock,
+        *,
+        idle_s: float | None = None,
     ) -> None:
         """Open database and sockets.
+
+        Args:
+            folders: This user's folders.
+            context: For the sockets.
+            wake: Wakes the loop from other threads and from signals.
+            faults: Where faults are counted.
+            clock: Time.
+            idle_s: End after so long without a live run or a desktop, seconds; None: never.
 
         Raises:
             NewerDatabase: A newer program wrote the database.
@@ -78,6 +89,8 @@ class HubLoop:
             folders.spool, self._ledger, self._ingest.sessions, faults, clock
         )
         self._liveness.is_settled = self._spools.is_settled
+        self._idle_s = idle_s
+        self._busy_s = clock.monotonic_s()
         self._is_stopping = False
         self._is_moved = False
 
@@ -145,6 +158,8 @@ class HubLoop:
         schedule.every(2.0, "places", look_around)
         schedule.every(2.0, "expiry", expire)
         schedule.every(0.5, "sweep", self._sweep)
+        if self._idle_s is not None:
+            schedule.every(1.0, "idle", self._end_when_idle)
         return schedule
 
     def _serve(self) -> None:
@@ -169,6 +184,15 @@ class HubLoop:
 
     def _sweep(self) -> None:
         self._ledger.database.sweep()
+
+    def _end_when_idle(self) -> None:
+        now_s = self._clock.monotonic_s()
+        is_followed = len(self._views) > 0 or any(self._ledger.registry.live())
+        if is_followed or self._spools.is_shipping():
+            self._busy_s = now_s
+        elif self._idle_s is not None and now_s - self._busy_s > self._idle_s:
+            LOG.info("nobody needed the hub for %g s", self._idle_s)
+            self._is_stopping = True
 
     def _bound_spools(self) -> None:
         trim_root(self._spool_root)

@@ -53,17 +53,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         description="Take what this user's trainings tell, keep it, and serve desktops.",
     )
     parser.add_argument("--version", action="version", version=VERSION)
-    parser.parse_args(argv)
+    parser.add_argument(
+        "--idle-s",
+        type=float,
+        help="end after so many seconds without a live run or a desktop; otherwise never",
+    )
+    options = parser.parse_args(argv)
     try:
-        run(find_folders())
+        run(find_folders(), idle_s=options.idle_s)
     except Expected as exc:
         sys.stderr.write(f"kmonitor hub: {exc}\n")
         return EXIT_ANOTHER if isinstance(exc, AnotherHub) else EXIT_REFUSED
     return 0
 
 
-def run(folders: Folders) -> None:
+def run(folders: Folders, *, idle_s: float | None = None) -> None:
     """Run the hub in this process's main thread until it is asked to end.
+
+    Args:
+        folders: This user's folders.
+        idle_s: End by itself after so long without a live run or a desktop, seconds; None: never.
 
     Raises:
         AnotherHub: One is running already.
@@ -82,7 +91,7 @@ def run(folders: Folders) -> None:
     try:
         # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted
         # database) is answered by starting anew: a restart loses nothing.
-        while _run_once(folders) is Ending.MOVED:
+        while _run_once(folders, idle_s) is Ending.MOVED:
             if not folders.state.is_dir():
                 # Everything of ours was removed on purpose; a hub must not bring it back.
                 LOG.warning("%s is gone: the hub ends", folders.state)
@@ -98,7 +107,7 @@ def run(folders: Folders) -> None:
         close_log(handler)
 
 
-def _run_once(folders: Folders) -> Ending:
+def _run_once(folders: Folders, idle_s: float | None) -> Ending:
     try:
         make_private_folder(folders.runtime)
         folders.database.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -112,16 +121,16 @@ def _run_once(folders: Folders) -> Ending:
         # keeps a second one from writing meanwhile.
         database_lock = HubLock(folders.database / "hub.lock")
         try:
-            return _loop(folders, (lock, database_lock))
+            return _loop(folders, (lock, database_lock), idle_s)
         finally:
             database_lock.release()
     finally:
         lock.release()
 
 
-def _loop(folders: Folders, locks: tuple[HubLock, HubLock]) -> Ending:
+def _loop(folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | None) -> Ending:
     try:
-        return _serve(folders, locks)
+        return _serve(folders, locks, idle_s)
     except sqlite3.OperationalError as exc:
         raise CannotStart(f"The database in {folders.database} cannot be used: {exc}.") from exc
     except sqlite3.IntegrityError:
@@ -132,12 +141,12 @@ def _loop(folders: Folders, locks: tuple[HubLock, HubLock]) -> Ending:
     return Ending.MOVED
 
 
-def _serve(folders: Folders, locks: tuple[HubLock, HubLock]) -> Ending:
+def _serve(folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | None) -> Ending:
     wake = Wake()
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     try:
         try:
-            loop = HubLoop(folders, context, wake, HubFaults(LOG), SystemClock())
+            loop = HubLoop(folders, context, wake, HubFaults(LOG), SystemClock(), idle_s=idle_s)
         except zmq.ZMQError as exc:
             what = f"The sockets in {folders.runtime} cannot be bound: {exc}."
             raise CannotStart(what) from exc

@@ -28,11 +28,11 @@ class LiveHub:
         assert self._process is not None, "start the hub first"
         return self._process
 
-    def spawn(self) -> "subprocess.Popen[str]":
+    def spawn(self, *options: str) -> "subprocess.Popen[str]":
         """Start a hub process and do not wait for it."""
         environ = {**os.environ, "KMONITOR_HOME": str(self.folders.state)}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "kmonitor.hub"],
+            [sys.executable, "-m", "kmonitor.hub", *options],
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -41,9 +41,9 @@ class LiveHub:
         )
         return self._process
 
-    def start(self) -> HubTold:
+    def start(self, *options: str) -> HubTold:
         """Start a hub and wait until it answers."""
-        process = self.spawn()
+        process = self.spawn(*options)
 
         def answer() -> HubTold | None:
             told = hub_answers(self.folders, timeout_s=0.25)

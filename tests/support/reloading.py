@@ -12,6 +12,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from keras.src.random import seed_generator
 from tensorflow.python.framework import ops
 
 from kmonitor_agent.frameworks.base import Framework
@@ -36,7 +37,10 @@ BATCH = 8
 
 
 class Reclaim(keras.callbacks.Callback):
-    """Runs an action at the end of chosen epochs, or after chosen (epoch, batch) pairs."""
+    """Runs an action at the end of chosen epochs, or after chosen (epoch, batch) pairs.
+
+    With several steps in one execution not every batch is told: the next that is counts.
+    """
 
     def __init__(
         self,
@@ -51,7 +55,7 @@ class Reclaim(keras.callbacks.Callback):
         self.store = store or CheckpointStore(folder)
         self.outcomes: list[Outcome] = []
         self._epochs = frozenset(epochs)
-        self._batches = frozenset(batches)
+        self._batches = set(batches)
         self._action = action
         self._epoch = 0
 
@@ -59,7 +63,9 @@ class Reclaim(keras.callbacks.Callback):
         self._epoch = epoch
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        if (self._epoch, batch) in self._batches:
+        due = {(epoch, at) for epoch, at in self._batches if epoch == self._epoch and at <= batch}
+        if due:
+            self._batches -= due
             self._act(batch + 1)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
@@ -91,7 +97,7 @@ class Training:
 
     def run(self, *extra: Any) -> "Result":
         """One uninterrupted `fit`, but for what the extra callbacks do."""
-        keras.utils.set_random_seed(self.seed)
+        seed_everything(self.seed)
         model = self.model()
         data = self.data() if self.data is not None else arrays()
         history = model.fit(
@@ -102,6 +108,15 @@ class Training:
             callbacks=[*extra, *self.callbacks()],
         )
         return Result(model, history.history, state_of(model))
+
+
+def seed_everything(seed: int) -> None:
+    """The same seeds each time, also of Keras' generator for what has no seed of its own."""
+    seed_generator.global_seed_generator()  # made first: making it draws a number
+    keras.utils.set_random_seed(seed)
+    # Keras 3.6 leaves the generator as it is; newer ones may have made another.
+    generator = seed_generator.global_seed_generator()
+    generator.state.assign([seed, 0])
 
 
 @dataclass
