@@ -15,24 +15,6 @@ from kmonitor_agent.protocol.messages import FromAgent
 
 _FIELD = re.compile(r"^(?:Attributes:\s*)?([a-z_][a-z0-9_, ]*): (.*)$")
 
-_OF_THE_ENVELOPE = {
-    "ask": "Number of the question that it answers; 0.",
-    "boot": "Random id of this process start.",
-    "code": "What kind of refusal.",
-    "events": "The events above, encoded.",
-    "fatal": "Whether it is of use to go on.",
-    "first": "Sequence number of the first of them.",
-    "last": "Newest sequence number.",
-    "mono": "The process's clock, seconds since the boot started.",
-    "n": "Number of the ping.",
-    "retry_ms": "When to try again, milliseconds.",
-    "run": "Run id.",
-    "text": "The refusal in words.",
-    "wall": "The host's clock, UTC epoch seconds.",
-    "why": "How the process ends.",
-}
-"""What the fields of messages mean whose own text needs no list of attributes."""
-
 
 def structs_that_leave() -> list[type[msgspec.Struct]]:
     """Every event and every message of an agent, with the structs inside them."""
@@ -46,10 +28,7 @@ def structs_that_leave() -> list[type[msgspec.Struct]]:
 def field_rows(struct: type[msgspec.Struct]) -> list[str]:
     """One table row for each field: name and what it is, as the protocol documents it."""
     told = _documented(struct)
-    return [
-        f"| `{name}` | {told.get(name) or _OF_THE_ENVELOPE[name]} |"
-        for name in struct.__struct_fields__
-    ]
+    return [f"| `{name}` | {told[name]} |" for name in struct.__struct_fields__]
 
 
 def heading(struct: type[msgspec.Struct]) -> str:
