@@ -65,7 +65,7 @@ class ModelDescription:
 
 @dataclass(frozen=True, slots=True)
 class GraphCount:
-    """Graph size of the whole process at one moment (architecture.md 6).
+    """Graph size of the whole process at one moment.
 
     Attributes:
         operations: In all live traces and registered functions; None when absent.

@@ -4,19 +4,17 @@
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from types import FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
-from kmonitor_agent.frameworks.closures import closure_values
 from kmonitor_agent.frameworks.keras3_session import clear_session_keeping_settings, why_not_clear
 from kmonitor_agent.frameworks.keras3_state import exact_state
 from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
+from kmonitor_agent.frameworks.tensorflow_retracing import forget_tracing_of, traced_functions
 
 _FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
-_CLOSURE_DEPTH: Final = 4
 _SLICE_BYTES: Final = 4 * 1024 * 1024
 """A larger variable is assigned in slices: a whole one would be in memory twice more."""
 
@@ -59,6 +57,7 @@ class Keras3TensorFlowReclaim:
         """Forget train, test and predict functions, but for one that the script put there."""
         made = [name for name in _FUNCTIONS if _can_be_made_again(model, name)]
         for name in made:
+            forget_tracing_of(traced_functions(getattr(model, name)), self._internals)
             setattr(model, name, None)
         return made
 
@@ -115,12 +114,9 @@ def _tensorflows(variable: Any) -> Any:
 
 
 def _names_of_traces(step: Any) -> Iterator[str]:
-    # Keras 3's step is a plain function around tf.functions; run eagerly there are none.
-    if not isinstance(step, FunctionType):
-        return
-    for value in closure_values(step, _CLOSURE_DEPTH):
-        if not hasattr(value, "_list_all_concrete_functions"):
+    for function in traced_functions(step):
+        if not hasattr(function, "_list_all_concrete_functions"):
             continue
-        for trace in value._list_all_concrete_functions():  # noqa: SLF001 - private, looked for
+        for trace in function._list_all_concrete_functions():  # noqa: SLF001 - private, looked for
             name = trace.name
             yield name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)

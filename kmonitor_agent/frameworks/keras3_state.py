@@ -64,7 +64,9 @@ def _global_seed() -> Any:
     # Drawn from by layers and `keras.random` calls without a seed. Looked up without making it.
     try:
         from keras.src.backend.common import global_state
-        from keras.src.random.seed_generator import GLOBAL_SEED_GENERATOR
+        from keras.src.random import seed_generator
     except ImportError:
         return None
-    return global_state.get_global_attribute(GLOBAL_SEED_GENERATOR)
+    # Older Keras has no constant for the name.
+    name = getattr(seed_generator, "GLOBAL_SEED_GENERATOR", "global_seed_generator")
+    return global_state.get_global_attribute(name)

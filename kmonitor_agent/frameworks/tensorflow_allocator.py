@@ -13,6 +13,9 @@ _CPU_SEES = " (tensors of 256 KiB and more)"
 
 Source: measured with tensorflow-cpu 2.21 by allocating tensors of rising size."""
 
+_MIB = 1024 * 1024
+"""Unit of `tf.config.LogicalDeviceConfiguration.memory_limit`, bytes."""
+
 _NOT_STARTED = "TensorFlow has not started its devices yet"
 
 
@@ -54,22 +57,23 @@ class TensorFlowAllocator:
         if not tf.config.list_logical_devices("GPU"):
             self._limit = Reading.missing("bytes", "the CPU device's allocator has no limit")
             return "CPU:0"
-        self._limit = _gpu_limit()
+        self._limit = _gpu_limit(tf)
         return "GPU:0"
 
 
-def _gpu_limit() -> Reading:
+def _gpu_limit(tf: Any) -> Reading:
+    # `device_lib` would tell the limit that TensorFlow chose, but makes all devices once more for
+    # it, with TensorFlow's messages about them in the script's output.
     try:
-        from tensorflow.python.client import device_lib
-
-        for device in device_lib.list_local_devices():
-            if device.device_type == "GPU":
-                return Reading(
-                    float(device.memory_limit), "bytes", "tensorflow allocator, GPU:0 limit"
-                )
-    except (ImportError, AttributeError, RuntimeError, ValueError) as exc:
+        visible = tf.config.get_visible_devices("GPU")
+        logical = tf.config.get_logical_device_configuration(visible[0]) or ()
+        given_mib = [device.memory_limit for device in logical][:1]
+    except (AttributeError, IndexError, ValueError, RuntimeError) as exc:
         return Reading.missing("bytes", f"TensorFlow does not tell the limit: {exc}"[:300])
-    return Reading.missing("bytes", "TensorFlow does not tell the limit")
+    if not given_mib or given_mib[0] is None:
+        return Reading.missing("bytes", "the script gave TensorFlow no memory limit for GPU:0")
+    source = "tensorflow: memory limit of GPU:0 that the script set"
+    return Reading(float(given_mib[0]) * _MIB, "bytes", source)
 
 
 def _absent(device: str, why: str) -> AllocatorReadings:

@@ -24,6 +24,7 @@ class TensorFlowInternals:
         func_graph: Class of a traced graph.
         branch_graphs: Classes of the graphs of conditions and loop bodies.
         default_graph_stack: Stack of graphs that code is building in.
+        tracing_counts: What warns of functions that are traced too often.
         missing: Name of a field here to the reason.
     """
 
@@ -34,6 +35,7 @@ class TensorFlowInternals:
     func_graph: type | None = None
     branch_graphs: tuple[type, ...] = ()
     default_graph_stack: Any = None
+    tracing_counts: Any = None
     missing: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -51,6 +53,7 @@ def find_internals() -> TensorFlowInternals:
     atomic = f"{_EAGER}.polymorphic_function.atomic_function"
     branches = "tensorflow.python.ops.control_flow_v2_func_graphs"
     ops = "tensorflow.python.framework.ops"
+    tracing = f"{_EAGER}.polymorphic_function.polymorphic_function"
     return TensorFlowInternals(
         functions=found("functions", lambda: _name(atomic, "RUNTIME_FUNCTION_REFS")),
         function_type=found("function_type", lambda: _name(atomic, "AtomicFunction")),
@@ -70,6 +73,9 @@ def find_internals() -> TensorFlowInternals:
         or (),
         default_graph_stack=found(
             "default_graph_stack", lambda: _name(ops, "_default_graph_stack")
+        ),
+        tracing_counts=found(
+            "tracing_counts", lambda: _name(tracing, "_frequent_tracing_detector_manager")
         ),
         missing=missing,
     )

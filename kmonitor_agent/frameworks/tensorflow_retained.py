@@ -23,7 +23,7 @@ from kmonitor_agent.frameworks.closures import closure_values
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 
 STEP_FUNCTIONS: Final = frozenset(
-    {"one_step_on_data", "one_step_on_data_distributed"}
+    {"one_step_on_data", "one_step_on_data_distributed", "one_step_on_iterator"}
     | {"multi_step_on_data", "multi_step_on_iterator"}
     | {"predict_function", "test_function", "train_function"}
 )
