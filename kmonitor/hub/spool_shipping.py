@@ -21,6 +21,9 @@ _LOOK_AGAIN_S = 600.0
 """A spool that was taken whole is looked at again so much later, to let its day of grace end."""
 
 _SETTLED_S = 5.0
+_AWAITED_S = 5.0
+"""A living process finds a hub that just started within some seconds; so long it is awaited."""
+
 _STEP_EVENTS = 256
 _STEP_S = 0.02
 
@@ -47,6 +50,8 @@ class SpoolShipping:
         self._looked_s: dict[str, float] = {}
         self._scan_s = 0.0
         self._has_scanned = False
+        self._began_s = clock.monotonic_s()
+        self._living: set[str] = set()
         self._shipment: _Shipment | None = None
 
     def step(self) -> None:
@@ -66,8 +71,9 @@ class SpoolShipping:
             now_s = self._clock.monotonic_s()
 
     def is_shipping(self) -> bool:
-        """Whether spools of dead processes are known, or may be, that were not taken yet."""
-        return not self._has_scanned or self._shipment is not None or bool(self._waiting)
+        """Whether there is more to come: spools not taken yet, or trainings not heard of yet."""
+        is_taking = self._shipment is not None or bool(self._waiting)
+        return not self._has_scanned or is_taking or self._awaits_the_living()
 
     def is_settled(self, record: RunRecord) -> bool:
         """Whether a dead run's spool holds nothing more; if not, it comes next."""
@@ -80,6 +86,11 @@ class SpoolShipping:
         if not is_at_hand and record.run not in self._waiting:
             self._waiting.appendleft(record.run)
         return False
+
+    def _awaits_the_living(self) -> bool:
+        if self._clock.monotonic_s() - self._began_s > _AWAITED_S:
+            return False
+        return any(self._sessions.of_run(run) is None for run in self._living)
 
     def close(self) -> None:
         """Let go of the spool at hand; what it still holds is taken by the next hub."""
@@ -102,7 +113,9 @@ class SpoolShipping:
         try:
             spool = RunSpool.take(self._root / run)
             if spool is None:
-                return  # its process lives; asked again with the next scan
+                self._living.add(run)  # its process lives; asked again with the next scan
+                return
+            self._living.discard(run)
             self._looked_s[run] = now_s
             record = self._ledger.registry.get_or_add(run)
             events = spool.events(after=record.accepted)

@@ -272,7 +272,8 @@ class HubTold(Message, frozen=True, tag="hub_told"):
         database_bytes: Size of database and WAL.
         faults: Faults counted since start, by part.
         wall_s: The hub's clock, to see a skew.
-        is_shipping: Spools of dead processes are still being taken from the disk.
+        is_shipping: There is more to come at once: spools of dead processes that are still being
+            taken from the disk, or, just after its start, trainings that have not spoken yet.
     """
 
     ask: Count
