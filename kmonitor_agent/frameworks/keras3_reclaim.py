@@ -58,6 +58,7 @@ class Keras3TensorFlowReclaim:
         made = [name for name in _FUNCTIONS if _can_be_made_again(model, name)]
         for name in made:
             forget_tracing_of(traced_functions(getattr(model, name)), self._internals)
+            _untrack(model, name)
             setattr(model, name, None)
         return made
 
@@ -102,6 +103,14 @@ def _can_be_made_again(model: KerasModel, name: str) -> bool:
     made_by, maker = (str(getattr(each, "__module__", "")) for each in makers)
     # Keras' own function, or that of a class which makes it in its own way.
     return made_by.startswith("keras.") or not maker.startswith("keras.")
+
+
+def _untrack(model: KerasModel, name: str) -> None:
+    # TensorFlow keeps a tf.function that was an attribute (Keras 3.6) also as a dependency of the
+    # model, until another takes its place: setting None is not enough to let it go.
+    delete = getattr(model, "_delete_tracking", None)
+    if callable(delete):
+        delete(name)
 
 
 def _is_variable(target: Any) -> bool:

@@ -163,9 +163,9 @@ def no_validation() -> dict[str, Any]:
 
 
 TRAININGS = [
-    pytest.param(Training(decayed), id="AdamW with a schedule"),
+    pytest.param(Training(decayed), id="AdamW with a schedule", marks=full),
     pytest.param(Training(own_step, data=no_validation), id="train_step of its own"),
-    pytest.param(Training(mixed_precision), id="mixed precision with loss scale"),
+    pytest.param(Training(mixed_precision), id="mixed precision with loss scale", marks=full),
     pytest.param(Training(lambda: with_layer(UnseededNoise)), id="keras.random without a seed"),
     pytest.param(
         Training(lambda: dense_model(metrics=["AUC", keras.metrics.F1Score(threshold=0.5)])),
@@ -176,8 +176,9 @@ TRAININGS = [
     pytest.param(
         Training(lambda: dense_model(steps_per_execution=3), data=whole_executions),
         id="steps_per_execution",
+        marks=full,
     ),
-    pytest.param(Training(lambda: dense_model(run_eagerly=True)), id="run_eagerly"),
+    pytest.param(Training(lambda: dense_model(run_eagerly=True)), id="run_eagerly", marks=full),
     pytest.param(
         Training(lambda: dense_model(optimizer=keras.optimizers.Adam(use_ema=True))),
         id="EMA",
@@ -238,6 +239,7 @@ def test_stateful_random_operations_are_announced_as_not_exact(tmp_path: Path):
     assert "RandomStandardNormal" in outcome.why
 
 
+@full
 def test_reload_inside_a_strategy_scope_is_exact_and_leaves_the_session(tmp_path: Path):
     training = Training(dense_model, epochs=2)
     callback = Reclaim(tmp_path, epochs=[0])

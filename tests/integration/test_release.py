@@ -174,6 +174,18 @@ def test_another_live_model_trains_evaluates_and_differentiates_after_a_reload(
     model.fit(**data, verbose=0)
 
 
+def test_nothing_of_a_reloaded_model_stays_while_it_is_alive(framework: Framework, tmp_path: Path):
+    model = dense_model()
+    model.fit(**arrays(), verbose=0)  # validates too: another of its functions
+    model.predict(arrays()["x"], verbose=0)
+
+    outcome = reloaded(framework, model, tmp_path)
+
+    count = framework.graph(model)
+    assert (count.operations, count.functions, count.step_entries) == (0, 0, 0)
+    assert not outcome.held
+
+
 def test_compiling_a_model_anew_leaves_traces_that_are_released(framework: Framework):
     model = fitted()
     for _ in range(2):

@@ -24,6 +24,8 @@ from tests.support.reloading import (
 
 pytestmark = [*KERAS, pytest.mark.slow]
 
+full = pytest.mark.full
+
 TAG = Tag("run", 1, 0)
 TRAINING = Training(dense_model, epochs=2)
 Arm = Callable[[pytest.MonkeyPatch, Path], CheckpointStore]
@@ -88,11 +90,13 @@ def damaged_once(_: pytest.MonkeyPatch, folder: Path) -> CheckpointStore:
 
 FAILURES = [
     pytest.param(no_room, "not enough room", 0, id="disk full"),
-    pytest.param(no_folder, "cannot be made", 0, id="unwritable folder"),
-    pytest.param(failing_step("state", 1), "state failed", 0, id="state unreadable"),
+    pytest.param(no_folder, "cannot be made", 0, id="unwritable folder", marks=full),
+    pytest.param(failing_step("state", 1), "state failed", 0, id="state unreadable", marks=full),
     pytest.param(failing_step("read", 7), "read failed", 0, id="save fails half-way"),
     pytest.param(failing_step("release_retained", 1), "release", 1, id="release fails"),
-    pytest.param(failing_step("clear_session", 1), "clear_session", 1, id="clearing fails"),
+    pytest.param(
+        failing_step("clear_session", 1), "clear_session", 1, id="clearing fails", marks=full
+    ),
     pytest.param(failing_step("assign", 7), "as it was saved", 1, id="restore fails half-way"),
     pytest.param(damaged_once, "as it was saved", 1, id="other values came back"),
 ]
