@@ -132,12 +132,19 @@ def _device_fields(
     # The metric `vram`: the allocator in use over its limit, else the device.
     by_allocator = allocator.in_use.value is not None
     yield "vram_bytes", allocator.in_use if by_allocator else device.used
-    yield "vram_of_bytes", allocator.limit if by_allocator else device.total
+    yield "vram_of_bytes", _vram_bound(device, allocator) if by_allocator else device.total
     yield "device_total_bytes", device.total
     yield "device_used_bytes", device.used
     yield "device_process_bytes", device.process
     yield "allocator_in_use_bytes", allocator.in_use
     yield "allocator_peak_bytes", allocator.peak
+
+
+def _vram_bound(device: DeviceReadings, allocator: AllocatorReadings) -> Reading:
+    # TensorFlow tells a GPU's limit only where the script set one; else its pool may grow until
+    # the device is full.
+    is_unbounded_gpu = allocator.device.startswith("GPU") and allocator.limit.value is None
+    return device.total if is_unbounded_gpu else allocator.limit
 
 
 def _graph_reading(graph: GraphCount | None) -> Reading:

@@ -1,0 +1,82 @@
+"""What the metric `vram` is, and what it is a part of."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from kmonitor_agent.frameworks.base import AllocatorReadings, Framework
+from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
+from kmonitor_agent.protocol.facts import Event, Sample, Sources
+from kmonitor_agent.reading import Reading
+from kmonitor_agent.session.limit_keeper import LimitKeeper
+from kmonitor_agent.session.privacy import Privacy
+from kmonitor_agent.session.sampler import Sampler, Watched
+
+TOTAL = Reading(80e9, "bytes", "driver: NVML, device total")
+USED = Reading(30e9, "bytes", "driver: NVML, all processes")
+NO_LIMIT = Reading.missing("bytes", "the script set none")
+
+
+@dataclass
+class AllocatorOf:
+    """A framework of which only the allocator is asked."""
+
+    readings: AllocatorReadings
+
+    def allocator(self) -> AllocatorReadings:
+        return self.readings
+
+    def function_count(self) -> Reading:
+        return Reading.missing("functions", "not asked here")
+
+
+def sampled(monkeypatch: pytest.MonkeyPatch, allocator: AllocatorReadings) -> list[Event]:
+    told: list[Event] = []
+    device = DeviceReadings(TOTAL, USED, Reading(12e9, "bytes", "driver: NVML, this process"))
+    monkeypatch.setattr(Gpu, "read", lambda _: device)
+    framework = cast("Framework", AllocatorOf(allocator))
+    limits: Any = SimpleNamespace(observe=lambda *_: None)
+    Sampler(
+        watched=lambda: Watched(framework),
+        emit=told.append,
+        limits=cast("LimitKeeper", limits),
+        now_s=lambda: 1.0,
+        privacy=Privacy(private=False),
+    ).sample()
+    return told
+
+
+def allocator(device: str, limit: Reading) -> AllocatorReadings:
+    in_use = Reading(5e9, "bytes", f"tensorflow allocator, {device} in use")
+    return AllocatorReadings(device, in_use, in_use, limit)
+
+
+@pytest.mark.parametrize(
+    ("device", "limit", "of"),
+    [
+        ("GPU:0", Reading(16e9, "bytes", "set by the script"), 16e9),
+        ("GPU:0", NO_LIMIT, TOTAL.value),
+        ("CPU:0", NO_LIMIT, None),
+    ],
+)
+def test_vram_is_a_part_of_what_its_allocator_may_take(
+    monkeypatch: pytest.MonkeyPatch, device: str, limit: Reading, of: float | None
+):
+    sources, sample = sampled(monkeypatch, allocator(device, limit))
+
+    assert isinstance(sources, Sources)
+    assert isinstance(sample, Sample)
+    assert (sample.vram_bytes, sample.vram_of_bytes) == (5e9, of)
+    told = {source.field: source for source in sources.sources}
+    assert bool(told["vram_of_bytes"].source) == (of is not None)
+    assert bool(told["vram_of_bytes"].absent) == (of is None)
+
+
+def test_without_an_allocator_vram_is_the_device_by_the_driver(monkeypatch: pytest.MonkeyPatch):
+    missing = Reading.missing("bytes", "torch tells nothing")
+    _, sample = sampled(monkeypatch, AllocatorReadings("", missing, missing, missing))
+
+    assert isinstance(sample, Sample)
+    assert (sample.vram_bytes, sample.vram_of_bytes) == (USED.value, TOTAL.value)
