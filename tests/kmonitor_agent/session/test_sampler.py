@@ -10,7 +10,6 @@ from kmonitor_agent.frameworks.base import AllocatorReadings, Framework
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
 from kmonitor_agent.protocol.facts import Event, Sample, Sources
 from kmonitor_agent.reading import Reading
-from kmonitor_agent.session.limit_keeper import LimitKeeper
 from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.sampler import Sampler, Watched
 
@@ -41,7 +40,7 @@ def sampled(monkeypatch: pytest.MonkeyPatch, allocator: AllocatorReadings) -> li
     Sampler(
         watched=lambda: Watched(framework),
         emit=told.append,
-        limits=cast("LimitKeeper", limits),
+        limits=limits,
         now_s=lambda: 1.0,
         privacy=Privacy(private=False),
     ).sample()
