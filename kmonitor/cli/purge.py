@@ -1,14 +1,14 @@
 """`kmonitor purge`: list every file, socket and hub of ours, ask, then remove them."""
 
-import shutil
+import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
 from kmonitor.cli.hub_access import folder_faults_named
+from kmonitor.cli.own_files import belongings, remove_emptied, remove_if_empty
 from kmonitor.cli.statuses import DONE, FAILED
 from kmonitor.cli.terminal import complain, plain, say
 from kmonitor.connect.local_hub import hub_answers, stop_hub
@@ -17,14 +17,17 @@ from kmonitor.presenters.formats import bytes_text, plain_text
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.protocol.messages import HubTold
 
+_OTHERS_SHOWN: Final = 20
+"""How many files and folders that are not ours are named."""
+
 
 def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False) -> int:
     """List everything that kmonitor keeps for this user on this machine, ask, and remove it.
 
     That is the hub's database with every run, what trainings wrote for it, checkpoints, logs,
-    settings, sockets, and the hub itself. Checkpoints in a folder that you named with
-    `checkpoint_dir` stay, and so does the installed program. Close the window first: it would
-    start a hub again.
+    settings, sockets, and the hub itself. What kmonitor did not write stays, also in these
+    folders, and so do checkpoints in a folder that you named with `checkpoint_dir` and the
+    installed program. Close the window first: it would start a hub again.
 
     Args:
         yes: Do not ask.
@@ -32,39 +35,18 @@ def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] 
     folders = find_folders()
     with folder_faults_named(folders):
         hub = hub_answers(folders)
-        found = [path for root in _roots(folders) for path in _below(root)]
-        if hub is None and not found:
+        found = belongings(folders)
+        if hub is None and not found.ours:
             say("There is nothing of kmonitor's to remove.")
             return DONE
-        _say_what(hub, found)
+        _say_what(hub, found.ours)
+        _say_others(found.others)
         if not (yes or _agreed()):
             say("Nothing was removed.")
             return FAILED
         if hub is not None:
             stop_hub(folders)
         return _remove(folders)
-
-
-def _roots(folders: Folders) -> list[Path]:
-    """Only folders that are ours by name: KMONITOR_HOME itself may hold other files."""
-    return [
-        folders.database,
-        folders.spool,
-        folders.checkpoints,
-        folders.logs,
-        folders.settings,
-        folders.runtime,
-        *sorted(folders.state.glob("launcher-*.json")),
-    ]
-
-
-def _below(root: Path) -> Iterator[Path]:
-    if root.is_symlink() or root.is_file():
-        yield root
-        return
-    for path in sorted(root.rglob("*")) if root.is_dir() else []:
-        if path.is_symlink() or not path.is_dir():
-            yield path
 
 
 def _say_what(hub: HubTold | None, found: list[Path]) -> None:
@@ -81,6 +63,14 @@ def _say_what(hub: HubTold | None, found: list[Path]) -> None:
     say(f"{len(found)} files and sockets, {plain_text(bytes_text(total))} together")
 
 
+def _say_others(others: list[Path]) -> None:
+    for path in others[:_OTHERS_SHOWN]:
+        is_folder = path.is_dir() and not path.is_symlink()
+        say(f"left alone, not kmonitor's: {plain(str(path))}{os.sep if is_folder else ''}")
+    if len(others) > _OTHERS_SHOWN:
+        say(f"left alone, not kmonitor's: {len(others) - _OTHERS_SHOWN} more")
+
+
 def _agreed() -> bool:
     if not sys.stdin.isatty():
         raise Expected("Nobody is there to be asked.", "To remove all this: kmonitor purge --yes")
@@ -89,22 +79,23 @@ def _agreed() -> bool:
 
 
 def _remove(folders: Folders) -> int:
-    left: list[str] = []
-    for root in _roots(folders):
-        if root.is_symlink() or root.is_file():
-            root.unlink()
-        elif root.is_dir():
-            shutil.rmtree(root, ignore_errors=True)
-        left += [str(path) for path in _below(root)]
-    _remove_if_empty(folders.state)
-    for path in left:
-        complain(f"kmonitor: could not be removed: {plain(path)}")
-    say("Removed." if not left else "The rest was removed.")
-    return FAILED if left else DONE
+    # Looked for once more: a hub that ends takes its sockets with it, and writes its log.
+    ours = belongings(folders).ours
+    faults = [fault for path in ours if (fault := _removed(path))]
+    remove_emptied(ours, folders)
+    if not os.environ.get("KMONITOR_HOME"):
+        # A folder that the user named may have been there before kmonitor.
+        remove_if_empty(folders.state)
+    for fault in faults:
+        complain(f"kmonitor: could not be removed: {fault}")
+    say("The rest was removed." if faults else "Removed.")
+    return FAILED if faults else DONE
 
 
-def _remove_if_empty(folder: Path) -> None:
+def _removed(path: Path) -> str:
+    """Why a file could not be removed; empty when it is gone."""
     try:
-        folder.rmdir()
-    except OSError:
-        return
+        path.unlink(missing_ok=True)
+    except OSError as exc:
+        return f"{plain(str(path))}: {exc.strerror}"
+    return ""

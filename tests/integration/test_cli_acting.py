@@ -20,6 +20,8 @@ from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
+RUN = "0123456789abcdef" * 2
+CHECKPOINT = "000001-fit1-epoch0-step0.h5"
 NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
 
 
@@ -189,17 +191,68 @@ def test_purge_asks_who_sits_at_the_terminal(own_hub: Folders, answer: bytes, st
 
 
 def test_purge_does_not_follow_links(own_hub: Folders, tmp_path: Path):
-    kept = tmp_path / "elsewhere"
-    kept.mkdir()
-    (kept / "data.bin").write_text("mine")
-    own_hub.state.mkdir(parents=True)
-    own_hub.checkpoints.symlink_to(kept)
+    kept = tmp_path / "elsewhere" / RUN / CHECKPOINT
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine")
+    own_hub.logs.mkdir(parents=True)
+    (own_hub.logs / "hub.log").write_text("")
+    own_hub.checkpoints.symlink_to(tmp_path / "elsewhere")
 
     ran = kmonitor("purge", "--yes")
 
     assert ran.status == 0, ran.err
-    assert (kept / "data.bin").read_text() == "mine"
-    assert not own_hub.state.exists()
+    assert kept.read_text() == "mine"
+    assert list(own_hub.state.iterdir()) == [own_hub.checkpoints]
+
+
+def test_purge_leaves_alone_what_kmonitor_did_not_write(own_hub: Folders):
+    mine = [
+        "thesis.txt",
+        "logs/train/events.out.tfevents.1",
+        "logs/app.log.old",
+        "checkpoints/best.keras",
+        f"checkpoints/{RUN}/best.h5",
+        f"checkpoints/epoch-3/{CHECKPOINT}",
+        "settings/mine.yaml",
+        "database/my.sqlite3",
+        "run/pipeline.sh",
+        "spool/x",
+        "spool/mail/acked",
+    ]
+    ours = [
+        "logs/hub.log.1",
+        f"checkpoints/{RUN}/{CHECKPOINT}",
+        "settings/window.json",
+        "database/hub.sqlite3.damaged-12345",
+        f"spool/{RUN}/00000000000000000001.events",
+        "launcher-here.json",
+    ]
+    for name in [*mine, *ours]:
+        path = own_hub.state / name
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.write_text(name)
+
+    ran = kmonitor("purge", "--yes")
+
+    files = [path for path in own_hub.state.rglob("*") if path.is_file()]
+    assert ran.status == 0, ran.err
+    assert sorted(str(path.relative_to(own_hub.state)) for path in files) == sorted(mine)
+    assert not (own_hub.spool / RUN).exists()
+    assert f"left alone, not kmonitor's: {own_hub.logs}/train/\n" in ran.out
+    assert f"left alone, not kmonitor's: {own_hub.checkpoints}/{RUN}/best.h5\n" in ran.out
+
+
+def test_purge_leaves_the_folder_that_the_user_named_and_folders_that_were_empty(
+    own_hub: Folders,
+):
+    own_hub.settings.mkdir(parents=True)
+    (own_hub.settings / "window.json").write_text("{}")
+    own_hub.checkpoints.mkdir()
+
+    ran = kmonitor("purge", "--yes")
+
+    assert ran.status == 0, ran.err
+    assert list(own_hub.state.iterdir()) == [own_hub.checkpoints]
 
 
 def test_purge_of_nothing_says_so(own_hub: Folders):

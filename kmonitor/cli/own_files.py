@@ -1,0 +1,108 @@
+"""Which files in kmonitor's folders are kmonitor's: by place, kind and exact name.
+
+`KMONITOR_HOME` may be a folder with a project's own `logs`, `checkpoints` or `database` in it: a
+folder's name says nothing about what lies below.
+"""
+
+import re
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kmonitor_agent.local.folders import Folders
+
+_RUN: Final = re.compile(r"[0-9a-f]{32}")
+_LAUNCHER: Final = re.compile(r"launcher-[0-9A-Za-z_.-]{1,64}\.json(\.new)?")
+_DATABASE: Final = re.compile(
+    r"hub\.lock|hub\.sqlite3(\.damaged-\d+|\.schema-\d+)?(-wal|-shm|-journal)?"
+)
+_SPOOLED: Final = re.compile(r"\d{20}\.(events|thin)|(acked|commands)(\.new)?|lock")
+_CHECKPOINT: Final = re.compile(r"\d{6,}-fit\d+-epoch-?\d+-step\d+\.h5(\.\d+\.tmp)?")
+_LOG: Final = re.compile(r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|hub\.err|demo-[a-z]+\.log")
+_SETTINGS: Final = re.compile(r"window\.(json|new)")
+_RUNTIME: Final = re.compile(r"agents\.sock|view\.sock|hub\.lock")
+
+
+@dataclass(slots=True)
+class Belongings:
+    """What lies in kmonitor's folders.
+
+    Attributes:
+        ours: Files and sockets of kmonitor's.
+        others: What is not; a folder stands for all below it.
+    """
+
+    ours: list[Path] = field(default_factory=list[Path])
+    others: list[Path] = field(default_factory=list[Path])
+
+
+def belongings(folders: Folders) -> Belongings:
+    """Tell apart what lies in kmonitor's folders; links are not followed.
+
+    Raises:
+        OSError: A folder cannot be listed.
+    """
+    found = Belongings()
+    _sort_files(found, folders.database, _DATABASE)
+    _sort_runs(found, folders.spool, _SPOOLED)
+    _sort_runs(found, folders.checkpoints, _CHECKPOINT)
+    _sort_files(found, folders.logs, _LOG)
+    _sort_files(found, folders.settings, _SETTINGS)
+    _sort_files(found, folders.runtime, _RUNTIME)
+    # What else lies in the state folder is nobody's business: it may be a whole project.
+    found.ours += [path for path in _entries(folders.state) if _is_ours(path, _LAUNCHER)]
+    return found
+
+
+def remove_emptied(removed: list[Path], folders: Folders) -> None:
+    """Remove the folders that became empty when these files of kmonitor's went.
+
+    Args:
+        removed: As `belongings` told them.
+        folders: Where they lay; the state folder itself stays.
+    """
+    emptied = {folder for path in removed for folder in path.parents}
+    places = _places(folders)
+    for folder in sorted(emptied, key=lambda path: len(path.parts), reverse=True):
+        if folder in places or folder.parent in places:
+            remove_if_empty(folder)
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove a folder unless something lies in it or it cannot be removed."""
+    try:
+        folder.rmdir()
+    except OSError:
+        return
+
+
+def _places(folders: Folders) -> set[Path]:
+    kept = {folders.database, folders.spool, folders.checkpoints, folders.logs}
+    return kept | {folders.settings, folders.runtime}
+
+
+def _sort_runs(found: Belongings, place: Path, pattern: re.Pattern[str]) -> None:
+    for path in _entries(place):
+        if _RUN.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+            _sort_files(found, path, pattern)
+        else:
+            found.others.append(path)
+
+
+def _sort_files(found: Belongings, folder: Path, pattern: re.Pattern[str]) -> None:
+    for path in _entries(folder):
+        (found.ours if _is_ours(path, pattern) else found.others).append(path)
+
+
+def _entries(folder: Path) -> list[Path]:
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return sorted(folder.iterdir())
+
+
+def _is_ours(path: Path, pattern: re.Pattern[str]) -> bool:
+    if not pattern.fullmatch(path.name):
+        return False
+    mode = path.lstat().st_mode
+    return stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
