@@ -5,14 +5,20 @@ from typing import Literal
 
 from kmonitor.hub.command_book import MAX_OPEN_PER_RUN, CommandEntry
 from kmonitor.hub.ledger import Ledger
+from kmonitor.hub.run_record import RunRecord
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.messages import CommandAsked, CommandTold, ErrorMessage
 
 
 class CommandDesk:
-    """Owned by the hub's main thread."""
+    """Owned by the hub's main thread.
+
+    Attributes:
+        is_gone: Asked of a run that is not over: whether its process is seen to be dead.
+    """
 
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self.is_gone: Callable[[RunRecord], bool] = _no
         self._ledger = ledger
         self._clock = clock
 
@@ -44,14 +50,24 @@ class CommandDesk:
             return "the training has ended"
         if asked.boot != record.boot:
             return "the training was restarted in a new process since this was asked"
+        if self.is_gone(record):
+            return "the training's process is gone"
         if asked.name not in record.actions:
-            if not record.actions:
-                return "this training takes no commands (it was started with commands=False)"
-            return f"this training cannot {asked.name}"
+            return _cannot(record, asked.name)
         if len(self._ledger.book.open_of(asked.run)) >= MAX_OPEN_PER_RUN:
             return f"{MAX_OPEN_PER_RUN} commands are waiting already"
         return ""
 
 
+def _cannot(record: RunRecord, name: str) -> str:
+    if not record.actions:
+        return "this training takes no commands (it was started with commands=False)"
+    return f"this training cannot {name}"
+
+
 def _error(asked: CommandAsked, code: Literal["not_found", "invalid"], text: str) -> ErrorMessage:
     return ErrorMessage(code=code, text=text, ask=asked.ask)
+
+
+def _no(_record: RunRecord) -> bool:
+    return False

@@ -89,6 +89,7 @@ class HubLoop:
             folders.spool, self._ledger, self._ingest.sessions, faults, clock
         )
         self._liveness.is_settled = self._spools.is_settled
+        self._views.commands.is_gone = self._liveness.is_gone
         self._idle_s = idle_s
         self._busy_s = clock.monotonic_s()
         self._is_stopping = False

@@ -11,13 +11,17 @@ from kmonitor_agent.local.clock import Clock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SILENT_AFTER_S = 5.0
+SILENT_AFTER_S = 3.0
 """An agent pings each half second; so long without a word is worth telling."""
 
 _DRAIN_S = 1.0
 """What a process sent right before it died may still be under way."""
 
-_STEPS_S = (5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400)
+_AWAITED_S = 10.0
+"""A dead process's spool that gives nothing for so long is awaited no more: a child of the
+process may hold its lock."""
+
+_STEPS_S = (3, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400)
 
 
 class Liveness:
@@ -37,6 +41,15 @@ class Liveness:
         self._processes = processes
         self._clock = clock
         self._started_s = clock.monotonic_s()
+        self._awaited: dict[str, tuple[int, float]] = {}
+
+    def is_gone(self, record: RunRecord) -> bool:
+        """Whether the run's process is seen to be dead, though it may not be called lost yet."""
+        session = self._sessions.of_run(record.run)
+        if session is not None and session.boot != record.boot:
+            return False  # the next process said hello, and has yet to tell its pid
+        is_local = self._processes.can_see(record.host, record.pid_namespace)
+        return is_local and not self._processes.is_alive(record.pid, record.boot_wall_s)
 
     def look(self) -> None:
         """Judge every run that is not over."""
@@ -48,34 +61,49 @@ class Liveness:
         now_s = self._clock.monotonic_s()
         heard_s = self._sessions.last_heard_s(record.run)
         quiet_s = now_s - (self._started_s if heard_s is None else heard_s)
-        is_local = self._processes.can_see(record.host, record.pid_namespace)
-        if quiet_s > _DRAIN_S and is_local and not self._lives(record):
-            if self.is_settled(record) and not record.is_over:
-                self._see(record, "lost", "its process is gone without a word")
-                self._ledger.run_is_lost(record)
-        elif quiet_s > SILENT_AFTER_S:
+        is_gone = quiet_s > _DRAIN_S and self.is_gone(record)
+        if is_gone and self._all_is_taken(record, now_s):
+            self._lose(record)
+        elif quiet_s > SILENT_AFTER_S and not record.is_over:
             if heard_s is None:
                 quiet_s = max(quiet_s, self._clock.wall_s() - record.last_wall_s)
-            self._see(record, "silent", _silence(record, quiet_s, is_local=is_local))
-        elif heard_s is not None and record.seen:
+            self._see(record, "silent", self._silence(record, quiet_s, is_gone=is_gone))
+        elif heard_s is not None and record.seen and not is_gone:
             self._see(record, "", "")
 
-    def _lives(self, record: RunRecord) -> bool:
-        return self._processes.is_alive(record.pid, record.boot_wall_s)
+    def _all_is_taken(self, record: RunRecord, now_s: float) -> bool:
+        # A session outlives its process, and keeps the spool from being taken from the disk.
+        session = self._sessions.of_run(record.run)
+        if session is not None:
+            self._sessions.drop(session)
+        if self.is_settled(record):
+            return True
+        accepted, since_s = self._awaited.get(record.run, (-1, now_s))
+        if accepted != record.accepted:
+            since_s = now_s
+        self._awaited[record.run] = (record.accepted, since_s)
+        return now_s - since_s > _AWAITED_S
+
+    def _lose(self, record: RunRecord) -> None:
+        self._awaited.pop(record.run, None)
+        if not record.is_over:
+            self._see(record, "lost", "its process is gone without a word")
+            self._ledger.run_is_lost(record)
+
+    def _silence(self, record: RunRecord, quiet_s: float, *, is_gone: bool) -> str:
+        # In steps, so that a silent run is not told anew every second.
+        step_s = max((step for step in _STEPS_S if step <= quiet_s), default=_STEPS_S[0])
+        words = f"no data for {_duration(step_s)}"
+        if is_gone:
+            return f"{words}; its process is gone, what it left on disk is being read"
+        if self._processes.can_see(record.host, record.pid_namespace):
+            return f"{words}; its process lives"
+        return f"{words}; its process on {record.host} cannot be seen from here"
 
     def _see(self, record: RunRecord, seen: str, why: str) -> None:
         if (record.seen, record.seen_why) != (seen, why):
             record.seen, record.seen_why = seen, why
             self._ledger.registry.touch(record)
-
-
-def _silence(record: RunRecord, quiet_s: float, *, is_local: bool) -> str:
-    # In steps, so that a silent run is not told anew every second.
-    step_s = max((step for step in _STEPS_S if step <= quiet_s), default=_STEPS_S[0])
-    words = f"no data for {_duration(step_s)}"
-    if is_local:
-        return f"{words}; its process lives"
-    return f"{words}; its process on {record.host} cannot be seen from here"
 
 
 def _duration(seconds: int) -> str:

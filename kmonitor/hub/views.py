@@ -56,6 +56,7 @@ class Views:
     Attributes:
         host: Name of this host.
         on_hub_asked: Answers `HubAsked`.
+        commands: Judges commands.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Views:
         self._faults = faults
         self._clock = clock
         self._send = send
-        self._commands = CommandDesk(ledger, clock)
+        self.commands = CommandDesk(ledger, clock)
         self._intake = Intake("view", faults, send)
         self._heard_s: dict[bytes, float] = {}
         self._hinted = Head(head=0, change=0)
@@ -195,7 +196,7 @@ class Views:
             self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
 
     def _command(self, identity: bytes, asked: CommandAsked) -> None:
-        answer = self._commands.take(asked)
+        answer = self.commands.take(asked)
         # A state that a desktop has seen must outlive this process.
         self._ledger.then(lambda: self._send(identity, answer()))
 

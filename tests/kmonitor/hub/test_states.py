@@ -169,6 +169,63 @@ def test_what_its_spool_still_tells_is_awaited_before_a_run_is_lost(
     assert record.state == "finished"
 
 
+def test_a_dead_process_whose_session_is_still_there_is_lost_and_the_session_ends(
+    parts: HubParts, gone_pid: int
+):
+    record = parts.started_run(pid=gone_pid)
+    liveness, sessions = liveness_of(parts)
+    sessions.add(Session(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s()))
+    liveness.is_settled = lambda one: sessions.of_run(one.run) is None
+
+    parts.clock.move(2.0)
+    liveness.look()
+
+    assert record.state == "lost"
+    assert len(sessions) == 0
+
+
+def test_a_run_is_silent_while_what_its_dead_process_left_is_read(parts: HubParts, gone_pid: int):
+    record = parts.started_run(pid=gone_pid)
+    liveness, _ = liveness_of(parts)
+    liveness.is_settled = lambda _record: False
+
+    for _ in range(8):
+        parts.clock.move(4.0)
+        parts.take(record, FIT)
+        liveness.look()
+
+    assert record.state == "silent"
+    assert "its process is gone" in record.seen_why
+
+
+def test_a_spool_that_a_child_of_the_dead_process_holds_is_not_awaited_for_ever(
+    parts: HubParts, gone_pid: int
+):
+    record = parts.started_run(pid=gone_pid)
+    liveness, _ = liveness_of(parts)
+    liveness.is_settled = lambda _record: False
+
+    for _ in range(4):
+        parts.clock.move(4.0)
+        liveness.look()
+
+    assert record.state == "lost"
+
+
+def test_a_process_that_took_over_a_run_keeps_it_until_it_tells_its_pid(
+    parts: HubParts, gone_pid: int
+):
+    record = parts.started_run(pid=gone_pid)
+    liveness, sessions = liveness_of(parts)
+    sessions.add(Session(b"a", record.run, new_id(), 0.0, parts.clock.monotonic_s()))
+
+    parts.clock.move(2.0)
+    liveness.look()
+
+    assert record.state == "starting"
+    assert len(sessions) == 1
+
+
 def test_a_living_process_that_says_nothing_is_silent_not_lost(parts: HubParts):
     record = parts.started_run(pid=os.getpid(), started_wall_s=time.time())
     liveness, sessions = liveness_of(parts)
