@@ -4,6 +4,7 @@ import getpass
 import importlib
 import logging
 import os
+import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from kmonitor.desktop.hub_keeper import HubKeeper
 
 _log = logging.getLogger(__name__)
+_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def run_window(
         theme: See `WindowOptions`.
 
     Returns:
-        0; 1 when a screenshot was wanted and could not be written.
+        0; 1 when a screenshot was wanted and could not be drawn or written; 130 after SIGINT.
 
     Raises:
         BrokenQt: This PySide6 would crash.
@@ -103,10 +105,13 @@ def run_window(
     options = WindowOptions(screenshot, quit_after_s, select, size, theme)
     qt = make_qt_application()
     app = KmonitorApp(qt, folders, options)
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: app.interrupt())
     app.start()
     try:
-        status = qt.exec()
+        # Whoever wanted to leave while it started was not heard by a loop that did not run yet.
+        status = app.status or qt.exec()
     finally:
+        signal.signal(signal.SIGINT, before)
         app.stop()
     return status or app.status
 
@@ -205,6 +210,13 @@ class KmonitorApp(QObject):
         self.window.close()
         self._log.close()
 
+    def interrupt(self) -> None:
+        """Leave because of SIGINT; a second one ends the process at once."""
+        # Python's handler runs within 0.1 s: the timers call Python that often.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        self.status = _INTERRUPTED
+        self._qt.quit()
+
     def _connect(self) -> None:
         self.window.closed.connect(self._qt.quit)
         self.controller.retry_requested.connect(self._on_controller_retry_requested)
@@ -282,15 +294,35 @@ class KmonitorApp(QObject):
 
     @Slot(str)
     def _on_self_failed(self, text: str) -> None:
-        self.desk.link.fail(text, str(self._folders.logs / "app.log"))
+        log = str(self._folders.logs / "app.log")
+        self.desk.link.fail(text, log)
         self.desk.changed.add("link")
+        if self._options.screenshot is not None:
+            # Nobody sees a banner here, and half a picture is none.
+            self._end_badly(f"a part of the window failed: {text}. Details are in {log}.")
 
     @Slot()
     def _on_quit_due(self) -> None:
-        if self._options.screenshot is not None:
+        if self._options.screenshot is None:
+            self._qt.quit()
+            return
+        # What fails while the window paints is raised here, out of grab().
+        is_drawn = False
+        try:
             self.controller.refresh()
             self._qt.processEvents()
-            self.status = 0 if save_picture(self.window, self._options.screenshot) else 1
+            is_drawn = save_picture(self.window, self._options.screenshot)
+        finally:
+            if is_drawn:
+                self._qt.quit()
+            else:
+                log = self._folders.logs / "app.log"
+                self._end_badly(f"no picture was written. Details are in {log}.")
+
+    def _end_badly(self, text: str) -> None:
+        if not self.status:
+            sys.stderr.write(f"kmonitor: {text}\n")
+        self.status = self.status or 1
         self._qt.quit()
 
     def _is_settled(self) -> bool:

@@ -31,6 +31,7 @@ _PANELS_EVERY_S = 0.25
 _BUSY_MS = 33
 _CALM_MS = 100
 _TICK_MS = 1000
+_BUTTON_SPARE = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ class WindowController(QObject):
         window.actions_panel.reload_switched.connect(self._on_actions_reload_switched)
         window.event_log.filter_chosen.connect(self._on_event_log_filter_chosen)
         window.banner.retry_requested.connect(self.retry_requested)
+        window.banner.close_requested.connect(self._on_banner_close_requested)
         window.first_start.demo_requested.connect(self._demo.start)
         window.visibility_changed.connect(self._on_window_visibility_changed)
         self._demo.changed.connect(self.refresh)
@@ -298,8 +300,17 @@ class WindowController(QObject):
         yes.setProperty("kind", "danger")
         no = box.addButton(question.no, QMessageBox.ButtonRole.RejectRole)
         box.setDefaultButton(no)
+        # The default one is drawn bold, after the box has measured it plain.
+        for button in (yes, no):
+            button.ensurePolished()
+            button.setMinimumWidth(button.sizeHint().width() + _BUTTON_SPARE)
         box.accepted.connect(self._on_stop_accepted)
         box.open()
+
+    @Slot()
+    def _on_banner_close_requested(self) -> None:
+        self._desk.link.dismiss()
+        self._refresh_panels()
 
     @Slot()
     def _on_stop_accepted(self) -> None:

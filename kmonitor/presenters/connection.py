@@ -19,12 +19,14 @@ class BannerPicture:
         text: What it means.
         icon: Name of an icon.
         button: On its button; empty: none.
+        can_close: Whether the user can put it away.
     """
 
     title: str
     text: str
     icon: str
     button: str
+    can_close: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,10 @@ class Connection:
         """
         self._failure = (what, log)
 
+    def dismiss(self) -> None:
+        """The user has read of the failure."""
+        self._failure = None
+
     def count_rows(self, n: int) -> None:
         """So many events arrived."""
         self._rows_counted += n
@@ -116,9 +122,11 @@ class Connection:
         if self._trouble:
             return BannerPicture(tr("The hub does not start."), self._trouble, "error", "")
         if self._failure is not None:
-            title = tr("A part of the window failed: {what}").format(what=self._failure[0])
-            text = tr("It goes on; trainings are not affected. Details are in {log}.")
-            return BannerPicture(title, text.format(log=self._failure[1]), "error", "")
+            what, log = self._failure
+            text = tr("{what}. It goes on; trainings are not affected. Details are in {log}.")
+            title = tr("A part of the window failed.")
+            words = text.format(what=what.rstrip("."), log=log)
+            return BannerPicture(title, words, "error", "", can_close=True)
         if self.state != "lost":
             return None
         title = tr("Connection to the hub lost at {time}.").format(

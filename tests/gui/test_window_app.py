@@ -137,6 +137,43 @@ def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -
     assert shot.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "status", "message"),
+    [
+        ("w.EventLogPanel.paintEvent = lambda *_: 1 / 0", 1, "ZeroDivisionError"),
+        ("a.save_picture = lambda *_: 1 / 0", 1, "no picture was written"),
+        ("a.KmonitorApp._is_settled = lambda _: {}['gone']", 1, "KeyError"),
+        ("s.Shooter.start = lambda _: signal.raise_signal(signal.SIGINT)", 130, ""),
+    ],
+)
+def test_a_picture_that_fails_ends_with_a_message_and_never_hangs(
+    folders: Folders, tmp_path: Path, fault: str, status: int, message: str
+) -> None:
+    script = (
+        "import signal, sys; from pathlib import Path; import kmonitor.desktop.app as a;"
+        "import kmonitor.desktop.screenshot as s, kmonitor.desktop.window as w;"
+        "from kmonitor_agent.local.folders import find_folders;"
+        f"{fault};"
+        f"shot = Path({str(tmp_path / 's.png')!r});"
+        "sys.exit(a.run_window(folders=find_folders(), screenshot=shot))"
+    )
+    with SimulatedAgent(folders, name="simulated"):
+        try:
+            ran = subprocess.run(
+                [sys.executable, "-c", script],
+                timeout=60,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        finally:
+            stop_hub(folders)
+    assert ran.returncode == status
+    assert message in ran.stderr
+    assert not (tmp_path / "s.png").exists()
+
+
 def test_settings_come_back_and_damaged_ones_are_left(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

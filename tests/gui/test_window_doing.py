@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMessageBox, QTreeView
 
@@ -67,6 +67,9 @@ def test_a_stop_is_asked_back_first(window: DeskWindow):
     assert "resnet50-imagenet" in box.text()
     assert names(window) == []
     keep = next(b for b in box.buttons() if "Keep" in b.text())
+    bold = QFont(keep.font())
+    bold.setBold(True)
+    assert keep.width() >= QFontMetrics(bold).horizontalAdvance("Keep it running") + 16
     QTest.mouseClick(keep, Qt.MouseButton.LeftButton)
     assert names(window) == []
 

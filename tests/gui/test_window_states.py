@@ -142,6 +142,27 @@ def test_a_lost_hub_raises_a_banner_and_its_return_takes_it_away(window: DeskWin
     assert not window.window.banner.isVisible()
 
 
+@pytest.mark.parametrize("size", [(1000, 640), (1280, 760)])
+def test_a_failure_is_told_in_full_lines_and_can_be_closed(size: tuple[int, int]):
+    window = DeskWindow(size=size)
+    try:
+        live(window)
+        log = "/home/somebody/.local/state/kmonitor/logs/app.log"
+        window.desk.link.fail("FileNotFoundError: resource icons/x.svg is missing", log)
+        window.settle()
+        banner = window.window.banner
+
+        assert banner.isVisible()
+        for label in banner.findChildren(QLabel):
+            assert label.width() >= min(300, label.fontMetrics().horizontalAdvance(label.text()))
+        assert banner.height() < 100
+        close = next(b for b in banner.findChildren(QAbstractButton) if b.isVisible())
+        QTest.mouseClick(close, Qt.MouseButton.LeftButton)
+        assert not banner.isVisible()
+    finally:
+        window.close()
+
+
 def test_without_a_gpu_the_card_is_the_allocators_and_a_missing_number_says_why(
     window: DeskWindow,
 ):

@@ -1,7 +1,15 @@
 """The bar above the charts when something is wrong."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.presenters.connection import BannerPicture
@@ -12,9 +20,11 @@ class Banner(QFrame):
 
     Signals (main thread):
         retry_requested: The button was pressed.
+        close_requested: The user has read it.
     """
 
     retry_requested = Signal()
+    close_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -26,14 +36,12 @@ class Banner(QFrame):
         self._text = role_label("body")
         self._text.setWordWrap(True)
         self._button = QPushButton()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 9, 10, 9)
-        row.setSpacing(10)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._title)
-        row.addWidget(self._text, 1)
-        row.addWidget(self._button)
+        self._close = QToolButton()
+        self._close.setToolTip(self.tr("Close this message"))
+        self._close.setAccessibleName(self.tr("Close this message"))
+        self._build()
         self._button.clicked.connect(self.retry_requested)
+        self._close.clicked.connect(self.close_requested)
         look.palette_changed.connect(self._on_look_palette_changed)
         self.hide()
 
@@ -50,10 +58,27 @@ class Banner(QFrame):
         self._button.setText(picture.button)
         self._button.setAccessibleName(picture.button)
         self._button.setVisible(bool(picture.button))
+        self._close.setVisible(picture.can_close)
         self.setAccessibleName(f"{picture.title} {picture.text}")
         self._on_look_palette_changed()
+
+    def _build(self) -> None:
+        # Title above text: side by side a long title leaves the text one word a line.
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        self._title.setWordWrap(True)
+        words.addWidget(self._title)
+        words.addWidget(self._text)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 9, 10, 9)
+        row.setSpacing(10)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(words, 1)
+        row.addWidget(self._button, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
         if self._picture is not None:
             self._icon.setPixmap(self._look.pixmap(self._picture.icon, "crit", 18, self))
+            self._close.setIcon(self._look.icon("close"))

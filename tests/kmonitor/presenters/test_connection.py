@@ -64,7 +64,8 @@ def test_a_hub_that_does_not_start_and_our_own_failures_are_said():
     link.fail("KeyError: 'x'", "/logs/app.log")
     failure = link.banner(0.0)
     assert failure is not None
-    assert "KeyError: 'x'" in failure.title
+    assert "KeyError: 'x'" in failure.text
+    assert failure.can_close
     assert "/logs/app.log" in failure.text
 
 
@@ -77,3 +78,14 @@ def test_the_first_page_says_what_to_do_and_how_the_demo_stands():
     assert not starting.can_start_demo
     assert "TensorFlow" in starting.note
     assert failed.note == "no keras"
+
+
+def test_a_failure_that_was_read_is_put_away_until_the_next_one():
+    link = Connection()
+    link.connected(told_hub())
+    link.fail("KeyError: 'x'", "/logs/app.log")
+    link.dismiss()
+    assert link.banner(0.0) is None
+
+    link.fail("KeyError: 'y'", "/logs/app.log")
+    assert link.banner(0.0) is not None
