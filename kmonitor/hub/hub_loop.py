@@ -213,7 +213,7 @@ class HubLoop:
             host=self._host,
             started_wall_s=self._started_wall_s,
             agents=len(self._ingest.sessions),
-            viewers=len(self._views),
+            viewers=self._views.count_desktops(),
             rows=self._ledger.registry.rows,
             database_bytes=self._ledger.database.size_bytes(),
             wall_s=self._clock.wall_s(),

@@ -72,11 +72,21 @@ class Views:
         self.commands = CommandDesk(ledger, clock)
         self._intake = Intake("view", faults, send)
         self._heard_s: dict[bytes, float] = {}
+        # Only who stays connected pings.
+        self._pinging: set[bytes] = set()
         self._hinted = Head(head=0, change=0)
         self._hint_after_s = 0.0
 
     def __len__(self) -> int:
         return len(self._heard_s)
+
+    def count_desktops(self) -> int:
+        """Desktops that are connected now; who asked once, as the command line does, is none."""
+        hint = Head(head=self._ledger.head, change=self._ledger.registry.change)
+        for identity in list(self._pinging):
+            if not self._send(identity, hint):
+                self._forget(identity)
+        return len(self._pinging)
 
     def handle(self, frames: list[bytes]) -> None:
         """Serve one message: routing id and two frames."""
@@ -103,19 +113,23 @@ class Views:
         self._hint_after_s = now_s + _HINT_INTERVAL_S
         for identity in list(self._heard_s):
             if not self._send(identity, hint):
-                del self._heard_s[identity]
+                self._forget(identity)
 
     def expire(self) -> None:
         """Forget desktops that were silent for ten seconds."""
         oldest_s = self._clock.monotonic_s() - _VIEWER_EXPIRES_S
         gone = [who for who, heard_s in self._heard_s.items() if heard_s < oldest_s]
         for identity in gone:
-            del self._heard_s[identity]
+            self._forget(identity)
 
     def _hear(self, identity: bytes) -> None:
         if identity not in self._heard_s and len(self._heard_s) >= MAX_VIEWERS:
-            del self._heard_s[min(self._heard_s, key=lambda who: self._heard_s[who])]
+            self._forget(min(self._heard_s, key=lambda who: self._heard_s[who]))
         self._heard_s[identity] = self._clock.monotonic_s()
+
+    def _forget(self, identity: bytes) -> None:
+        del self._heard_s[identity]
+        self._pinging.discard(identity)
 
     def _serve(self, identity: bytes, message: FromDesktop) -> None:
         match message:
@@ -138,6 +152,7 @@ class Views:
 
     def _pong(self, identity: bytes, message: Ping | Pong) -> None:
         if isinstance(message, Ping):
+            self._pinging.add(identity)
             mono, wall = self._clock.monotonic_s(), self._clock.wall_s()
             self._send(identity, Pong(n=message.n, mono=mono, wall=wall))
 

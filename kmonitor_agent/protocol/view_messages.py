@@ -267,7 +267,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
         host: Host name.
         started_wall_s: Since when it runs.
         agents: Sessions alive now.
-        viewers: Desktops heard from in the last 10 s.
+        viewers: Desktops that are connected; not who asked once, as the command line does.
         rows: Rows stored.
         database_bytes: Size of database and WAL.
         faults: Faults counted since start, by part.
