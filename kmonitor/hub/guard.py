@@ -1,11 +1,18 @@
 """The hub's own faults: counted, logged at a bounded rate, never the end of the hub."""
 
 import logging
+import sqlite3
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from kmonitor_agent.protocol.errors import ProtocolError
+
 _MAX_PLACES = 64
+_MAX_WORDS = 500
+
+_NOT_OUR_FAULT = (ProtocolError, OSError, sqlite3.OperationalError)
+"""A peer's bytes or the disk: where in our code it was noticed helps nobody."""
 
 
 class HubFaults:
@@ -24,7 +31,9 @@ class HubFaults:
         # Powers of two: a peer that sends rubbish for a night fills no disk.
         if count & (count - 1) == 0:
             exc = what if isinstance(what, BaseException) else None
-            self._log.warning("%s (%d so far): %s", where, count, what or "-", exc_info=exc)
+            if isinstance(exc, _NOT_OUR_FAULT):
+                exc = None
+            self._log.warning("%s (%d so far): %s", where, count, _words(what), exc_info=exc)
 
     def counts(self) -> dict[str, int]:
         """Faults since the hub started, by part."""
@@ -37,3 +46,12 @@ class HubFaults:
             yield
         except Exception as exc:  # noqa: BLE001 - one bad message must not end the hub
             self.record(where, exc)
+
+
+def _words(what: object) -> str:
+    text = str(what)
+    if isinstance(what, BaseException):
+        text = f"{type(what).__name__}: {text}".removesuffix(": ")
+    # Some of it may be a peer's: it gets no line of its own, and no terminal's control codes.
+    plain = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return plain[:_MAX_WORDS] or "-"

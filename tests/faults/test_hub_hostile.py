@@ -65,6 +65,28 @@ def test_hostile_frames_are_dropped_and_counted(
         agent.wait_acked()
 
 
+def test_hostile_frames_are_told_in_a_few_lines_without_tracebacks(
+    plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders
+):
+    plain.connect(ipc(ingest_socket(folders)))
+    forged = msgspec.msgpack.encode({"type": "line\n2026-01-01 INFO 1 forged"})
+    for frames in [*HOSTILE * 20, [MAGIC, forged]]:
+        plain.send_multipart(frames)
+    n_sent = 20 * len(HOSTILE) + 1
+
+    def n_counted() -> int:
+        faults = client.hub().faults
+        return sum(count for where, count in faults.items() if where.startswith("ingest"))
+
+    wait_until(lambda: n_counted() == n_sent, what="every one counted")
+    lines = (folders.logs / "hub.log").read_text().splitlines()
+
+    told = [line for line in lines if "ingest: " in line]
+    assert 2 <= len(told) <= 20
+    assert not [line for line in lines if "Traceback" in line or "INFO 1 forged" in line[:30]]
+    assert any("NotOurs" in line for line in told)
+
+
 @pytest.mark.parametrize("door", ["ingest", "view"])
 def test_an_unknown_type_is_answered_with_unsupported(
     plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders, door: str
