@@ -15,8 +15,8 @@ _MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
 def doctor(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
     """Examine this machine: libraries, screen, driver, framework, hub, folders.
 
-    Nothing is started, installed or changed. Exit status 1 when something is bad: kmonitor
-    cannot work here as it is. A note is for your information: something is missing that only
+    Nothing is started, installed or kept: a small file is written where kmonitor's would lie, and
+    removed. Exit status 1 when something is bad: kmonitor cannot work here as it is. A note is for your information: something is missing that only
     some uses need.
 
     Args:

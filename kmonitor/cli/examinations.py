@@ -1,4 +1,4 @@
-"""What `kmonitor doctor` looks at, one function a subject; looking changes nothing."""
+"""What `kmonitor doctor` looks at, one function a subject; looking leaves nothing behind."""
 
 import importlib.metadata
 import os
@@ -13,12 +13,14 @@ import psutil
 import pynvml  # pyright: ignore[reportMissingTypeStubs]
 
 import kmonitor
+from kmonitor.cli.disk_probe import free_bytes, nearest_existing, write_fault
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
 from kmonitor.cli.window import INSTALL_WINDOW, trouble_of, version_of, window_packages
 from kmonitor.connect.local_hub import hub_answers
 from kmonitor.errors import Expected
 from kmonitor.presenters.formats import bytes_text, plain_text
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.run_spool import ROOT_LIMIT_BYTES
 from kmonitor_agent.local.sockets import NotPrivate, check_private_folder
 
 State = Literal["ok", "note", "bad"]
@@ -31,6 +33,12 @@ NETWORK_FILE_SYSTEMS = frozenset(
     | {"beegfs", "ceph", "fuse.ceph", "fuse.glusterfs", "afs", "pvfs2", "9p"}
 )
 """Where SQLite's locks cannot be trusted and sockets do not work. Source: psutil's `fstype`."""
+
+NO_ROOM_BYTES = 64 * 1024**2
+LITTLE_ROOM_BYTES = ROOT_LIMIT_BYTES
+"""Less free space is bad or worth a note, bytes: all spools together may grow to the latter."""
+
+_ELSEWHERE = "set KMONITOR_HOME to a folder that you can write to"
 
 _BACKENDS = {
     "TensorFlow": ("tensorflow", "tensorflow-cpu", "tf-nightly"),
@@ -69,6 +77,7 @@ def examine(folders: Folders) -> Iterator[Finding]:
     yield from _frameworks()
     yield _hub(folders)
     yield _state_folder(folders)
+    yield from _room(folders)
     yield _runtime_folder(folders)
     yield from _file_systems(folders)
     yield _spool(folders)
@@ -179,27 +188,47 @@ def _hub(folders: Folders) -> Finding:
 
 
 def _state_folder(folders: Folders) -> Finding:
-    existing = folders.state
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        remedy = "set KMONITOR_HOME to a folder that you can write to"
-        return Finding("state folder", "bad", f"{folders.state} cannot be written", remedy)
+    existing = nearest_existing(folders.state)
+    if existing.exists() and not existing.is_dir():
+        found = f"{folders.state} cannot be used: {existing} is a file"
+        return Finding("state folder", "bad", found, _ELSEWHERE)
+    for place in (folders.state, folders.database, folders.spool, folders.logs):
+        fault = write_fault(place)
+        if fault:
+            found = f"{place} cannot be written: {fault}"
+            return Finding("state folder", "bad", found, f"{_ELSEWHERE}, or free some room")
     made = "" if existing == folders.state else " (not made yet)"
-    return Finding("state folder", "ok", f"{folders.state}{made}")
+    return Finding("state folder", "ok", f"{folders.state}{made}, can be written")
+
+
+def _room(folders: Folders) -> Iterator[Finding]:
+    """What trainings tell waits on the disk, and the hub keeps all of it there."""
+    free = free_bytes(folders.state)
+    if free is None:
+        return
+    found = f"{plain_text(bytes_text(free))} free for {folders.state}"
+    if free < LITTLE_ROOM_BYTES:
+        state: State = "bad" if free < NO_ROOM_BYTES else "note"
+        remedy = f"free some, or {_ELSEWHERE} on another disk"
+        yield Finding("free space", state, f"only {found}", remedy)
+    else:
+        yield Finding("free space", "ok", found)
 
 
 def _runtime_folder(folders: Folders) -> Finding:
     try:
         check_private_folder(folders.runtime)
     except FileNotFoundError:
+        fault = write_fault(folders.runtime)
+        if fault:
+            found = f"{folders.runtime} cannot be made: {fault}"
+            return Finding("socket folder", "bad", found, _ELSEWHERE)
         return Finding("socket folder", "ok", f"{folders.runtime} (not made yet)")
     except NotPrivate as exc:
         return Finding("socket folder", "bad", f"{exc.path} {exc.why}")
     except OSError as exc:
         found = f"{folders.runtime}: {exc.strerror}"
-        remedy = "set KMONITOR_HOME to a folder of your own"
-        return Finding("socket folder", "bad", found, remedy)
+        return Finding("socket folder", "bad", found, _ELSEWHERE)
     return Finding("socket folder", "ok", f"{folders.runtime}, yours alone")
 
 
@@ -227,9 +256,9 @@ def file_system_of(path: Path) -> str:
 
 
 def _spool(folders: Folders) -> Finding:
-    files = [path for path in folders.spool.rglob("*") if path.is_file()]
+    files = [path for path in folders.spool.glob("*/*") if os.path.isfile(path)]  # noqa: PTH113 - Path raises where it may not look
     size = sum(path.lstat().st_size for path in files)
-    runs = len({path.relative_to(folders.spool).parts[0] for path in files})
+    runs = len({path.parent for path in files})
     found = f"{plain_text(bytes_text(size))} of {runs} runs in {folders.spool}"
     return Finding("spool", "ok", f"{found} (at most 1 GiB)")
 

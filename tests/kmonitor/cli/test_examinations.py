@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.cli import examinations
+from kmonitor.cli import disk_probe, examinations
 from kmonitor.cli.examinations import Finding, examine, file_system_of
 from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.protocol.messages import HubTold
 
 
@@ -16,6 +16,12 @@ from kmonitor_agent.protocol.messages import HubTold
 class Mount:
     mountpoint: str
     fstype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    total: int
+    free: int
 
 
 @pytest.fixture
@@ -106,6 +112,39 @@ def test_a_state_folder_below_a_file_is_bad(tmp_path: Path, folders: Folders):
     assert found_by(folders)["state folder"].state == "bad"
 
 
+@pytest.mark.parametrize("home", ["/proc/nope", "/etc/passwd", "/etc/passwd/below"])
+def test_a_state_folder_that_cannot_be_made_is_bad_also_for_root(home: str):
+    finding = found_by(find_folders({"KMONITOR_HOME": home}))["state folder"]
+
+    assert finding.state == "bad"
+    assert home in finding.found
+    assert "KMONITOR_HOME" in finding.remedy
+
+
+def test_a_folder_below_the_state_folder_that_cannot_be_written_is_named(folders: Folders):
+    folders.state.mkdir(parents=True)
+    folders.spool.symlink_to("/proc/sysvipc")
+
+    finding = found_by(folders)["state folder"]
+
+    assert finding.state == "bad"
+    assert str(folders.spool) in finding.found
+
+
+@pytest.mark.parametrize(
+    ("free", "state"), [(0, "bad"), (500 * 2**20, "note"), (50 * 2**30, "ok")]
+)
+def test_little_room_on_the_disk_is_told(
+    monkeypatch: pytest.MonkeyPatch, folders: Folders, free: int, state: str
+):
+    monkeypatch.setattr(disk_probe.shutil, "disk_usage", lambda _: Usage(60 * 2**30, free))
+
+    finding = found_by(folders)["free space"]
+
+    assert finding.state == state
+    assert ("free some" in finding.remedy) == (state != "ok")
+
+
 def test_what_waits_in_the_spool_is_counted_by_run(folders: Folders):
     for run in ("one", "two"):
         (folders.spool / run).mkdir(parents=True)
@@ -118,3 +157,4 @@ def test_nothing_is_made_by_looking(folders: Folders):
     assert found_by(folders)
 
     assert not folders.state.exists()
+    assert list(folders.state.parent.iterdir()) == []
