@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 from kmonitor_agent.config import (
     Settings,
     checked_folder,
+    checked_hub,
     checked_interval_s,
     checked_limits,
     checked_name,
@@ -81,6 +82,7 @@ class MonitorCallback:
             ValueError: An argument makes no sense; the message says what to write instead.
             TypeError: An argument is of the wrong type; likewise.
         """
+        hub = checked_hub(hub)
         parse_hub(hub, os.environ)
         self._settings = Settings(
             run_name=checked_name(run_name),

@@ -2,6 +2,7 @@
 
 import math
 import os
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,10 +52,24 @@ def checked_name(run_name: object) -> str | None:
         return None
     if not isinstance(run_name, str):
         raise TypeError(f"MonitorCallback: run_name={run_name!r} is no text; write run_name='x'.")
-    name = " ".join(run_name.split())
+    name = plain_name(run_name)
     if not name:
         raise ValueError("MonitorCallback: run_name is empty; write a name or leave it out.")
     return elided(name)
+
+
+def plain_text(text: str) -> str:
+    """A text that can be sent: bytes that are no UTF-8 (in a file's name) are spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def plain_name(name: str) -> str:
+    """A name on one line: white space is one blank, other control characters are replaced."""
+    kept = (
+        c if unicodedata.category(c) != "Cc" else "\N{REPLACEMENT CHARACTER}"
+        for c in " ".join(name.split())
+    )
+    return plain_text("".join(kept))
 
 
 def elided(name: str) -> str:
@@ -87,9 +102,14 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
 
     Raises:
         TypeError: It is no path.
+        ValueError: It is empty.
     """
     if checkpoint_dir is None:
         return None
+    if checkpoint_dir in ("", b""):
+        raise ValueError(
+            "MonitorCallback: checkpoint_dir is empty; write a folder or leave it out."
+        )
     if not isinstance(checkpoint_dir, str | os.PathLike):
         raise TypeError(
             f"MonitorCallback: checkpoint_dir={checkpoint_dir!r} is no path;"
@@ -117,6 +137,28 @@ def checked_interval_s(sample_interval_s: object) -> float:
             " write for example sample_interval_s=1.0."
         )
     return seconds
+
+
+def checked_hub(hub: object) -> str | None:
+    """The hub as `link.hub_choice` reads it.
+
+    Raises:
+        TypeError: It is no text.
+        ValueError: It is empty.
+    """
+    if hub is None:
+        return None
+    text = os.fspath(cast("os.PathLike[Any]", hub)) if isinstance(hub, os.PathLike) else hub
+    if not isinstance(text, str):
+        raise TypeError(
+            f"MonitorCallback: hub={hub!r} is no text;"
+            ' write hub="off" or the path of a hub\'s socket, or leave it out.'
+        )
+    if not text.strip():
+        raise ValueError(
+            'MonitorCallback: hub is empty; write hub="off" for no hub, or leave it out.'
+        )
+    return text
 
 
 def checked_switch(argument: str, given: object) -> bool:

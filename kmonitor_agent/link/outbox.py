@@ -16,7 +16,7 @@ from kmonitor_agent.local.sockets import NotPrivate
 from kmonitor_agent.local.spool_format import Record
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.errors import TooLarge
-from kmonitor_agent.protocol.facts import Event, Notice
+from kmonitor_agent.protocol.facts import BootStarted, Event, Notice
 
 HOT_EVENTS: Final = 4096
 """Newest events kept in memory besides the disk, so that sending reads no file."""
@@ -228,6 +228,9 @@ class Outbox:
             return encode_event(event)
         except (TooLarge, TypeError, ValueError, OverflowError, msgspec.MsgspecError) as exc:
             self._faults.record("link.outbox.encode", exc)
+            if isinstance(event, BootStarted) and event.versions:
+                # Without its first event a run appears nowhere: tell the least of it.
+                return self._encode(seq, _least(event))
             return lost_body(seq, self._now_s(), f"could not be encoded: {type(exc).__name__}")
 
     def _keep_hot(self, records: Sequence[Record]) -> None:
@@ -287,3 +290,19 @@ class Outbox:
         if self._ring.dropped:
             text += f" {self._ring.dropped} events were dropped meanwhile."
         self._tell(Notice(t_s=self._now_s(), level="info", code="spool_recovered", text=text))
+
+
+def _least(event: BootStarted) -> BootStarted:
+    return BootStarted(
+        t_s=event.t_s,
+        boot=event.boot,
+        name=event.name,
+        host=event.host,
+        pid=event.pid,
+        started_wall_s=event.started_wall_s,
+        pid_namespace=event.pid_namespace,
+        backend=event.backend,
+        actions=event.actions,
+        sample_interval_s=event.sample_interval_s,
+        private=event.private,
+    )

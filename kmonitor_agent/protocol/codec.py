@@ -31,12 +31,15 @@ _tagged: Final = msgspec.msgpack.Decoder(_Tagged)
 
 
 def encode_event(event: Event) -> bytes:
-    """An event as msgpack.
+    """An event as msgpack; what is no UTF-8 in its texts (a byte of a file's name) becomes "?".
 
     Raises:
         TooLarge: Over `MAX_EVENT_BYTES`.
     """
-    body = _encoder.encode(event)
+    try:
+        body = _encoder.encode(event)
+    except UnicodeEncodeError:
+        body = _encoder.encode(_with_plain_texts(msgspec.to_builtins(event)))
     if len(body) > MAX_EVENT_BYTES:
         raise TooLarge(len(body), MAX_EVENT_BYTES)
     return body
@@ -87,6 +90,17 @@ def unpack_from_desktop(frames: Sequence[bytes]) -> FromDesktop:
 def unpack_to_desktop(frames: Sequence[bytes]) -> ToDesktop:
     """What a hub sent to a desktop. Raises: `ProtocolError`."""
     return _decode(_to_desktop, _body(frames))
+
+
+def _with_plain_texts(found: Any) -> Any:
+    # As long as before: whoever made the event has cut its texts to what the protocol allows.
+    if isinstance(found, str):
+        return found.encode("utf-8", "replace").decode()
+    if isinstance(found, dict):
+        return {_with_plain_texts(k): _with_plain_texts(v) for k, v in found.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(found, list):
+        return [_with_plain_texts(each) for each in found]  # pyright: ignore[reportUnknownVariableType]
+    return found
 
 
 def _body(frames: Sequence[bytes]) -> bytes:

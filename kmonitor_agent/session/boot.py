@@ -126,7 +126,7 @@ class Boot:
             ended = BootEnded(
                 t_s=self.now_s(),
                 why=how_ended(left_by),
-                error_type=type(left_by).__name__,
+                error_type=type(left_by).__name__[:200],
                 message=self._privacy.text(str(left_by))[:MAX_TEXT],
             )
         self.emit(ended)

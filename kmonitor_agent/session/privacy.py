@@ -26,7 +26,9 @@ class Privacy:
         """A name, or its hash."""
         if not self.private or not name:
             return name
-        return hashlib.sha256(self._salt + name.encode()).hexdigest()[:12]
+        return hashlib.sha256(self._salt + name.encode("utf-8", "backslashreplace")).hexdigest()[
+            :12
+        ]
 
     def log_name(self, name: str) -> str:
         """The name of a metric in Keras' logs; "loss" and "val_loss" say nothing private."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from kmonitor_agent.config import elided
+from kmonitor_agent.config import elided, plain_name, plain_text
 from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.facts import BootStarted
 from kmonitor_agent.protocol.version import MAX_TEXT
@@ -17,6 +17,7 @@ from kmonitor_agent.release import VERSION
 from kmonitor_agent.session.privacy import Privacy
 
 _MOST_ARGUMENTS: Final = 256
+_MOST_ARGUMENT_BYTES: Final = 32 * 1024
 _JOB_VARIABLES: Final = {
     "SLURM_JOB_ID": "slurm",
     "PBS_JOBID": "pbs",
@@ -42,9 +43,9 @@ def default_run_name(environ: Mapping[str, str] | None = None) -> str:
     """The script's or notebook's name, at most 200 characters."""
     script = script_path(environ)
     if script.startswith("python -m "):
-        return elided(script)
+        return elided(plain_name(script))
     if script:
-        return elided(PurePath(script).name)
+        return elided(plain_name(PurePath(script).name)) or "python"
     return "notebook" if _ipython() is not None else "python"
 
 
@@ -64,17 +65,17 @@ def boot_started(
         t_s=0.0,
         boot=boot,
         name=privacy.name(name),
-        host=privacy.name(elided(socket.gethostname())),
+        host=privacy.name(elided(plain_name(socket.gethostname()))),
         pid=os.getpid(),
         started_wall_s=wall_s,
         pid_namespace=_pid_namespace(),
-        user=privacy.name(_user()),
-        script=privacy.text(script_path())[:MAX_TEXT],
-        argv=[] if privacy.private else [text[:MAX_TEXT] for text in sys.argv[:_MOST_ARGUMENTS]],
+        user=privacy.name(elided(plain_name(_user()))),
+        script=privacy.text(plain_text(script_path()))[:MAX_TEXT],
+        argv=[] if privacy.private else _arguments(),
         versions={"python": platform.python_version(), "kmonitor": VERSION},
         sample_interval_s=interval_s,
         private=privacy.private,
-        job=privacy.name(_job()),
+        job=privacy.name(elided(plain_name(_job()))),
     )
 
 
@@ -91,6 +92,19 @@ def possible_actions(unavailable: Mapping[str, str]) -> list[CommandName]:
         actions.append("collect")
     actions.extend(("pause", "resume", "stop", "set_limits"))
     return actions
+
+
+def _arguments() -> list[str]:
+    """The command line, as much of it as surely fits into an event."""
+    kept: list[str] = []
+    left = _MOST_ARGUMENT_BYTES
+    for given in sys.argv[:_MOST_ARGUMENTS]:
+        text = plain_text(str(given))[:MAX_TEXT]
+        left -= len(text.encode())
+        if left < 0:
+            break
+        kept.append(text)
+    return kept
 
 
 def _notebook(environ: Mapping[str, str]) -> str:
@@ -124,5 +138,5 @@ def _pid_namespace() -> int:
 def _job() -> str:
     for variable, kind in _JOB_VARIABLES.items():
         if os.environ.get(variable):
-            return elided(f"{kind} {os.environ[variable]}")
+            return f"{kind} {os.environ[variable]}"
     return ""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import ActionRecord, BootEnded, FitEnded, Paused
+from kmonitor_agent.protocol.facts import ActionRecord, BootEnded, BootStarted, FitEnded, Paused
 from tests.support.spooled import spooled_events
 from tests.support.trainings import ROOT, start_training
 from tests.support.waiting import wait_until
@@ -35,6 +35,25 @@ if __name__ == "__main__":
     sys.exit(3)
 """
 
+BYTES = """
+import keras, numpy as np
+from kmonitor_agent import MonitorCallback
+
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(np.ones((8, 4)), np.ones((8, 1)), verbose=0, callbacks=[MonitorCallback(hub="off")])
+raise ValueError("no \\udcff")
+"""
+
+
+def environ(home: Path) -> dict[str, str]:
+    return {
+        "KMONITOR_HOME": str(home),
+        "PYTHONPATH": str(ROOT),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "CUDA_VISIBLE_DEVICES": "-1",
+    }
+
 
 def test_ctrl_c_ends_a_pause_and_the_training_as_interrupted(
     kmonitor_home: Path, folders: Folders
@@ -59,6 +78,28 @@ def test_ctrl_c_ends_a_pause_and_the_training_as_interrupted(
     assert events[-1].why == "interrupted"
 
 
+def test_bytes_that_are_no_text_in_script_arguments_or_exception_lose_no_run(
+    kmonitor_home: Path, folders: Folders, tmp_path: Path
+):
+    script = tmp_path / "caf\udce9.py"
+    script.write_text(BYTES)
+
+    subprocess.run(
+        [sys.executable, str(script), "\udcff"],
+        env=environ(kmonitor_home),
+        timeout=90,
+        check=False,
+    )
+
+    [spool] = (kmonitor_home / "spool").iterdir()
+    events = spooled_events(folders, spool.name)
+    first, last = events[0], events[-1]
+    assert isinstance(first, BootStarted)
+    assert (first.name, first.argv[1]) == ("caf\\udce9.py", "\\udcff")
+    assert isinstance(last, BootEnded)
+    assert (last.why, last.message) == ("failed", "no ?")
+
+
 def test_script_keeps_its_exit_status_and_its_workers_are_left_alone(
     kmonitor_home: Path, folders: Folders, tmp_path: Path
 ):
@@ -67,12 +108,7 @@ def test_script_keeps_its_exit_status_and_its_workers_are_left_alone(
 
     done = subprocess.run(
         [sys.executable, str(script)],
-        env={
-            "KMONITOR_HOME": str(kmonitor_home),
-            "PYTHONPATH": str(ROOT),
-            "TF_CPP_MIN_LOG_LEVEL": "3",
-            "CUDA_VISIBLE_DEVICES": "-1",
-        },
+        env=environ(kmonitor_home),
         capture_output=True,
         text=True,
         timeout=90,

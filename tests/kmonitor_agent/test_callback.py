@@ -114,7 +114,10 @@ def test_instance_is_a_keras_callback_and_constructing_it_starts_nothing(
         ({"sample_interval_s": 0}, "sample_interval_s"),
         ({"commands": 1}, "commands=True"),
         ({"hub": "tcp://host:1"}, "hub"),
+        ({"hub": 5}, "hub=5 is no text"),
+        ({"hub": ""}, "hub is empty"),
         ({"checkpoint_dir": 5}, "checkpoint_dir"),
+        ({"checkpoint_dir": ""}, "checkpoint_dir is empty"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused_at_construction(

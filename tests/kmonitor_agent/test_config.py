@@ -30,6 +30,12 @@ def test_name_is_one_line_of_any_script():
     assert checked_name(None) is None
 
 
+def test_name_without_what_cannot_be_sent_or_shown():
+    assert checked_name("caf\udce9 1") == "caf\\udce9 1"
+    assert checked_name("a\0b\x1bc") == "a\ufffdb\ufffdc"
+    assert len(checked_name("\udcff" * 200) or "") <= 200
+
+
 def test_folder_becomes_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
 

@@ -16,7 +16,15 @@ from kmonitor_agent.local.run_spool import RunSpool
 from kmonitor_agent.local.spool_format import segment_name, segments_in
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.commands import LimitSpec
-from kmonitor_agent.protocol.facts import AnyEvent, Event, LimitsInForce, Lost, Notice, Sample
+from kmonitor_agent.protocol.facts import (
+    AnyEvent,
+    BootStarted,
+    Event,
+    LimitsInForce,
+    Lost,
+    Notice,
+    Sample,
+)
 from tests.support.clock import MovedClock
 from tests.support.links import FACTS, epoch, flip_byte, sample
 
@@ -170,6 +178,17 @@ def test_an_event_that_cannot_be_encoded_keeps_its_place_as_lost(root: Path):
 
     assert case.steps() == [1, "Lost", "Lost", 2]
     assert case.faults.counts() == {"link.outbox.encode": 2}
+    case.outbox.close()
+
+
+def test_a_first_event_that_is_too_large_still_says_which_run_it_is(root: Path):
+    case = _opened(root)
+    case.outbox.append(
+        [BootStarted(0.0, "b", "run", "host", 1, 5.0, versions={"v": "x" * 70_000}), sample(1)]
+    )
+
+    first = case.events()[0]
+    assert first == BootStarted(0.0, "b", "run", "host", 1, 5.0)
     case.outbox.close()
 
 

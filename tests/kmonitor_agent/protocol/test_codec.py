@@ -315,3 +315,15 @@ def test_defaults_are_left_out_of_the_bytes():
 def test_ids_are_random():
     assert len({new_id() for _ in range(100)}) == 100
     assert CommandProgress(t_s=0.0, id=new_id(), name="save", state="done").why == ""
+
+
+def test_text_that_is_no_utf8_does_not_lose_its_event():
+    told = EpochEnded(
+        t_s=1.0, fit=1, epoch=0, seconds=1.0, logs={"m\udcff": math.inf, "loss": 2.0}
+    )
+
+    found = decode_event(encode_event(told))
+
+    assert found == EpochEnded(
+        t_s=1.0, fit=1, epoch=0, seconds=1.0, logs={"m?": math.inf, "loss": 2.0}
+    )

@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from kmonitor_agent.protocol.codec import decode_event, encode_event
 from kmonitor_agent.session.privacy import Privacy
-from kmonitor_agent.session.process_facts import boot_started, possible_actions
+from kmonitor_agent.session.process_facts import (
+    boot_started,
+    default_run_name,
+    possible_actions,
+)
 
 NAME = "from kmonitor_agent.session.process_facts import default_run_name as n; print(n())"
 
@@ -49,6 +54,27 @@ def test_first_event_says_who_the_process_is(monkeypatch: pytest.MonkeyPatch):
     assert told.job == "slurm 123"
     assert told.versions["python"].startswith("3.")
     assert told.pid_namespace > 0
+
+
+def test_first_event_spells_out_bytes_that_are_no_text(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "\udcff")
+    monkeypatch.setattr(sys, "argv", ["caf\udce9.py", "x" * 5000, *["y" * 4096] * 20])
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "/a/caf\udce9.py", raising=False)
+
+    for private in (False, True):
+        told = boot_started(
+            boot="b",
+            name=default_run_name(),
+            wall_s=5.0,
+            interval_s=1.0,
+            privacy=Privacy(private=private),
+        )
+        assert decode_event(encode_event(told)) == told
+        if not private:
+            assert (told.name, told.script) == ("caf\\udce9.py", "/a/caf\\udce9.py")
+            assert (told.argv[0], told.job) == ("caf\\udce9.py", "slurm \\udcff")
+            assert sum(map(len, told.argv)) <= 32 * 1024
 
 
 def test_private_process_sends_no_names_paths_or_arguments(monkeypatch: pytest.MonkeyPatch):
