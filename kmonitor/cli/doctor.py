@@ -16,8 +16,8 @@ def doctor(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fal
     """Examine this machine: libraries, screen, driver, framework, hub, folders.
 
     Nothing is started, installed or kept: a small file is written where kmonitor's would lie, and
-    removed. Exit status 1 when something is bad: kmonitor cannot work here as it is. A note is for your information: something is missing that only
-    some uses need.
+    removed. Exit status 1 when something is bad: kmonitor cannot work here as it is. A note is
+    for your information: something is missing that only some uses need.
 
     Args:
         json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from kmonitor.cli.hub_access import open_hub
 from kmonitor.cli.run_choice import SHORT_ID
 from kmonitor.cli.statuses import DONE
-from kmonitor.cli.summary_words import epoch_words, metric_words
+from kmonitor.cli.summary_words import epoch_words, labelled_words
 from kmonitor.cli.terminal import fields_of, say, say_json, say_table
 from kmonitor.presenters.formats import duration_text, moment_text, plain_text
 from kmonitor_agent.protocol.commands import LimitMetric
@@ -47,7 +47,7 @@ def _say_runs(found: list[RunSummary]) -> None:
             run.host,
             run.state,
             epoch_words(run),
-            *(metric_words(run, metric) for metric in _METRICS),
+            *(labelled_words(run, metric) for metric in _METRICS),
             plain_text(moment_text(run.started_wall_s, now_wall_s=now)),
             plain_text(duration_text(run.duration_s)),
         )

@@ -6,14 +6,17 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from kmonitor.cli.epoch_table import say_epochs
-from kmonitor.cli.event_stream import event_object, event_words, follow
+from kmonitor.cli.event_stream import event_object, event_words, follow, read_event
 from kmonitor.cli.hub_access import open_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.summary_words import (
+    device_absence,
     epoch_words,
     metric_of,
+    metric_title,
     metric_words,
+    origin_words,
     share_words,
     state_words,
     step_words,
@@ -21,8 +24,9 @@ from kmonitor.cli.summary_words import (
 from kmonitor.cli.terminal import fields_of, plain, say, say_json, say_table
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.presenters.formats import bytes_text, duration_text, moment_text, plain_text
-from kmonitor.presenters.limit_words import limit_text, metric_name
+from kmonitor.presenters.limit_words import limit_text
 from kmonitor_agent.protocol.commands import LimitMetric
+from kmonitor_agent.protocol.facts import Sources
 from kmonitor_agent.protocol.messages import Row, RunSummary
 
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
@@ -54,7 +58,7 @@ def show(
         if json:
             _say_as_json(chosen, rows, as_lines=follow_it)
         else:
-            _say_in_words(chosen, rows)
+            _say_in_words(chosen, rows, _why_no_device(client, chosen))
         if follow_it:
             _go_on(client, chosen, rows, json=json)
     return DONE
@@ -69,11 +73,16 @@ def _say_as_json(run: RunSummary, rows: list[Row], *, as_lines: bool) -> None:
         say_json(event)
 
 
-def _say_in_words(run: RunSummary, rows: list[Row]) -> None:
+def _why_no_device(client: HubClient, run: RunSummary) -> str:
+    events = map(read_event, client.all_rows(run.run, ("sources",)))
+    return device_absence(event for event in events if isinstance(event, Sources))
+
+
+def _say_in_words(run: RunSummary, rows: list[Row], no_device: str) -> None:
     for title, text in _facts(run):
         say(f"{title:<12} {plain(plain_text(text))}")
     say()
-    _say_metrics(run)
+    _say_metrics(run, no_device)
     say_epochs(rows)
     _say_events(run, rows)
 
@@ -99,13 +108,13 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
     return facts
 
 
-def _say_metrics(run: RunSummary) -> None:
+def _say_metrics(run: RunSummary, no_device: str) -> None:
     rows = [
         (
-            metric_name(metric),
+            metric_title(run, metric),
             metric_words(run, metric),
             share_words(metric_of(run, metric)),
-            metric_of(run, metric).source or metric_of(run, metric).absent,
+            origin_words(run, metric, no_device=no_device),
         )
         for metric in _METRICS
     ]

@@ -1,5 +1,7 @@
 """A run's summary in the words of a terminal."""
 
+from collections.abc import Iterable
+
 from kmonitor.presenters.formats import (
     NOT_KNOWN,
     amount_text,
@@ -7,9 +9,14 @@ from kmonitor.presenters.formats import (
     percent_text,
     plain_text,
 )
-from kmonitor.presenters.limit_words import METRIC_UNITS
+from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name
+from kmonitor.presenters.run_states import has_ended
 from kmonitor_agent.protocol.commands import LimitMetric
+from kmonitor_agent.protocol.facts import Sources
 from kmonitor_agent.protocol.messages import MetricNow, RunSummary
+
+_DEVICE_FIELD = "device_total_bytes"
+"""Read of the driver alone: why it is absent is why there is no VRAM."""
 
 
 def state_words(run: RunSummary) -> str:
@@ -42,6 +49,48 @@ def metric_of(run: RunSummary, metric: LimitMetric) -> MetricNow:
     return readings.get(metric, MetricNow(absent="not part of the summary"))
 
 
+def is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
+    """Whether what stands for VRAM is the allocator of the CPU device, hence host memory."""
+    return metric == "vram" and "cpu" in run.vram.source.casefold()
+
+
+def metric_title(run: RunSummary, metric: LimitMetric) -> str:
+    """What a reading is called: "VRAM", or "Allocator (CPU)" where it is not of a GPU."""
+    return "Allocator (CPU)" if is_of_cpu(run, metric) else metric_name(metric)
+
+
+def origin_words(run: RunSummary, metric: LimitMetric, *, no_device: str = "") -> str:
+    """Where a reading comes from, or why there is none.
+
+    Args:
+        run: The run.
+        metric: Which of the four metrics.
+        no_device: Why nothing is known of a GPU; see `device_absence`.
+    """
+    reading = metric_of(run, metric)
+    if reading.value is None:
+        return reading.absent or _not_yet(run, metric)
+    if is_of_cpu(run, metric) and no_device:
+        return f"{reading.source}; {no_device}"
+    return reading.source
+
+
+def device_absence(told: Iterable[Sources]) -> str:
+    """Why the last process has nothing to say of a GPU; empty where it reads one.
+
+    Args:
+        told: The run's `sources` events, in order.
+    """
+    found = (source for event in told for source in event.sources)
+    return {source.field: source.absent for source in found}.get(_DEVICE_FIELD, "")
+
+
+def _not_yet(run: RunSummary, metric: LimitMetric) -> str:
+    if has_ended(run):
+        return "the run ended before it was measured"
+    return "no step was measured yet" if metric == "step_time" else "not read yet"
+
+
 def metric_words(run: RunSummary, metric: LimitMetric) -> str:
     """The last reading with its unit, or a dash."""
     reading = metric_of(run, metric)
@@ -50,6 +99,13 @@ def metric_words(run: RunSummary, metric: LimitMetric) -> str:
     if metric == "graph":
         return plain_text(count_text(reading.value))
     return plain_text(amount_text(reading.value, METRIC_UNITS[metric]))
+
+
+def labelled_words(run: RunSummary, metric: LimitMetric) -> str:
+    """The last reading where its column says VRAM: one that is none says so itself."""
+    words = metric_words(run, metric)
+    is_labelled = words != NOT_KNOWN and is_of_cpu(run, metric)
+    return f"{words} (CPU)" if is_labelled else words
 
 
 def share_words(reading: MetricNow) -> str:

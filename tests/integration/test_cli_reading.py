@@ -74,6 +74,29 @@ def test_show_tells_state_metrics_epochs_and_events(told: SimulatedAgent):
     assert "\x1b" not in ran.out
 
 
+def test_the_allocator_of_the_cpu_is_not_called_vram(told: SimulatedAgent):
+    listed, shown = kmonitor("runs"), kmonitor("show", "last")
+
+    assert "100 MiB (CPU)" in listed.out
+    row = next(line for line in shown.out.splitlines() if line.startswith("Allocator (CPU)"))
+    assert "tensorflow allocator, CPU:0 in use; no NVIDIA driver on this host" in row
+    assert "\nVRAM" not in shown.out
+
+
+def test_a_metric_without_a_value_says_why(live_hub: LiveHub):
+    with SimulatedAgent(live_hub.folders) as agent:
+        agent.start_fit()
+        agent.wait_acked()
+        early = kmonitor("show", "last").out
+        agent.end_boot()
+        agent.wait_acked()
+        late = kmonitor("show", "last").out
+
+    assert "no step was measured yet" in early
+    assert "histogram" not in early
+    assert "the run ended before it was measured" in late
+
+
 def test_show_as_json_has_summary_and_events(told: SimulatedAgent):
     shown = kmonitor("show", "last", "--json").json
 
