@@ -3,6 +3,7 @@
 import math
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kmonitor.presenters.chart_cards import CardPicture, card_picture, card_title
@@ -122,7 +123,7 @@ class ChartDesk:
         if run is None:
             return None
         return card_picture(
-            run,
+            self._as_charted(run),
             metric,
             rate=self._rate(run, metric, now_s),
             line=self._desk.limits.line(run, metric),
@@ -135,6 +136,14 @@ class ChartDesk:
             self._crosshair_line(summary, metric, x) for summary in self._desk.book.shown()
         )
         return CrosshairCard(self._moment(x), lines, is_shown)
+
+    def _as_charted(self, run: RunSummary) -> RunSummary:
+        """The run with the step time that its chart ends at, not that of the running epoch."""
+        value = self._feed.step_time_s(run.run)
+        if value is None:
+            return run
+        now = msgspec.structs.replace(run.step_time, value=value, absent="")
+        return msgspec.structs.replace(run, step_time=now)
 
     def _moment(self, x: float) -> str:
         if self.x_kind == "seconds":

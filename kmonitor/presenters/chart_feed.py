@@ -5,7 +5,7 @@ from typing import Final
 
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.flags import FlagBook
-from kmonitor.presenters.series_store import SeriesStore
+from kmonitor.presenters.series_store import STEP_TIME_COLUMN, SeriesStore
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent, GraphSize, Sample
 from kmonitor_agent.protocol.messages import Row, RunSummary, SeriesAsked, SeriesTold
@@ -14,12 +14,21 @@ METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
     "vram": "vram_bytes",
     "ram": "ram_bytes",
     "graph": "graph_operations",
-    "step_time": "step_time_s",
+    "step_time": STEP_TIME_COLUMN,
     "functions": "functions",
 }
 
 _ALLOCATOR: Final = "allocator_in_use_bytes"
-_ASKED: Final = ("vram_bytes", _ALLOCATOR, "ram_bytes", "graph_operations", "step_time_s")
+_RUNNING_MEDIAN: Final = "step_time_s"
+_FALLBACKS: Final[dict[LimitMetric, str]] = {"vram": _ALLOCATOR, "step_time": _RUNNING_MEDIAN}
+_ASKED: Final = (
+    "vram_bytes",
+    _ALLOCATOR,
+    "ram_bytes",
+    "graph_operations",
+    STEP_TIME_COLUMN,
+    _RUNNING_MEDIAN,
+)
 _BUCKETS: Final = 2000
 _MAX_WAITING: Final = 20_000
 
@@ -100,12 +109,20 @@ class ChartFeed:
         return run in self._covered
 
     def column(self, run: str, metric: LimitMetric) -> str:
-        """The column that shows a metric; the allocator's where there is no GPU's."""
+        """The column that shows a metric.
+
+        The allocator's where there is no GPU's; the running epoch's step time until an epoch has
+        ended, and from then on the medians of whole epochs, which limits are held against too.
+        """
         column = METRIC_COLUMNS[metric]
-        if metric != "vram":
+        fallback = _FALLBACKS.get(metric)
+        if fallback is None or self.store.last_value(run, column) is not None:
             return column
-        x, _ = self.store.recent(run, column, span_x=0.0, kind="seconds")
-        return column if len(x) else _ALLOCATOR
+        return fallback
+
+    def step_time_s(self, run: str) -> float | None:
+        """Median step time of the last epoch that ended, seconds; None before."""
+        return self.store.last_value(run, STEP_TIME_COLUMN)
 
 
 def _as_sampled(event: AnyEvent) -> AnyEvent:

@@ -20,6 +20,9 @@ from kmonitor_agent.protocol.facts import (
 )
 from kmonitor_agent.protocol.messages import SeriesTold
 
+EPOCH_PREFIX: Final = "epoch:"
+"""Columns with one value for each epoch, at its end."""
+
 STEP_TIME_COLUMN: Final = "epoch:step_time_s"
 LOG_PREFIX: Final = "log:"
 
@@ -78,9 +81,13 @@ class SeriesStore:
             series.splice(t_s, np.frombuffer(column.values, "<f8"))
             if len(t_s):
                 _reached(held, float(t_s[-1]))
-        held.epochs.take(
-            np.frombuffer(told.epoch_t_s, "<f8"), np.frombuffer(told.epoch_end_t_s, "<f8")
-        )
+        starts = np.frombuffer(told.epoch_t_s, "<f8")
+        ends = np.frombuffer(told.epoch_end_t_s, "<f8")
+        held.epochs.take(starts, ends)
+        # The last epoch may have ended after the last sample.
+        for t_s in (*starts[-1:], *ends[-1:]):
+            if not np.isnan(t_s):
+                _reached(held, float(t_s))
 
     def tell(self, run: str, t_s: float, event: AnyEvent) -> None:
         """Take a live row; one of a run that is not held is left out.
@@ -123,17 +130,19 @@ class SeriesStore:
         series = held.columns.get(column) if held is not None else None
         if held is None or series is None:
             return _EMPTY
-        key = (window, series.version, held.epochs.version if window.kind == "epochs" else 0)
+        is_of_epochs = column.startswith(EPOCH_PREFIX)
+        with_axis = is_of_epochs or window.kind == "epochs"
+        key = (window, series.version, held.epochs.version if with_axis else 0)
         known = held.drawn.get(column)
         if known is not None and known[0] == key:
             return known[1]
         edges = bucket_edges(window.x_from, window.x_to, width_px=window.width_px)
         if window.kind == "epochs":
-            t_s, y = thin(series.t_s, series.values, held.epochs.t_s_of(edges))
-            points = (held.epochs.x_of(t_s), y.copy())
-        else:
-            t_s, y = thin(series.t_s, series.values, edges)
-            points = (t_s.copy(), y.copy())
+            edges = held.epochs.t_s_of(edges)
+        t_s, y = thin(series.t_s, series.values, edges)
+        if is_of_epochs:
+            t_s, y = _over_epochs(held.epochs.start_t_s, t_s, y)
+        points = (held.epochs.x_of(t_s) if window.kind == "epochs" else t_s.copy(), y.copy())
         held.drawn[column] = (key, points)
         return points
 
@@ -161,17 +170,30 @@ class SeriesStore:
         return (held.epochs.x_of(x) if kind == "epochs" else x.copy()), y[first:].copy()
 
     def value_at(self, run: str, column: str, x: float, kind: XKind) -> float | None:
-        """The last value at or before x; None before the first, in a gap, or beyond the end."""
+        """The last value at or before x; None before the first, in a gap, or beyond the end.
+
+        Of a column with one value for each epoch: that of the epoch that x lies in.
+        """
         held = self._runs.get(run)
         series = held.columns.get(column) if held is not None else None
         if held is None or series is None or not len(series):
             return None
         t_s = self._t_s_at(held, x, kind)
-        index = int(np.searchsorted(series.t_s, t_s + 1e-9, side="right")) - 1
+        if column.startswith(EPOCH_PREFIX):
+            index = int(np.searchsorted(series.t_s, t_s - 1e-9))
+        else:
+            index = int(np.searchsorted(series.t_s, t_s + 1e-9, side="right")) - 1
         beyond = x > self.x_of(run, float(series.t_s[-1]), kind) + 1e-9
         if index < 0 or beyond or np.isnan(series.values[index]):
             return None
         return float(series.values[index])
+
+    def last_value(self, run: str, column: str) -> float | None:
+        """The newest value of a column; None where there is none yet."""
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        known = series.values[~np.isnan(series.values)] if series is not None else NO_POINTS
+        return float(known[-1]) if len(known) else None
 
     def x_of(self, run: str, t_s: float, kind: XKind) -> float:
         """Where a run time lies on the axis, for flags; 0 for a run that is not held."""
@@ -223,6 +245,16 @@ class SeriesStore:
 def _reached(held: _RunSeries, t_s: float) -> None:
     held.newest_s = max(held.newest_s, t_s)
     held.epochs.reached(t_s)
+
+
+def _over_epochs(starts: FloatArray, t_s: FloatArray, y: FloatArray) -> Points:
+    """Each epoch's value from its start to its end, `[2 * n_points]`: it holds for all of it."""
+    if not len(t_s) or not len(starts):
+        return t_s, y
+    begun = np.minimum(starts[np.maximum(np.searchsorted(starts, t_s) - 1, 0)], t_s)
+    # Where thinning left epochs out, or a gap lies within one, times still rise.
+    begun[1:] = np.maximum(begun[1:], t_s[:-1])
+    return np.column_stack((begun, t_s)).ravel(), np.repeat(y, 2)
 
 
 def _append_sample(held: _RunSeries, t_s: float, sample: Sample) -> None:

@@ -116,7 +116,8 @@ def test_live_epochs_move_the_axis_and_fill_the_epoch_columns():
         EpochEnded(t_s=20.0, fit=1, epoch=2, seconds=10, logs={"loss": 0.5}, step_times=times),
     )
 
-    assert store.points("r", STEP_TIME_COLUMN, SECONDS)[1].tolist() == [0.2, 0.3]
+    assert store.points("r", STEP_TIME_COLUMN, SECONDS)[1].tolist() == [0.2, 0.2, 0.3, 0.3]
+    assert store.last_value("r", STEP_TIME_COLUMN) == 0.3
     assert store.points("r", "log:loss", SECONDS)[1].tolist() == [1.0, 0.5]
     assert store.full_range(["r"], "epochs") == (0.0, 3.0)
 
@@ -128,6 +129,30 @@ def test_epoch_without_step_times_or_that_log_adds_no_point():
 
     assert len(store.points("r", STEP_TIME_COLUMN, SECONDS)[0]) == 1
     assert len(store.points("r", "log:loss", SECONDS)[0]) == 1
+
+
+def test_an_epochs_median_is_drawn_over_its_epoch_and_told_anywhere_in_it():
+    store = ten_seconds()
+    medians = column(STEP_TIME_COLUMN, [5.0, 10.0], [0.2, 0.3])
+    store.backfill(told(medians, starts=(0.0, 6.0), ends=(5.0, 10.0)))
+
+    x, y = store.points("r", STEP_TIME_COLUMN, EPOCHS)
+    assert x.tolist() == [0.0, 1.0, 1.0, 2.0]
+    assert y.tolist() == [0.2, 0.2, 0.3, 0.3]
+    x, y = store.points("r", STEP_TIME_COLUMN, SECONDS)
+    assert x.tolist() == [0.0, 5.0, 6.0, 10.0]
+    assert store.value_at("r", STEP_TIME_COLUMN, 0.4, "epochs") == 0.2
+    assert store.value_at("r", STEP_TIME_COLUMN, 1.4, "epochs") == 0.3
+    assert store.value_at("r", STEP_TIME_COLUMN, 2.4, "epochs") is None
+
+
+def test_a_finished_run_ends_at_its_last_epoch_though_its_last_sample_came_before():
+    store = SeriesStore()
+    ram = column(RAM, [0.0, 1.0], [1.0, 2.0])
+    store.backfill(told(ram, starts=(0.0, 1.0, 2.0), ends=(1.0, 2.0, 3.0)))
+
+    assert store.full_range(["r"], "epochs") == (0.0, 3.0)
+    assert store.full_range(["r"], "seconds") == (0.0, 3.0)
 
 
 def test_other_events_and_other_runs_change_nothing():

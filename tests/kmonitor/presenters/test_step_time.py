@@ -1,0 +1,106 @@
+"""The step time that the chart draws, the card says and limits are held against is one."""
+
+import struct
+
+from kmonitor.presenters.chart_desk import ChartDesk
+from kmonitor.presenters.chart_feed import ChartFeed
+from kmonitor.presenters.desk import Desk
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, Event, Sample, StepTimes
+from kmonitor_agent.protocol.messages import (
+    Column,
+    Message,
+    MetricNow,
+    RowsTold,
+    SeriesAsked,
+    SeriesTold,
+)
+from tests.support.made_up_runs import HUB, made_up_row, made_up_run, told_hub, told_runs
+
+
+class Charts:
+    """A desk whose run has these medians of whole epochs, 10 s each, and has begun another."""
+
+    def __init__(self, medians: list[float]) -> None:
+        self.asked: list[Message] = []
+        self.desk = Desk(ask=self._ask, clock=SystemClock(), user="tester")
+        feed = ChartFeed(self._ask)
+        self.charts = ChartDesk(self.desk, feed)
+        self.desk.attach_charts(feed)
+        self.desk.connected(told_hub())
+        self.row = 100
+        # Told by the hub from the running epoch's samples.
+        now = MetricNow(value=0.9, source="begin to begin")
+        self.desk.take(told_runs(made_up_run(step_time=now)))
+        number = next(
+            i
+            for i, m in enumerate(self.asked)
+            if isinstance(m, SeriesAsked) and "epoch:step_time_s" in m.columns
+        )
+        n = len(medians)
+        starts, ends = [10.0 * i for i in range(n + 1)], [10.0 * (i + 1) for i in range(n)]
+        self.desk.take(
+            SeriesTold(
+                ask=number,
+                run="run1",
+                row=50,
+                columns=[
+                    Column("epoch:step_time_s", doubles(ends), doubles(medians), n),
+                    Column("step_time_s", doubles([10.0 * n + 1]), doubles([0.9]), 1),
+                ],
+                epoch_t_s=doubles(starts),
+                epoch_end_t_s=doubles([*ends, float("nan")]),
+            )
+        )
+
+    def _ask(self, message: Message) -> int:
+        self.asked.append(message)
+        return len(self.asked) - 1
+
+    def tell(self, *events: Event) -> None:
+        rows = []
+        for event in events:
+            self.row += 1
+            rows.append(made_up_row(self.row, event))
+        told = RowsTold(ask=-1, hub=HUB, cursor=self.row, rows=rows, more=False, head=self.row)
+        self.desk.take(told)
+
+    def drawn(self) -> list[float]:
+        return self.charts.picture("step_time", 400).curves[0].y.tolist()
+
+    def said(self) -> str:
+        card = self.charts.card("step_time", now_s=0.0)
+        assert card is not None
+        return card.value.replace("\u202f", " ").replace("\u00a0", " ")
+
+
+def doubles(values: list[float]) -> bytes:
+    return struct.pack(f"<{len(values)}d", *values)
+
+
+def test_chart_and_card_show_medians_of_whole_epochs_and_none_is_left_out():
+    charts = Charts([0.1, 0.2, 0.3])
+
+    assert charts.drawn() == [0.1, 0.1, 0.2, 0.2, 0.3, 0.3]
+    assert charts.said() == "300 ms"
+    charts.tell(Sample(t_s=33.0, step_time_s=0.9))
+    assert charts.said() == "300 ms"
+
+
+def test_an_epoch_that_ends_now_is_added_though_no_sample_fell_into_it():
+    charts = Charts([0.1])
+    times = StepTimes(count=9, mean_s=0.4, p50_s=0.4, p95_s=0.4, p99_s=0.4, max_s=0.5)
+    charts.tell(
+        EpochEnded(t_s=20.0, fit=1, epoch=1, seconds=10, step_times=times),
+        EpochStarted(t_s=20.0, fit=1, epoch=2),
+    )
+
+    assert charts.drawn() == [0.1, 0.1, 0.4, 0.4]
+    assert charts.said() == "400 ms"
+
+
+def test_during_the_first_epoch_its_own_median_so_far_is_shown():
+    charts = Charts([])
+
+    assert charts.drawn() == [0.9]
+    assert charts.said() == "900 ms"
