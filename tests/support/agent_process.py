@@ -19,13 +19,16 @@ def spooled(n):
         threading.Event().wait(0.005)
 """
 
+_QUIET_FORK = ("-W", "ignore:This process:DeprecationWarning")
+"""Python 3.12 and later warn of a fork beside threads, on which these tests insist."""
+
 ROOT = Path(__file__).parents[2]
 
 
 def start_agent(script: str) -> "subprocess.Popen[str]":
     """Start a process that has a started `link` and runs a script; KMONITOR_HOME is inherited."""
     return subprocess.Popen(
-        [sys.executable, "-c", PRELUDE + script],
+        [sys.executable, *_QUIET_FORK, "-c", PRELUDE + script],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
