@@ -1,6 +1,7 @@
 """One call of `fit` as the session follows it, and how it notices that it ended without a word."""
 
 import inspect
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -51,10 +52,12 @@ class Fit:
         checkpoint_dir: Where its checkpoints go.
         epoch: Index of the running epoch, from 0.
         epochs_done: Epochs that ended.
+        is_in_epoch: An epoch began and its end was not told.
         epoch_began_s: The boot's time when the epoch began, seconds.
         last_step_s: Median step time of the last epoch, seconds.
         stopped_by_us: An action of ours asked it to stop.
         is_open: Its end has not been told.
+        is_traced: Its graph was counted since its step was traced last.
         undescribed: How the model is compiled, until its facts are told; None afterwards.
     """
 
@@ -67,10 +70,12 @@ class Fit:
     planned_steps: int | None = None
     epoch: int = 0
     epochs_done: int = 0
+    is_in_epoch: bool = False
     epoch_began_s: float = 0.0
     last_step_s: float | None = None
     stopped_by_us: bool = False
     is_open: bool = True
+    is_traced: bool = False
     undescribed: FitFacts | None = None
     watch: Any = field(default=None, repr=False)
 
@@ -106,9 +111,18 @@ def watch_end(fit: Fit, ended: Callable[[Fit], None]) -> None:
 
 def is_on_stack(fit: Fit) -> bool:
     """Whether the fit's frame is among the callers of this function: then it still runs."""
+    return _is_among_callers(fit, inspect.currentframe())
+
+
+def is_running(fit: Fit) -> bool:
+    """Whether the fit's thread, any one, is in it now."""
+    frames = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - documented
+    return _is_among_callers(fit, frames.get(fit.origin.thread))
+
+
+def _is_among_callers(fit: Fit, frame: FrameType | None) -> bool:
     if fit.origin.token is None or fit.origin.token() is None:
         return False
-    frame = inspect.currentframe()
     while frame is not None:
         if id(frame) == fit.origin.frame_id:
             return True

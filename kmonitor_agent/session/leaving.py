@@ -91,7 +91,5 @@ class ExitWatch:
 
 
 def how_ended(exc: BaseException | None) -> Literal["failed", "interrupted"]:
-    """How a fit ended that its exception left; an unknown exception counts as an interrupt."""
-    if exc is None or isinstance(exc, _KEYBOARD):
-        return "interrupted"
-    return "failed"
+    """How a fit or process ended that an exception left; an unknown one counts as a failure."""
+    return "interrupted" if isinstance(exc, _KEYBOARD) else "failed"

@@ -16,7 +16,14 @@ from kmonitor_agent.protocol.commands import SafePoint
 from kmonitor_agent.protocol.facts import Event, Notice
 from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
-from kmonitor_agent.session.fit import Fit, FitOrigin, find_origin, is_on_stack, watch_end
+from kmonitor_agent.session.fit import (
+    Fit,
+    FitOrigin,
+    find_origin,
+    is_on_stack,
+    is_running,
+    watch_end,
+)
 from kmonitor_agent.session.intake import Intake
 from kmonitor_agent.session.leaving import Uncaught, how_ended
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
@@ -145,12 +152,13 @@ class RunSession:
         if facts.is_built:
             self._describe(fit, model)
         self._count_graph(fit, model)
-        fit.clock.due = self._queue.waits("batch") or fit.undescribed is not None
+        fit.clock.due = True
         return fit
 
     def begin_epoch(self, fit: Fit, epoch: int) -> None:
         """An epoch begins."""
         fit.epoch = epoch
+        fit.is_in_epoch = True
         fit.epoch_began_s = self._boot.now_s()
         fit.clock.begin_epoch()
         self._watch(fit)
@@ -164,8 +172,10 @@ class RunSession:
         step_times = fit.clock.step_times()
         fit.last_step_s = None if step_times is None else step_times.p50_s
         fit.epochs_done += 1
+        fit.is_in_epoch = False
         self._teller.epoch_ended(fit, model, logs)
         self._describe(fit, model)
+        fit.is_traced = True
         self._count_graph(fit, model)
         self._limits.observe("step_time", Bound(fit.last_step_s))
         self._serve(fit, "epoch")
@@ -176,7 +186,7 @@ class RunSession:
             self._teller.fit_ended(fit, "stopped" if stopped else "finished", None)
 
     def leave_fit(self, fit: Fit, exc: BaseException | None) -> None:
-        """A fit was left by an exception; None: it is not known which."""
+        """A fit was left by an exception; None: the script handled it, which one is not known."""
         if self._close(fit):
             self._teller.fit_ended(fit, how_ended(exc), exc)
 
@@ -195,6 +205,8 @@ class RunSession:
         for request in self._queue.take_all():
             self._performer.tell(request, "expired", "the process ended before a safe point")
         for fit in tuple(self._fits):
+            if self._left_by is None and is_running(fit) and self._close(fit):
+                self._teller.fit_ended(fit, "interrupted", None)
             self.leave_fit(fit, self._left_by)
         self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us)
         self.faults.write_out()
@@ -264,12 +276,22 @@ class RunSession:
                 self._teller.model_facts(fit, facts, fit.framework.describe(model))
 
     def _serve_batch(self, fit: Fit) -> None:
-        # Before its first step a model that Keras builds late has neither layers nor slots.
-        fit.clock.due = fit.undescribed is not None and fit.clock.steps == 0
-        if fit.clock.steps:
-            self._describe(fit, fit.model())
+        # Before its first step a model that Keras builds late has neither layers nor slots, and
+        # none has the step's graph, and the first epoch may take hours.
+        is_early = fit.clock.steps == 0
+        model = fit.model()
+        fit.clock.due = is_early and not fit.is_traced
+        if model is not None and not is_early:
+            self._describe(fit, model)
+            self._count_traced(fit, model)
         with self.faults.guarded("session.serve_batch"):
             self._serve(fit, "batch", step=fit.clock.steps)
+
+    def _count_traced(self, fit: Fit, model: KerasModel) -> None:
+        if not fit.is_traced:
+            fit.is_traced = True
+            with self.faults.guarded("session.count_traced"):
+                self._count_graph(fit, model)
 
     def _serve(self, fit: Fit, at: SafePoint, *, step: int = 0) -> None:
         # One action at a time: another thread that trains serves what waits at its next point.
@@ -281,6 +303,8 @@ class RunSession:
                 model = fit.model()
                 if model is not None and request.action in {"collect", "reload"}:
                     self._count_graph(fit, model)
+                if request.action == "reload":
+                    fit.is_traced, fit.clock.due = False, True
         finally:
             self._acting.release()
             self._wake_batches()

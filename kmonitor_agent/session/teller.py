@@ -24,7 +24,8 @@ LAYERS_A_PART: Final = 200
 
 _MOST_LOGS: Final = 256
 _LONGEST_NAME: Final = 200
-_HANDLED: Final = "left by an exception that the script handled, or with the process"
+_HANDLED: Final = "left by an exception that the script handled"
+_CUT_OFF: Final = "the process ended while it ran"
 
 
 class FitTeller:
@@ -147,8 +148,8 @@ class FitTeller:
             exc: What it raised, if known.
         """
         message = "" if exc is None else self._privacy.text(str(exc))
-        if exc is None and how == "interrupted":
-            message = _HANDLED
+        if exc is None:
+            message = {"failed": _HANDLED + _place(fit), "interrupted": _CUT_OFF}.get(how, "")
         self._emit(
             FitEnded(
                 t_s=self._now_s(),
@@ -192,6 +193,14 @@ class FitTeller:
             operations=each.operations,
             retained=each.retained,
         )
+
+
+def _place(fit: Fit) -> str:
+    # A callback before ours may have raised at an epoch's end, so that we never heard of the end.
+    if not fit.is_in_epoch:
+        return ""
+    of = f" of {fit.planned_steps}" if fit.planned_steps else ""
+    return f", in epoch {fit.epoch + 1} at step {fit.clock.steps}{of}"
 
 
 def _number(value: object) -> float | None:

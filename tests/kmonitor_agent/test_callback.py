@@ -238,7 +238,7 @@ def test_one_callback_in_two_threads_times_each_fit_apart(monitor: Any, told: To
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_fit_left_by_an_exception_that_the_script_handles_is_told_as_interrupted(
+def test_fit_left_by_an_exception_that_the_script_handles_is_told_as_failed(
     monitor: Any, told: Told, error: type[BaseException]
 ):
     def leave(epoch: int) -> None:
@@ -252,9 +252,30 @@ def test_fit_left_by_an_exception_that_the_script_handles_is_told_as_interrupted
 
     events = told(monitor)
     first, second = of(FitEnded, events)
-    assert (first.fit, first.how, first.epochs_done) == (1, "interrupted", 1)
-    assert "handled" in first.message
+    assert (first.fit, first.how, first.epochs_done) == (1, "failed", 1)
+    assert first.message == (
+        "left by an exception that the script handled, in epoch 2 at step 0 of 6"
+    )
     assert (second.fit, second.how) == (2, "finished")
+
+
+def test_fit_of_a_thread_that_the_process_leaves_behind_is_told_as_interrupted(
+    monitor: Any, told: Told
+):
+    arrived, leave = threading.Event(), threading.Event()
+
+    def hold(_: int) -> None:
+        arrived.set()
+        leave.wait(30)
+
+    thread = threading.Thread(target=fit, args=(small_model(), monitor, Hook(hold)))
+    thread.start()
+    assert arrived.wait(30)
+    [end] = of(FitEnded, told(monitor))
+    leave.set()
+    thread.join(30)
+
+    assert (end.how, end.message) == ("interrupted", "the process ended while it ran")
 
 
 def test_exception_that_nobody_handles_in_a_thread_is_told_with_its_message(
@@ -500,3 +521,21 @@ def test_forked_child_stays_silent(monitor: Any, told: Told):
 
     assert os.waitstatus_to_exitcode(status) == before == 0
     assert len(of(BootStarted, told(monitor))) == 1
+
+
+def test_graph_is_counted_as_soon_as_a_step_was_traced(monitor: Any, told: Told):
+    seen: dict[int, int] = {}
+
+    class Look(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            graph = monitor._session._watched.graph
+            seen[batch] = graph.operations
+            if batch == 3:
+                monitor.request("reload", at="batch")
+
+    fit(small_model(), monitor, Look(), epochs=1)
+
+    counts = [e.operations for e in of(GraphSize, told(monitor))]
+    assert seen[0] == counts[0]
+    assert seen[0] < seen[1] == seen[2] == seen[3]
+    assert seen[4] < seen[5] == counts[-1]
