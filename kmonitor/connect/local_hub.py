@@ -10,14 +10,11 @@ from pathlib import Path
 
 import psutil
 
+from kmonitor.connect.home import lack_of_room, make_home
 from kmonitor.connect.hub_client import HubClient, HubUnreachable
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import (
-    NotPrivate,
-    make_private_folder,
-    view_socket,
-)
+from kmonitor_agent.local.sockets import view_socket
 from kmonitor_agent.protocol.messages import HubTold
 
 _ANSWER_S = 2.0
@@ -31,18 +28,7 @@ _started: "list[subprocess.Popen[bytes]]" = []
 
 
 class HubDidNotStart(Expected):
-    """A hub was started and does not answer.
-
-    Attributes:
-        said: What it wrote before it ended; empty if it said nothing.
-    """
-
-    def __init__(self, folders: Folders, said: str) -> None:
-        super().__init__(
-            said or "The hub was started but does not answer.",
-            f"Its log is {folders.logs / 'hub.log'}.",
-        )
-        self.said = said
+    """A hub was started and does not answer; says why as far as it can be seen."""
 
 
 def hub_answers(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubTold | None:
@@ -63,15 +49,13 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
     ten minutes no run was live and no desktop asked.
 
     Raises:
+        HomeUnusable: A folder that it needs cannot be made, or is open to others.
         HubDidNotStart: It refuses to run here, or does not answer in `timeout_s` seconds.
     """
     found = hub_answers(folders, timeout_s=_LOOK_S)
     if found is not None:
         return found
-    try:
-        make_private_folder(folders.runtime)
-    except (NotPrivate, OSError) as exc:
-        raise HubDidNotStart(folders, f"{exc}.") from exc
+    make_home(folders)
     _reap()
     end_s = time.monotonic() + timeout_s
     process = _start(folders)
@@ -84,7 +68,7 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
             break
         if not _somebody_listens(view_socket(folders)):
             threading.Event().wait(0.02)
-    raise HubDidNotStart(folders, _said(folders))
+    raise _failure(folders, process.poll(), timeout_s)
 
 
 def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
@@ -125,7 +109,6 @@ def _start(folders: Folders) -> "subprocess.Popen[bytes]":
     environ = {k: v for k, v in os.environ.items() if k != "KMONITOR_HOME"}
     if find_folders(environ) != folders:
         environ["KMONITOR_HOME"] = str(folders.state)
-    folders.logs.mkdir(parents=True, exist_ok=True)
     with _first_words(folders).open("wb") as first_words:
         # What trainings tell after it ended waits in their spools for the next hub.
         process = subprocess.Popen(
@@ -139,6 +122,29 @@ def _start(folders: Folders) -> "subprocess.Popen[bytes]":
         )
     _started.append(process)
     return process
+
+
+def _failure(folders: Folders, status: int | None, timeout_s: float) -> HubDidNotStart:
+    lack = lack_of_room(folders)
+    if lack:
+        remedy = "Free some space, or set KMONITOR_HOME to a folder on another disk."
+        return HubDidNotStart(f"The hub cannot start. {lack}", remedy)
+    what = _said(folders)
+    if not what and status is None:
+        what = f"The hub was started but does not answer within {timeout_s:g} s."
+    elif not what:
+        what = f"The hub was started and ended at once, with exit status {status}."
+    return HubDidNotStart(what, _where_it_tells_more(folders))
+
+
+def _where_it_tells_more(folders: Folders) -> str:
+    log = folders.logs / "hub.log"
+    try:
+        if log.stat().st_size:
+            return f"Its log is {log}."
+    except OSError:
+        pass
+    return "Run `kmonitor hub` in a terminal to see what it says."
 
 
 def _first_words(folders: Folders) -> Path:

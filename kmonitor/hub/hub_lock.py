@@ -32,7 +32,7 @@ class HubLock:
 
         Raises:
             AnotherHub: Somebody else holds it.
-            OSError: The file cannot be made.
+            OSError: The file cannot be made or written.
         """
         self._path = path
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -42,8 +42,12 @@ class HubLock:
             pid = os.read(self._fd, 32).decode("ascii", "replace").strip()
             os.close(self._fd)
             raise AnotherHub(path, pid) from exc
-        os.ftruncate(self._fd, 0)
-        os.write(self._fd, str(os.getpid()).encode())
+        try:
+            os.ftruncate(self._fd, 0)
+            os.write(self._fd, str(os.getpid()).encode())
+        except OSError:
+            os.close(self._fd)
+            raise
 
     def is_in_place(self) -> bool:
         """Whether the file that is locked still lies at its path."""

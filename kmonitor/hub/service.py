@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Sequence
 from enum import Enum
+from pathlib import Path
 
 import zmq
 
@@ -115,17 +116,24 @@ def _run_once(folders: Folders, idle_s: float | None) -> Ending:
         raise CannotStart(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
         raise CannotStart(f"{exc.filename} cannot be made: {exc.strerror}.") from exc
-    lock = HubLock(hub_lock(folders))
+    lock = _lock(hub_lock(folders))
     try:
         # The runtime folder may be cleaned away under a living hub; the database's own lock
         # keeps a second one from writing meanwhile.
-        database_lock = HubLock(folders.database / "hub.lock")
+        database_lock = _lock(folders.database / "hub.lock")
         try:
             return _loop(folders, (lock, database_lock), idle_s)
         finally:
             database_lock.release()
     finally:
         lock.release()
+
+
+def _lock(path: Path) -> HubLock:
+    try:
+        return HubLock(path)
+    except OSError as exc:
+        raise CannotStart(f"{path} cannot be written: {exc.strerror}.") from exc
 
 
 def _loop(folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | None) -> Ending:

@@ -2,8 +2,12 @@
 
 import pytest
 
+from kmonitor.hub.service import EXIT_REFUSED
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.sockets import hub_lock
 from kmonitor_agent.protocol.facts import Sample
 from tests.support.hub_parts import HubParts
+from tests.support.live_hub import LiveHub
 
 
 def test_nothing_is_confirmed_that_could_not_be_written(parts: HubParts):
@@ -17,6 +21,31 @@ def test_nothing_is_confirmed_that_could_not_be_written(parts: HubParts):
     assert parts.ledger.confirmed(record) == 1
     assert parts.ledger.head == 1
     assert parts.faults.counts() == {"store": 1}
+
+
+@pytest.mark.slow
+def test_a_log_that_takes_nothing_does_not_stop_a_hub(idle_hub: LiveHub, folders: Folders):
+    folders.logs.mkdir(parents=True)
+    (folders.logs / "hub.log").symlink_to("/dev/full")
+
+    idle_hub.start()
+    process = idle_hub.process
+    process.terminate()
+    _, said = process.communicate(timeout=20)
+
+    assert (process.returncode, said) == (0, "")
+
+
+@pytest.mark.slow
+def test_a_lock_that_cannot_be_written_is_told_in_words(idle_hub: LiveHub, folders: Folders):
+    folders.runtime.mkdir(mode=0o700, parents=True)
+    hub_lock(folders).symlink_to("/dev/full")
+
+    process = idle_hub.spawn()
+    _, said = process.communicate(timeout=20)
+
+    assert process.returncode == EXIT_REFUSED
+    assert said.startswith(f"kmonitor hub: {hub_lock(folders)} cannot be written: ")
 
 
 def test_all_is_written_once_there_is_room(parts: HubParts):

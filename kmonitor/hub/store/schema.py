@@ -119,7 +119,9 @@ def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
         connection.execute(f"PRAGMA user_version={SCHEMA_VERSION:d}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        # A full disk has ended the transaction already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
 
 

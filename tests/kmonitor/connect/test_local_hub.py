@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psutil
 import pytest
 
+from kmonitor.connect import home
+from kmonitor.connect.home import HomeUnusable, lack_of_room
 from kmonitor.connect.hub_client import HubClient, HubRefused, HubUnreachable
 from kmonitor.connect.local_hub import HubDidNotStart, ensure_hub, hub_answers, stop_hub
-from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.folders import Folders, find_folders
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +49,7 @@ def test_a_folder_that_others_may_enter_is_refused_with_the_remedy(folders: Fold
     folders.runtime.mkdir(parents=True)
     folders.runtime.chmod(0o755)
 
-    with pytest.raises(HubDidNotStart, match="chmod 700"):
+    with pytest.raises(HomeUnusable, match="chmod 700"):
         ensure_hub(folders)
 
 
@@ -56,6 +59,58 @@ def test_what_keeps_a_hub_from_starting_is_passed_on(folders: Folders):
 
     with pytest.raises(HubDidNotStart, match="database"):
         ensure_hub(folders)
+
+
+def test_a_full_disk_is_told_with_what_to_do(folders: Folders, monkeypatch: pytest.MonkeyPatch):
+    folders.state.mkdir(parents=True)
+    folders.database.write_text("in the way")
+    monkeypatch.setattr(home, "_NEEDED_BYTES", 1 << 62)
+
+    with pytest.raises(HubDidNotStart) as caught:
+        ensure_hub(folders)
+
+    assert f"The disk of {folders.state} is full" in caught.value.what
+    assert "Free some space" in caught.value.remedy
+
+
+def test_a_log_is_only_named_when_it_tells_something(folders: Folders):
+    folders.state.mkdir(parents=True)
+    folders.database.write_text("in the way")
+    folders.logs.mkdir()
+    (folders.logs / "hub.log").symlink_to("/dev/full")
+
+    with pytest.raises(HubDidNotStart, match="database") as caught:
+        ensure_hub(folders)
+
+    assert "hub.log" not in caught.value.remedy
+
+
+def test_a_disk_with_room_lacks_none(folders: Folders):
+    folders.runtime.mkdir(parents=True)
+
+    assert lack_of_room(folders) == ""
+
+
+def test_a_folder_that_cannot_be_written_is_named(folders: Folders):
+    assert f"{folders.state} cannot be written" in lack_of_room(folders)
+
+
+@pytest.mark.parametrize("below", ["", "a/b"])
+def test_a_home_that_is_a_file_is_named(tmp_path: Path, below: str):
+    file = tmp_path / "file"
+    file.write_text("")
+    folders = find_folders({"KMONITOR_HOME": str(file / below)})
+
+    with pytest.raises(HomeUnusable) as caught:
+        ensure_hub(folders)
+
+    assert caught.value.what.startswith(f"{file} is a file;")
+    assert "KMONITOR_HOME" in caught.value.remedy
+
+
+def test_a_home_that_cannot_be_made_is_named():
+    with pytest.raises(HomeUnusable, match=r"/proc/kmonitor.* cannot be made"):
+        ensure_hub(find_folders({"KMONITOR_HOME": "/proc/kmonitor"}))
 
 
 def test_no_hub_is_told_as_unreachable(folders: Folders):
