@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from kmonitor.cli.event_stream import read_event
-from kmonitor.cli.terminal import say, say_table
+from kmonitor.cli.terminal import counted, say, say_table
 from kmonitor.presenters.formats import (
     NOT_KNOWN,
     count_text,
@@ -32,7 +32,8 @@ def say_epochs(rows: Iterable[Row]) -> None:
     say()
     say_table(right, [_cells(event, graphs, names) for event in shown], right=right)
     if len(shown) < len(ended):
-        say(f"({len(ended) - len(shown)} earlier epochs: kmonitor export RUN --format csv)")
+        earlier = counted(len(ended) - len(shown), "earlier epoch")
+        say(f"({earlier}: kmonitor export RUN --format csv)")
 
 
 def _collected(

@@ -15,6 +15,7 @@ import pynvml  # pyright: ignore[reportMissingTypeStubs]
 import kmonitor
 from kmonitor.cli.disk_probe import free_bytes, nearest_existing, write_fault
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
+from kmonitor.cli.terminal import counted
 from kmonitor.cli.window import INSTALL_WINDOW, trouble_of, version_of, window_packages
 from kmonitor.connect.local_hub import hub_answers
 from kmonitor.errors import Expected
@@ -152,7 +153,7 @@ def _driver() -> Finding:
         return Finding("NVIDIA driver", "note", f"it answers with an error: {exc}")
     finally:
         pynvml.nvmlShutdown()
-    return Finding("NVIDIA driver", "ok", f"{version}, {count} devices")
+    return Finding("NVIDIA driver", "ok", f"{version}, {counted(count, 'device')}")
 
 
 def _frameworks() -> Iterator[Finding]:
@@ -178,7 +179,9 @@ def _hub(folders: Folders) -> Finding:
     if told is None:
         found = "none answers; one is started by kmonitor, kmonitor runs or kmonitor hub"
         return Finding("hub", "note", found)
-    found = f"version {told.version} answers, process {told.pid}, {told.agents} trainings"
+    found = (
+        f"version {told.version} answers, process {told.pid}, {counted(told.agents, 'training')}"
+    )
     if told.version != kmonitor.__version__:
         remedy = "kmonitor hub stop (the next command starts this version's hub)"
         return Finding("hub", "note", f"{found}; this program is {kmonitor.__version__}", remedy)
@@ -259,7 +262,7 @@ def _spool(folders: Folders) -> Finding:
     files = [path for path in folders.spool.glob("*/*") if os.path.isfile(path)]  # noqa: PTH113 - Path raises where it may not look
     size = sum(path.lstat().st_size for path in files)
     runs = len({path.parent for path in files})
-    found = f"{plain_text(bytes_text(size))} of {runs} runs in {folders.spool}"
+    found = f"{plain_text(bytes_text(size))} of {counted(runs, 'run')} in {folders.spool}"
     return Finding("spool", "ok", f"{found} (at most 1 GiB)")
 
 

@@ -1,18 +1,27 @@
 """`kmonitor hub`: the hub without a window; is it there, and make it stop."""
 
+import os
+import threading
 import time
+from contextlib import suppress
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from kmonitor.cli.hub_access import folder_faults_named
 from kmonitor.cli.statuses import DONE, FAILED
-from kmonitor.cli.terminal import complain, fields_of, say, say_json
+from kmonitor.cli.terminal import complain, counted, fields_of, say, say_json
 from kmonitor.connect.local_hub import hub_answers, stop_hub
+from kmonitor.errors import Expected
 from kmonitor.hub import service
-from kmonitor.presenters.formats import bytes_text, count_text, duration_text, plain_text
-from kmonitor_agent.local.folders import find_folders
+from kmonitor.presenters.formats import bytes_text, duration_text, plain_text
+from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.sockets import NotPrivate
 from kmonitor_agent.protocol.messages import HubTold
+
+_LOOK_AGAIN_S = 0.05
+_ANSWER_S = 0.5
+"""How long the hub of this process may take to answer itself, seconds."""
 
 app = App(
     name="hub",
@@ -24,11 +33,29 @@ app = App(
 @app.default
 def run() -> int:
     """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`."""
-    say("The hub runs here until Ctrl+C, or: kmonitor hub stop")
     folders = find_folders()
-    with folder_faults_named(folders):
-        service.run(folders)
+    is_over = threading.Event()
+    saying = threading.Thread(
+        target=_say_once_it_runs, args=(folders, is_over), name="kmonitor-hub-says", daemon=True
+    )
+    saying.start()
+    try:
+        with folder_faults_named(folders):
+            service.run(folders)
+    finally:
+        is_over.set()
+        saying.join()
     return DONE
+
+
+def _say_once_it_runs(folders: Folders, is_over: threading.Event) -> None:
+    while not is_over.wait(_LOOK_AGAIN_S):
+        # What is wrong with the folders, the main thread tells; a reader that left is no fault.
+        with suppress(Expected, NotPrivate, OSError):
+            told = hub_answers(folders, timeout_s=_ANSWER_S)
+            if told is not None and told.pid == os.getpid():
+                say("The hub runs here until Ctrl+C, or: kmonitor hub stop")
+                return
 
 
 @app.command
@@ -69,7 +96,7 @@ def hub_words(told: HubTold) -> str:
     up_s = max(0.0, time.time() - told.started_wall_s)
     text = (
         f"Hub {told.version} answers: process {told.pid}, up {duration_text(up_s)}, "
-        f"{told.agents} trainings and {told.viewers} viewers connected, "
-        f"{count_text(told.rows)} events in {bytes_text(told.database_bytes)}"
+        f"{counted(told.agents, 'training')} and {counted(told.viewers, 'viewer')} connected, "
+        f"{counted(told.rows, 'event')} in {bytes_text(told.database_bytes)}"
     )
     return plain_text(text)

@@ -3,7 +3,7 @@
 import difflib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
@@ -50,6 +50,10 @@ _SUBCOMMANDS = {
     "purge": ("kmonitor.cli.purge:purge", "List every file of kmonitor's, then remove them."),
 }
 """Name to where it is and its line in the list of commands; each explains itself in full."""
+
+
+_HUB_COMMANDS = ("status", "stop")
+"""Of `kmonitor hub`, which is not imported to explain a mistyped word."""
 
 
 def build_app(called: str = "") -> App:
@@ -99,7 +103,7 @@ def _guarded(given: list[str]) -> int:
     try:
         result = build_app(called)(given)
     except UnusedCliTokensError as exc:
-        _complain_of_word(called, exc)
+        _complain_of_word(given, exc.unused_tokens or [])
         return USAGE
     except CycloptsError as exc:
         _complain_of_usage(called, str(exc))
@@ -114,14 +118,20 @@ def _guarded(given: list[str]) -> int:
     return result if isinstance(result, int) else DONE
 
 
-def _complain_of_word(called: str, exc: UnusedCliTokensError) -> None:
-    if called in _SUBCOMMANDS or called.startswith("-"):
-        too_many = " ".join(exc.unused_tokens or ())
-        _complain_of_usage(called, f"This is too much: {too_many}")
-        return
-    near = difflib.get_close_matches(called, _SUBCOMMANDS, n=1)
-    meant = f" Did you mean: kmonitor {near[0]}?" if near else ""
-    _complain_of_usage("", f'There is no command "{called}".{meant}')
+def _complain_of_word(given: list[str], unused: Sequence[str]) -> None:
+    called = given[0]
+    if called == "hub" and list(unused[:1]) == given[1:2]:
+        _complain_of_command("hub ", given[1], _HUB_COMMANDS)
+    elif called in _SUBCOMMANDS or called.startswith("-"):
+        _complain_of_usage(called, f"This is too much: {' '.join(unused)}")
+    else:
+        _complain_of_command("", called, _SUBCOMMANDS)
+
+
+def _complain_of_command(group: str, called: str, known: Iterable[str]) -> None:
+    near = difflib.get_close_matches(called, known, n=1)
+    meant = f" Did you mean: kmonitor {group}{near[0]}?" if near else ""
+    _complain_of_usage(group.strip(), f'There is no command "{group}{called}".{meant}')
 
 
 def _complain_of_usage(called: str, what: str) -> None:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from kmonitor.cli.hub_access import folder_faults_named
 from kmonitor.cli.own_files import belongings, remove_emptied, remove_if_empty
 from kmonitor.cli.statuses import DONE, FAILED
-from kmonitor.cli.terminal import complain, plain, say
+from kmonitor.cli.terminal import complain, counted, plain, say
 from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.errors import Expected
 from kmonitor.presenters.formats import bytes_text, plain_text
@@ -53,14 +53,15 @@ def _say_what(hub: HubTold | None, found: list[Path]) -> None:
     if hub is not None:
         say(f"hub      process {hub.pid}, to be stopped")
         if hub.agents:
-            say(f"         {hub.agents} trainings are connected; they go on, unwatched")
+            say(f"         {counted(hub.agents, 'training')} connected, to go on unwatched")
     total = 0
     for path in found:
         size = path.lstat().st_size
         total += size
         kind = "socket" if path.is_socket() else "file"
         say(f"{kind:<8} {plain(str(path))}  {plain_text(bytes_text(size))}")
-    say(f"{len(found)} files and sockets, {plain_text(bytes_text(total))} together")
+    number = counted(len(found), "file or socket", "files and sockets")
+    say(f"{number}, {plain_text(bytes_text(total))} together")
 
 
 def _say_others(others: list[Path]) -> None:

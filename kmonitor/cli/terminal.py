@@ -2,12 +2,15 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from typing_extensions import override
+
+from kmonitor.presenters.formats import count_text, plain_text
 
 PIPE_WIDTH = 200
 """Columns of a table that goes into a file or a pipe, where nobody can widen the window."""
@@ -26,6 +29,11 @@ def complain(line: str) -> None:
 def say_json(value: object) -> None:
     """One JSON document on one line to standard output."""
     say(json_text(value))
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """A number with its noun: "1 run", "2 runs"; `many` where that is not `one` with an s."""
+    return f"{plain_text(count_text(n))} {one if n == 1 else many or f'{one}s'}"
 
 
 def json_text(value: object) -> str:
@@ -63,7 +71,16 @@ def say_table(
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
     width = None if sys.stdout.isatty() else PIPE_WIDTH
-    Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False).print(table)
+    _PipedConsole(file=sys.stdout, width=width, highlight=False, soft_wrap=False).print(table)
+
+
+class _PipedConsole(Console):
+    """Leaves it to `main` that the reader has gone; rich would exit with a status of its own."""
+
+    @override
+    def on_broken_pipe(self) -> NoReturn:
+        """Raise the `BrokenPipeError` again that this is called for."""
+        raise BrokenPipeError
 
 
 def fields_of(value: object) -> Any:

@@ -46,6 +46,8 @@ def window(
             Works without a screen.
         theme: Only for this time; without it, as it was chosen in the window.
     """
+    if screenshot is not None:
+        _see_name(screenshot)
     ready_for_qt(offscreen=screenshot is not None)
     selected = _selected(run)
     if screenshot is not None:
@@ -71,6 +73,16 @@ def _selected(run: str | None) -> str | None:
         return None
     with open_hub() as client:
         return choose_run(client.runs(), run).run
+
+
+def _see_name(screenshot: Path) -> None:
+    if screenshot.suffix.lower() != ".png":
+        raise Expected(
+            f"{screenshot} cannot be written: the picture is a PNG file.",
+            f"Name it, for example: {screenshot.with_suffix('.png')}"
+            if screenshot.name
+            else "Name a file that ends in .png.",
+        )
 
 
 def _see_place(screenshot: Path) -> None:

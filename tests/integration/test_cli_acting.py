@@ -139,15 +139,19 @@ def test_nothing_is_asked_of_a_run_that_has_ended(training: SimulatedAgent):
 
 def test_a_hub_runs_in_the_terminal_until_it_is_stopped(own_hub: Folders):
     with start_kmonitor("hub") as process:
-        wait_until(lambda: hub_answers(own_hub), what="the hub answers")
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        assert hub_answers(own_hub) is not None
 
         status, again = kmonitor("hub", "status", "--json"), kmonitor("hub")
         stopped = kmonitor("hub", "stop")
         process.wait(20)
 
     assert status.json["pid"] == process.pid
+    assert "runs here until Ctrl+C" in said
     assert again.status == 1
-    assert again.err.startswith("kmonitor: ")
+    assert again.out == ""
+    assert again.err.startswith("kmonitor: A hub is already running")
     assert (stopped.status, process.returncode) == (0, 0)
     assert kmonitor("hub", "status").status == 1
     assert kmonitor("hub", "stop").status == 0
@@ -340,6 +344,22 @@ def test_a_mistyped_command_is_answered_with_the_one_that_was_meant():
 
     assert ran.status == 2
     assert "kmonitor runs" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("hub", "bogus"), 'There is no command "hub bogus".'),
+        (("hub", "statsu"), "Did you mean: kmonitor hub status?"),
+        (("hub", "status", "extra"), "This is too much: extra"),
+    ],
+)
+def test_a_mistyped_word_after_hub_is_named(words: tuple[str, ...], said: str):
+    ran = kmonitor(*words)
+
+    assert ran.status == 2
+    assert said in ran.err
+    assert "kmonitor hub --help" in ran.err
 
 
 def test_version_and_help_need_no_hub(own_hub: Folders):

@@ -1,7 +1,10 @@
 """`runs`, `show` and `export` as processes, on a real hub."""
 
 import csv
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor_agent.local.folders import Folders
-from tests.support.command_line import kmonitor, start_kmonitor
+from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 
@@ -162,6 +165,25 @@ def test_a_reader_that_leaves_is_no_failure(told: SimulatedAgent):
 
     assert err == ""
     assert process.returncode == 141
+
+
+@pytest.mark.parametrize("arguments", [("runs",), ("show", "last")], ids=lambda it: it[0])
+def test_a_reader_that_was_never_there_is_no_failure_either(
+    told: SimulatedAgent, arguments: tuple[str, ...]
+):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as gone:
+        ran = subprocess.run(
+            [sys.executable, "-m", MODULE, *arguments],
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert ran.stderr == ""
+    assert ran.returncode == 141
 
 
 def test_export_as_json_has_every_event_once_and_in_order(told: SimulatedAgent):

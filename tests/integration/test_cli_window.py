@@ -31,9 +31,11 @@ def test_the_window_is_drawn_into_a_file_on_a_machine_without_a_screen(
     assert picture.stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("place", ["no-such-folder/window.png", "a-folder"])
+@pytest.mark.parametrize(
+    "place", ["no-such-folder/window.png", "a-folder.png", "window.jpg", "window"]
+)
 def test_a_picture_that_cannot_be_written_is_named(tmp_path: Path, place: str):
-    (tmp_path / "a-folder").mkdir()
+    (tmp_path / "a-folder.png").mkdir()
 
     ran = kmonitor("--screenshot", tmp_path / place, environ=NO_SCREEN)
 
