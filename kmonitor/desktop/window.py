@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _NARROW_BELOW = 1200
 _LOW_BELOW = 800
+_SMALLEST = QSize(1000, 640)
+"""Below this the charts say nothing; a smaller screen is filled."""
 
 
 class MainWindow(QMainWindow):
@@ -52,7 +54,7 @@ class MainWindow(QMainWindow):
     def __init__(self, look: Look) -> None:
         super().__init__()
         self.setWindowTitle("kmonitor")
-        self.setMinimumSize(1000, 640)
+        self.setMinimumSize(_SMALLEST.boundedTo(self.screen().availableSize()))
         self.resize(1400, 860)
         self.header = HeaderPanel(look)
         self.run_tree = RunTreePanel(look)

@@ -138,12 +138,15 @@ class WindowController(QObject):
         self._demo.changed.connect(self.refresh)
         self._look.palette_changed.connect(self.refresh)
         for keys, slot in (
-            ("F1", self._on_header_help_requested),
             ("Space", self._on_space_activated),
             ("Alt+Down", self._on_next_activated),
             ("Alt+Up", self._on_previous_activated),
         ):
             window.shortcut(keys).activated.connect(slot)
+        # From every window of ours, also from the question before a stop.
+        help_key = window.shortcut("F1")
+        help_key.setContext(Qt.ShortcutContext.ApplicationShortcut)
+        help_key.activated.connect(self._on_header_help_requested)
 
     def _refresh_panels(self) -> None:
         desk, window = self._desk, self._window
@@ -250,6 +253,7 @@ class WindowController(QObject):
             self._guide = GuideWindow(self._look, self._window)
         self._guide.show()
         self._guide.raise_()
+        self._guide.activateWindow()
 
     @Slot(str)
     def _on_run_tree_run_chosen(self, run: str) -> None:

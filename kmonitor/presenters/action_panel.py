@@ -5,7 +5,7 @@ from typing import Literal
 
 from kmonitor.presenters.command_desk import AskedCommand, CommandDesk
 from kmonitor.presenters.event_sentences import COMMAND_TITLES
-from kmonitor.presenters.formats import bytes_text, duration_text
+from kmonitor.presenters.formats import bytes_text, count_text, duration_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import CHART_METRICS, LimitDesk, metric_now, strongest_limit
 from kmonitor.presenters.limit_words import (
@@ -66,7 +66,7 @@ class ActionsPicture:
 
     Attributes:
         buttons: Actions from top to bottom.
-        waiting: What was asked and is not done yet; may be empty.
+        waiting: What was asked and is not done yet, or that the run is paused; may be empty.
         checkpoint: Line on the last checkpoint.
         at_limit: What happens at a limit.
     """
@@ -161,8 +161,11 @@ def _button(run: RunSummary, name: CommandName, why_not: str, *, is_asked: bool)
 
 def _waiting(commands: list[AskedCommand], run: RunSummary) -> str:
     shown = [c for c in commands if c.message.name != "set_limits"]
+    if run.state == "paused":
+        # The pause has happened; the command's own end is told only when the run goes on.
+        shown = [c for c in shown if c.message.name != "pause"]
     if not shown:
-        return ""
+        return _paused_text(run) if run.state == "paused" else ""
     newest = shown[-1]
     title = tr(COMMAND_TITLES[newest.message.name])
     match newest.state:
@@ -176,6 +179,16 @@ def _waiting(commands: list[AskedCommand], run: RunSummary) -> str:
             return tr("{title}: waits for the end of epoch {n}").format(
                 title=title, n=run.epoch + 1
             )
+
+
+def _paused_text(run: RunSummary) -> str:
+    if run.epoch is None:
+        return tr("Paused; Resume lets it go on")
+    if not run.step:
+        return tr("Paused in epoch {n}; Resume lets it go on").format(n=run.epoch + 1)
+    return tr("Paused after step {step} of epoch {n}; Resume lets it go on").format(
+        step=count_text(run.step), n=run.epoch + 1
+    )
 
 
 def _checkpoint(run: RunSummary, now_wall_s: float) -> str:

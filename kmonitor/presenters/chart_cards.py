@@ -23,6 +23,7 @@ class CardPicture:
     Attributes:
         title: Name of the metric: "RAM".
         note: Beside it: "of 192 GiB".
+        hint: Below, what one must know to read the number; mostly empty.
         value: How much now: "73.4 GiB".
         rate: How fast it grows.
         limit: "limit 72 GiB, reload"; empty: none.
@@ -36,6 +37,7 @@ class CardPicture:
 
     title: str
     note: str
+    hint: str
     value: str
     rate: RatePicture
     limit: str
@@ -54,8 +56,18 @@ def card_picture(
     rate: RatePicture = NO_RATE,
     line: LimitLine | None,
     is_connected: bool,
+    device_absent: str = "",
 ) -> CardPicture:
-    """The card of one metric of a run."""
+    """The card of one metric of a run.
+
+    Args:
+        run: The run.
+        metric: Which.
+        rate: How fast it grows.
+        line: Its limit.
+        is_connected: Whether the hub is reached.
+        device_absent: Why there are no readings of a GPU; empty where there are.
+    """
     now = metric_now(run, metric)
     unit = METRIC_UNITS[metric]
     title = card_title(run, metric)
@@ -65,10 +77,12 @@ def card_picture(
     can_limit = is_connected and not has_ended(run) and "set_limits" in run.actions
     absent = "" if now.value is not None else _absent_text(run, metric, now)
     limit = line.text if line else ""
-    described = [title, absent or value, rate.text, limit]
+    hint = _hint(now.source, device_absent) if _is_of_cpu(run, metric) else ""
+    described = [title, absent or value, rate.text, limit, hint]
     return CardPicture(
         title=title,
         note=_note(metric, now),
+        hint=hint,
         value=shown,
         rate=NO_RATE if absent else rate,
         limit=limit,
@@ -83,9 +97,20 @@ def card_picture(
 
 def card_title(run: RunSummary, metric: LimitMetric) -> str:
     """What the card is called; without a GPU it shows the framework's allocator."""
-    if metric == "vram" and "cpu" in run.vram.source.casefold():
+    if _is_of_cpu(run, metric):
         return tr("Framework allocator (CPU)")
     return metric_name(metric)
+
+
+def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
+    return metric == "vram" and "cpu" in run.vram.source.casefold()
+
+
+def _hint(source: str, device_absent: str) -> str:
+    """Why there is no VRAM, and what the CPU's allocator counts, as its source says."""
+    counted = source.partition("(")[2].rpartition(")")[0]
+    words = tr("counts {what}").format(what=counted) if counted else ""
+    return " \u00b7 ".join(part for part in (device_absent, words) if part)
 
 
 def _note(metric: LimitMetric, now: MetricNow) -> str:

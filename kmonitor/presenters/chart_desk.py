@@ -128,6 +128,7 @@ class ChartDesk:
             rate=self._rate(run, metric, now_s),
             line=self._desk.limits.line(run, metric),
             is_connected=self._desk.link.is_live,
+            device_absent=self._device_absent(run),
         )
 
     def crosshair(self, metric: LimitMetric, x: float, *, is_shown: bool) -> CrosshairCard:
@@ -136,6 +137,10 @@ class ChartDesk:
             self._crosshair_line(summary, metric, x) for summary in self._desk.book.shown()
         )
         return CrosshairCard(self._moment(x), lines, is_shown)
+
+    def _device_absent(self, run: RunSummary) -> str:
+        source = self._desk.readings(run.run).source("device_used_bytes")
+        return source.absent if source is not None else ""
 
     def _as_charted(self, run: RunSummary) -> RunSummary:
         """The run with the step time that its chart ends at, not that of the running epoch."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Literal
 
-from kmonitor.presenters.formats import bytes_text, count_text
+from kmonitor.presenters.formats import bytes_text, count_text, epochs_text, steps_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import (
     action_words,
@@ -115,9 +115,9 @@ def _fit(event: facts.FitStarted, name: str) -> EventLine:
     del name
     text = tr("Fit {fit} began: {model}").format(fit=event.fit, model=event.model)
     if event.epochs:
-        text += tr(", {epochs} epochs").format(epochs=event.epochs - event.initial_epoch)
+        text += f", {epochs_text(event.epochs - event.initial_epoch)}"
     if event.steps:
-        text += tr(" of {steps} steps").format(steps=count_text(event.steps))
+        text += tr(" of {steps}").format(steps=steps_text(event.steps))
     if event.batch_size:
         text += tr(", batch {size}").format(size=event.batch_size)
     return EventLine("play", "info", text)
@@ -126,7 +126,7 @@ def _fit(event: facts.FitStarted, name: str) -> EventLine:
 @sentence.register
 def _fit_ended(event: facts.FitEnded, name: str) -> EventLine:
     del name
-    done = tr("after {n} epochs").format(n=event.epochs_done)
+    done = tr("after {epochs}").format(epochs=epochs_text(event.epochs_done))
     match event.how:
         case "finished":
             text = tr("Fit {fit} finished {done}").format(fit=event.fit, done=done)

@@ -8,6 +8,8 @@ import math
 from datetime import UTC, datetime
 from typing import Final, Literal
 
+from kmonitor.presenters.language import tr
+
 NARROW_SPACE: Final = "\u202f"
 NOT_KNOWN: Final = "\u2013"
 
@@ -71,6 +73,16 @@ def bytes_change_text(before: float, after: float) -> str:
 def count_text(n: float) -> str:
     """A whole number in groups of three: "24 374"."""
     return _grouped(n, 0)
+
+
+def epochs_text(n: int) -> str:
+    """So many epochs: "1 epoch", "5 epochs"."""
+    return tr("1 epoch") if n == 1 else tr("{n} epochs").format(n=count_text(n))
+
+
+def steps_text(n: int) -> str:
+    """So many steps: "1 step", "5 steps"."""
+    return tr("1 step") if n == 1 else tr("{n} steps").format(n=count_text(n))
 
 
 def count_change_text(before: float, after: float) -> str:

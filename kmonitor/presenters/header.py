@@ -2,7 +2,13 @@
 
 from dataclasses import dataclass
 
-from kmonitor.presenters.formats import NARROW_SPACE, count_text, moment_text, seconds_text
+from kmonitor.presenters.formats import (
+    NARROW_SPACE,
+    count_text,
+    epochs_text,
+    moment_text,
+    seconds_text,
+)
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import metric_name, round_amount, threshold_value
 from kmonitor.presenters.run_states import Tone, has_ended, state_picture
@@ -76,7 +82,7 @@ def _progress_chips(summary: RunSummary) -> list[ChipPicture]:
         chips.append(ChipPicture("fit", text, tooltip=tooltip, rank=3))
     if summary.epoch is not None:
         text = _n_of(tr("Epoch"), summary.epoch + 1, summary.epochs)
-        tooltip = tr("{n} epochs ended in all fits").format(n=count_text(summary.epochs_done))
+        tooltip = tr("{epochs} ended in all fits").format(epochs=epochs_text(summary.epochs_done))
         chips.append(ChipPicture("epoch", text, tooltip=tooltip, rank=2))
     if summary.step and not has_ended(summary):
         text = _n_of(tr("Step"), summary.step, summary.steps)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kmonitor.presenters.formats import bytes_text, clock_text
+from kmonitor.presenters.formats import bytes_text, clock_text, epochs_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.run_book import RunBook
 from kmonitor.presenters.run_states import StatePicture, has_ended, state_picture
@@ -104,7 +104,7 @@ def _run_row(summary: RunSummary, state: StatePicture, hue: int | None) -> RunRo
 
 def _line(summary: RunSummary, state: StatePicture) -> str:
     if has_ended(summary):
-        done = tr("{n} epochs").format(n=summary.epochs_done)
+        done = epochs_text(summary.epochs_done)
         when = clock_text(summary.last_wall_s, seconds=False)
         return f"{state.word} {when} \u00b7 {done}"
     if summary.state != "training" or state.tone == "crit":

@@ -231,6 +231,8 @@ def test_help_opens_the_guide(window: DeskWindow):
     assert isinstance(guide, GuideWindow)
     assert guide.isVisible()
     assert len(guide._reader.toPlainText()) > 200
+    window.settle()
+    assert guide.isActiveWindow()
     guide.open_page("../../../../etc/passwd")
     assert "missing" in guide._reader.toPlainText()
     guide.close()

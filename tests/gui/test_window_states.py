@@ -166,9 +166,15 @@ def test_a_failure_is_told_in_full_lines_and_can_be_closed(size: tuple[int, int]
 def test_without_a_gpu_the_card_is_the_allocators_and_a_missing_number_says_why(
     window: DeskWindow,
 ):
-    cpu = MetricNow(value=866 * 1024.0, source="tensorflow allocator, CPU:0 in use")
+    source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB and more)"
+    cpu = MetricNow(value=866 * 1024.0, source=source)
     live(window, vram=cpu, graph=MetricNow(absent="this backend keeps no graph"))
+    missing = facts.SourceOf("device_used_bytes", "bytes", absent="no NVIDIA driver on this host")
+    window.tell_events(facts.Sources(t_s=1.0, sources=[missing]))
 
+    hint = "no NVIDIA driver on this host \u00b7 counts tensors of 256 KiB and more"
+    assert hint in texts_of(window.window.cards["vram"])
+    assert "NVIDIA" not in texts_of(window.window.cards["ram"])
     assert "Framework allocator (CPU)" in texts_of(window.window)
     assert window.board is not None
     assert "keeps no graph" in window.board.chart("graph").accessibleDescription()
@@ -233,3 +239,13 @@ def test_before_charts_are_loaded_the_cards_stand_already():
         assert window.board.is_loaded
     finally:
         window.close()
+
+
+def test_the_window_cannot_be_made_too_small_to_read_nor_larger_than_its_screen(
+    window: DeskWindow,
+):
+    room = window.window.screen().availableSize()
+    window.window.resize(300, 200)
+
+    wanted = (min(1000, room.width()), min(640, room.height()))
+    assert (window.window.width(), window.window.height()) == wanted

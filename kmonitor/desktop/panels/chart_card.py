@@ -89,6 +89,7 @@ class ChartCard(QFrame):
         self._note = ElidedLabel("meta", at_end=True)
         self._value = role_label("value")
         self._rate = ElidedLabel("strong", at_end=True)
+        self._hint = role_label("meta")
         self._limit = role_label("meta")
         self._set_limit = QPushButton(self.tr("Set a limit"))
         self._skeleton = Skeleton(look)
@@ -122,6 +123,8 @@ class ChartCard(QFrame):
         self._picture = picture
         self._title.setText(picture.title)
         self._note.setText(picture.note)
+        self._hint.setText(picture.hint)
+        self._hint.setVisible(bool(picture.hint))
         self._value.setText(picture.value)
         set_tone(self._value, "mute" if picture.absent else "")
         self._rate.setText(_ARROWS[picture.rate.direction] + picture.rate.text)
@@ -130,7 +133,7 @@ class ChartCard(QFrame):
         self._limit.setText(picture.limit)
         set_tone(self._limit, picture.limit_tone)
         self._set_limit.setVisible(picture.can_limit and not picture.limit)
-        for label in (self._title, self._note, self._value):
+        for label in (self._title, self._note, self._value, self._hint):
             label.setToolTip(picture.tooltip)
         self.setAccessibleName(picture.title)
         self.setAccessibleDescription(picture.description)
@@ -164,7 +167,10 @@ class ChartCard(QFrame):
         self._column.setContentsMargins(SIZES.padding, 11, 10, 8)
         self._column.setSpacing(2)
         self._column.addLayout(top)
+        self._hint.setWordWrap(True)
+        self._hint.hide()
         self._column.addLayout(words)
+        self._column.addWidget(self._hint)
         self._column.addSpacing(2)
         self._column.addWidget(self._skeleton, 1)
 

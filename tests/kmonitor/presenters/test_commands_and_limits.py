@@ -282,3 +282,22 @@ def test_checkpoints_and_the_question_before_a_stop(desks: Desks):
     assert desks.panel(little).checkpoint == "Last checkpoint epoch 36"
     question = confirm_stop(made_up_run())
     assert question.title == "Stop “resnet50-imagenet”?"
+
+
+def test_once_the_run_is_paused_it_says_so_though_the_command_is_still_open(desks: Desks):
+    run = made_up_run()
+    desks.commands.send(run, "pause")
+    desks.tell("received")
+    assert desks.panel(run).waiting == "Pause: waits for the end of the batch"
+
+    paused = made_up_run(state="paused")
+    assert plain_text(desks.panel(paused).waiting) == (
+        "Paused after step 1 204 of epoch 37; Resume lets it go on"
+    )
+    start = made_up_run(state="paused", step=0)
+    assert desks.panel(start).waiting == "Paused in epoch 37; Resume lets it go on"
+    nowhere = made_up_run(state="paused", epoch=None)
+    assert desks.panel(nowhere).waiting == "Paused; Resume lets it go on"
+
+    desks.commands.send(paused, "resume")
+    assert desks.panel(paused).waiting == "Resume: asked"

@@ -46,6 +46,16 @@ def text_of(event: facts.Event) -> str:
             "info",
             "Fit 2 finished after 5 epochs",
         ),
+        (
+            facts.FitEnded(t_s=1.0, fit=2, how="finished", epochs_done=1),
+            "info",
+            "Fit 2 finished after 1 epoch",
+        ),
+        (
+            facts.FitStarted(t_s=1.0, fit=1, model="m", epochs=3, initial_epoch=2, steps=1),
+            "info",
+            "Fit 1 began: m, 1 epoch of 1 step",
+        ),
         (facts.FitEnded(t_s=1.0, fit=2, how="stopped"), "info", "Fit 2 stopped after 0 epochs"),
         (
             facts.FitEnded(t_s=1.0, fit=2, how="interrupted"),
