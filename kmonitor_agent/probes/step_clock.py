@@ -14,6 +14,8 @@ _PER_LOG: Final = 1.0 / log(_WIDTH)
 _OFFSET: Final = -log(_SHORTEST_S) * _PER_LOG
 _BUCKETS: Final = int(log(_LONGEST_S / _SHORTEST_S) * _PER_LOG) + 2
 _LEAST_MEASURED: Final = 2
+_LEAST_BEGUN: Final = _LEAST_MEASURED + 2
+"""From begin to begin there is one less, and the first is kept apart."""
 
 Hook = Callable[..., None]
 
@@ -93,11 +95,26 @@ class StepClock:
             self._first = -1.0
 
     def median_s(self) -> float | None:
-        """Median of the running epoch's measured steps so far, or None; any thread."""
+        """Median of the running epoch's steps so far; None below two measured; any thread."""
         measured = self._measured
-        if not measured:
+        if measured < _LEAST_MEASURED:
             return None
         return self._at(self._counts[:], 0.5 * measured) / self._per_tick
+
+    def why_untimed(self, planned_steps: int | None) -> str:
+        """Why an epoch is too short to time its steps; empty when it is long enough or unknown.
+
+        Args:
+            planned_steps: Steps in an epoch; None until known.
+        """
+        if planned_steps is None or -(-planned_steps // self._per_tick) >= _LEAST_BEGUN:
+            return ""
+        many = "step" if planned_steps == 1 else "steps"
+        least = (_LEAST_BEGUN - 1) * self._per_tick + 1
+        return (
+            f"an epoch of {planned_steps} {many} is too short to time: it takes {least}, of which"
+            " the first is kept apart"
+        )
 
     def step_times(self) -> StepTimes | None:
         """The running epoch's steps so far; None when fewer than two were measured."""

@@ -51,7 +51,7 @@ class LimitKeeper:
         self._book = LimitBook()
         self._script: tuple[LimitSpec, ...] = ()
         self._commanded: set[LimitMetric] = set()
-        self._without_bound: set[LimitSpec] = set()
+        self._unwatched: set[LimitSpec] = set()
 
     def set_by_script(self, specs: tuple[LimitSpec, ...]) -> None:
         """Take a callback's limits; the same again changes nothing.
@@ -96,6 +96,18 @@ class LimitKeeper:
             self._answer(watch, crossing)
         self._tell_without_bound(watches, reading)
 
+    def tell_unwatched(self, metric: LimitMetric, why: str) -> None:
+        """Say once of each limit on a metric that it cannot be watched.
+
+        Args:
+            metric: Which has no reading.
+            why: Why it has none.
+        """
+        with self._lock:
+            watches = self._book.watches(metric)
+        for watch in watches:
+            self._tell_once(watch.spec, "limit_unmeasured", f"is not watched: {why}.")
+
     def take_new_base(self, watch: LimitWatch) -> None:
         """An action that a limit asked for has run: judge growth from here on."""
         with self._lock:
@@ -113,17 +125,19 @@ class LimitKeeper:
 
     def _tell_without_bound(self, watches: Iterable[LimitWatch], reading: Bound) -> None:
         for watch in watches:
-            spec = watch.spec
-            judged = reading.value is None or watch.threshold(reading.of) is not None
-            if judged or spec in self._without_bound:
-                continue
-            self._without_bound.add(spec)
-            text = (
-                f"{limit_text(spec)} is not watched: nothing says what {spec.metric} is a part of"
-                " here. Set it in bytes instead."
-            )
-            now_s = self._now_s()
-            self._emit(Notice(t_s=now_s, level="warning", code="limit_unbounded", text=text))
+            if reading.value is not None and watch.threshold(reading.of) is None:
+                why = (
+                    f"is not watched: nothing says what {watch.spec.metric} is a part of here."
+                    " Set it in bytes instead."
+                )
+                self._tell_once(watch.spec, "limit_unbounded", why)
+
+    def _tell_once(self, spec: LimitSpec, code: str, text: str) -> None:
+        if spec in self._unwatched:
+            return
+        self._unwatched.add(spec)
+        text = f"{limit_text(spec)} {text}"
+        self._emit(Notice(t_s=self._now_s(), level="warning", code=code, text=text))
 
 
 def refusal_of(wanted: SetLimits) -> str:

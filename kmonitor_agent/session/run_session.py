@@ -178,6 +178,8 @@ class RunSession:
         fit.is_traced = True
         self._count_graph(fit, model)
         self._limits.observe("step_time", Bound(fit.last_step_s))
+        if (why := fit.clock.why_untimed(fit.planned_steps)) and fit.last_step_s is None:
+            self._limits.tell_unwatched("step_time", why)
         self._serve(fit, "epoch")
 
     def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:

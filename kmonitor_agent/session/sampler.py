@@ -73,7 +73,7 @@ class Sampler:
         watched = self._watched()
         t_s = self._now_s()
         readings = dict(self._read(watched))
-        self._tell_sources(t_s, readings)
+        self._tell_sources(t_s, {**readings, "step_time_s": _step_source(watched.fit)})
         values = {name: reading.value for name, reading in readings.items()}
         fit = watched.fit
         self._emit(
@@ -101,7 +101,7 @@ class Sampler:
 
     def _tell_sources(self, t_s: float, readings: dict[str, Reading]) -> None:
         changed: list[SourceOf] = []
-        for name, reading in {**readings, "step_time_s": _STEP_SOURCE}.items():
+        for name, reading in readings.items():
             source = SourceOf(
                 field=name,
                 unit=reading.unit,
@@ -145,6 +145,11 @@ def _vram_bound(device: DeviceReadings, allocator: AllocatorReadings) -> Reading
     # the device is full.
     is_unbounded_gpu = allocator.device.startswith("GPU") and allocator.limit.value is None
     return device.total if is_unbounded_gpu else allocator.limit
+
+
+def _step_source(fit: Fit | None) -> Reading:
+    why = "" if fit is None else fit.clock.why_untimed(fit.planned_steps)
+    return Reading.missing("seconds", why) if why else _STEP_SOURCE
 
 
 def _graph_reading(graph: GraphCount | None) -> Reading:

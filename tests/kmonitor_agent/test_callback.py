@@ -539,3 +539,28 @@ def test_graph_is_counted_as_soon_as_a_step_was_traced(monitor: Any, told: Told)
     assert seen[0] == counts[0]
     assert seen[0] < seen[1] == seen[2] == seen[3]
     assert seen[4] < seen[5] == counts[-1]
+
+
+def test_epochs_too_short_to_time_say_so_and_so_does_a_limit_on_them_once(told: Told):
+    monitor: Any = MonitorCallback(
+        "run", hub="off", limits=[Limit("step_time", 0.001)], sample_interval_s=0.05
+    )
+    sampled = monitor._session._sampler.sample
+
+    small_model().fit(
+        X,
+        Y,
+        batch_size=48,
+        epochs=3,
+        verbose=0,
+        callbacks=[monitor, Hook(lambda _: sampled())],
+    )
+
+    events = told(monitor)
+    assert [e.step_times for e in of(EpochEnded, events)] == [None] * 3
+    [notice] = of(Notice, events)
+    assert notice.code == "limit_unmeasured"
+    assert "an epoch of 1 step is too short to time" in notice.text
+    sources = {each.field: each for event in of(Sources, events) for each in event.sources}
+    assert "an epoch of 1 step" in sources["step_time_s"].absent
+    assert not sources["step_time_s"].source
