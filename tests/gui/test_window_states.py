@@ -172,9 +172,11 @@ def test_without_a_gpu_the_card_is_the_allocators_and_a_missing_number_says_why(
     missing = facts.SourceOf("device_used_bytes", "bytes", absent="no NVIDIA driver on this host")
     window.tell_events(facts.Sources(t_s=1.0, sources=[missing]))
 
-    hint = "no NVIDIA driver on this host \u00b7 counts tensors of 256 KiB and more"
+    hint = "no NVIDIA driver on this host\ncounts tensors of 256 KiB and more"
     assert hint in texts_of(window.window.cards["vram"])
     assert "NVIDIA" not in texts_of(window.window.cards["ram"])
+    heights = [card.height() for card in window.window.cards.values()]
+    assert max(heights) - min(heights) <= 1
     assert "Framework allocator (CPU)" in texts_of(window.window)
     assert window.board is not None
     assert "keeps no graph" in window.board.chart("graph").accessibleDescription()

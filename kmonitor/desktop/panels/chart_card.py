@@ -167,7 +167,8 @@ class ChartCard(QFrame):
         self._column.setContentsMargins(SIZES.padding, 11, 10, 8)
         self._column.setSpacing(2)
         self._column.addLayout(top)
-        self._hint.setWordWrap(True)
+        # Not wrapped: a height that follows from the width would give its row more than the other.
+        self._hint.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._hint.hide()
         self._column.addLayout(words)
         self._column.addWidget(self._hint)
