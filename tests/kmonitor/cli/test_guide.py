@@ -5,6 +5,7 @@ import re
 import pytest
 
 from kmonitor.cli.main import build_app
+from kmonitor.hub.liveness import SILENT_AFTER_S
 from kmonitor.resource_files import resource_path
 from kmonitor_agent.protocol.commands import LIMIT_ACTIONS, LIMIT_METRICS
 from tests.support.guide_fields import field_rows, heading, structs_that_leave
@@ -50,3 +51,15 @@ def test_every_metric_and_action_of_a_limit_is_in_the_guide():
     text = page("limits-and-actions.md")
 
     assert [word for word in (*LIMIT_METRICS, *LIMIT_ACTIONS) if f"`{word}`" not in text] == []
+
+
+def test_what_private_runs_hide_is_in_the_guide():
+    section = page("files-and-privacy.md").partition("| with `private=True`")[2]
+    hashed = next(line for line in section.splitlines() if line.startswith("| hashed"))
+
+    for word in ("run name", "host", "user", "job", "models", "layers", "`val_loss`"):
+        assert word in hashed
+
+
+def test_the_guide_says_how_long_silence_lasts_before_it_is_told():
+    assert f"for {SILENT_AFTER_S:g} seconds" in page("charts-and-numbers.md")
