@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _NARROW_BELOW = 1200
 _LOW_BELOW = 800
+_ROOM_FOR_ALL = 720
 _SMALLEST = QSize(1000, 640)
 """Below this the charts say nothing; a smaller screen is filled."""
 
@@ -72,6 +73,7 @@ class MainWindow(QMainWindow):
         self._has_runs: bool | None = None
         self._build()
         self._fit_to_size()
+        self.banner.toggled.connect(self._fit_to_size)
 
     def show_charts(self, *, is_first_start: bool) -> None:
         """Show either the charts and all panels, or the page before the first run."""
@@ -80,8 +82,9 @@ class MainWindow(QMainWindow):
             return
         self._has_runs = has_runs
         self._centre.setCurrentWidget(self._charts if has_runs else self.first_start)
-        for panel in (self.run_tree, self.actions_panel, self.event_log):
+        for panel in (self.run_tree, self.actions_panel):
             panel.setVisible(has_runs)
+        self._fit_to_size()
 
     def leave_focus_alone(self) -> None:
         """Let no control begin with the focus ring."""
@@ -148,4 +151,7 @@ class MainWindow(QMainWindow):
         self.run_tree.setFixedWidth(left)
         self.header.set_left_width(left + SIZES.gutter - 8)
         self.actions_panel.setFixedWidth(SIZES.right_narrow if is_narrow else SIZES.right)
+        # Charts that are cut off say less than the log, which comes back with the banner's end.
+        has_room = self.height() >= _ROOM_FOR_ALL or not self.banner.is_up
+        self.event_log.setVisible(self._has_runs is not False and has_room)
         self.event_log.setFixedHeight(SIZES.events_low if is_low else SIZES.events)

@@ -156,9 +156,13 @@ def test_a_failure_is_told_in_full_lines_and_can_be_closed(size: tuple[int, int]
         for label in banner.findChildren(QLabel):
             assert label.width() >= min(300, label.fontMetrics().horizontalAdvance(label.text()))
         assert banner.height() < 100
+        assert window.board is not None
+        for metric, card in window.window.cards.items():
+            assert window.board.chart(metric).geometry().bottom() < card.height()
         close = next(b for b in banner.findChildren(QAbstractButton) if b.isVisible())
         QTest.mouseClick(close, Qt.MouseButton.LeftButton)
         assert not banner.isVisible()
+        assert window.window.event_log.isVisible()
     finally:
         window.close()
 

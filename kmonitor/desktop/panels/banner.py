@@ -21,10 +21,12 @@ class Banner(QFrame):
     Signals (main thread):
         retry_requested: The button was pressed.
         close_requested: The user has read it.
+        toggled: It came or went.
     """
 
     retry_requested = Signal()
     close_requested = Signal()
+    toggled = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,12 +47,20 @@ class Banner(QFrame):
         look.palette_changed.connect(self._on_look_palette_changed)
         self.hide()
 
+    @property
+    def is_up(self) -> bool:
+        """Whether something is wrong."""
+        return self._picture is not None
+
     def show_picture(self, picture: BannerPicture | None) -> None:
         """Show this, or hide."""
         if picture == self._picture:
             return
+        is_toggled = (picture is None) != (self._picture is None)
         self._picture = picture
         self.setVisible(picture is not None)
+        if is_toggled:
+            self.toggled.emit()
         if picture is None:
             return
         self._title.setText(picture.title)
