@@ -84,10 +84,8 @@ class HubLoop:
         self._views.host = processes.host
         self._views.on_hub_asked = self._tell_hub
         self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
-        self._spool_root = folders.spool
-        self._spools = SpoolShipping(
-            folders.spool, self._ledger, self._ingest.sessions, faults, clock
-        )
+        self._spool_root = root = folders.spool
+        self._spools = SpoolShipping(root, self._ledger, self._ingest.sessions, faults, clock)
         self._liveness.is_settled = self._spools.is_settled
         self._views.commands.is_gone = self._liveness.is_gone
         self._idle_s = idle_s

@@ -131,7 +131,9 @@ def _sample(record: RunRecord, event: Sample) -> None:
     record.step = event.step if event.fit else record.step
     for field in _METRIC_FIELDS:
         value = getattr(event, field)
-        if value is not None:
+        # Charts, cards and limits show whole epochs' medians; a running one's only at first.
+        is_overruled = field == "step_time_s" and record.epochs_done > 0
+        if value is not None and not is_overruled:
             record.metrics[field] = value
 
 
