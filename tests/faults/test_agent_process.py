@@ -150,9 +150,10 @@ def test_a_child_that_outlives_its_parent_does_not_hold_the_lock(folders: Folder
 spooled(1)
 pid = os.fork()
 if pid == 0:
+    # Told by the child: only then has it let go of what it was forked with.
+    print(os.getpid(), flush=True)
     sys.stdin.readline()
     os._exit(0)
-print(pid, flush=True)
 threading.Event().wait()
 """
     with start_agent(script) as process:
