@@ -248,9 +248,13 @@ def _one_sentence(action: LimitAction, crossings: list[str]) -> str:
         case "notify":
             text = tr("When {when}, kmonitor tells you here.")
         case "stop":
-            text = tr("When {when}, the training saves and stops.")
+            text = tr("When {when}, the training stops after the current epoch.")
         case "save":
             text = tr("When {when}, a checkpoint is saved after the current epoch.")
         case "collect":
             text = tr("When {when}, kmonitor drops what is retained after the current epoch.")
+        case "restart":
+            text = tr("When {when}, the training starts again in a new process and resumes.")
+        case "auto":
+            text = tr("When {when}, kmonitor collects, then reloads, then restarts, as needed.")
     return text.format(when=when)

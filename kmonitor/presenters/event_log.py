@@ -21,6 +21,7 @@ LOG_KINDS = (
     "fit_start",
     "fit_end",
     "action",
+    "diagnosis",
     "command",
     "limits",
     "crossing",

@@ -222,6 +222,17 @@ def _fault(event: facts.Fault, name: str) -> EventLine:
 
 
 @sentence.register
+def _diagnosis(event: facts.Diagnosis, name: str) -> EventLine:
+    del name
+    grown = [each for each in event.objects if (each.grown or 0) > 0][:3]
+    parts = [f"{each.kind} +{count_text(each.grown or 0)}" for each in grown]
+    parts += event.holders[:1]
+    found = " · ".join(parts) or tr("nothing grew since the one before")
+    text = tr("Diagnosis after epoch {epoch}: {found}").format(epoch=event.epoch + 1, found=found)
+    return EventLine("info", "info", text)
+
+
+@sentence.register
 def _notice(event: facts.Notice, name: str) -> EventLine:
     del name
     icons = {"info": "info", "warning": "warning", "error": "error"}

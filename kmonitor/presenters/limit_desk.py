@@ -21,7 +21,15 @@ from kmonitor_agent.protocol.messages import MetricNow, RunSummary
 
 CHART_METRICS: tuple[LimitMetric, ...] = ("vram", "ram", "graph", "step_time")
 
-_STRENGTH: dict[LimitAction, int] = {"notify": 0, "save": 1, "collect": 2, "reload": 3, "stop": 4}
+_STRENGTH: dict[LimitAction, int] = {
+    "notify": 0,
+    "save": 1,
+    "collect": 2,
+    "reload": 3,
+    "auto": 4,
+    "restart": 5,
+    "stop": 6,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ _ACTIONS: Final[dict[LimitAction, str]] = {
     "save": "save",
     "collect": "collect",
     "reload": "reload",
+    "restart": "restart",
+    "auto": "reclaim",
     "stop": "stop",
 }
 

@@ -36,6 +36,8 @@ def _done(record: ActionRecord) -> str:
         "save": tr("Checkpoint saved {where}"),
         "collect": tr("Collected {where}"),
         "reload": tr("Reloaded {where}"),
+        "restart": tr("Left to start again {where}"),
+        "diagnose": tr("Diagnosed {where}"),
         "stop": tr("Stopped {where}"),
         "pause": tr("Paused {where}"),
         "resume": tr("Resumed {where}"),
@@ -45,6 +47,8 @@ def _done(record: ActionRecord) -> str:
         "save": tr("Save failed {where}"),
         "collect": tr("Collect failed {where}"),
         "reload": tr("Reload failed {where}"),
+        "restart": tr("Restart refused {where}"),
+        "diagnose": tr("Diagnose failed {where}"),
     }
     text = words[record.action] if record.ok else failed.get(record.action, words[record.action])
     text = text.format(where=where)

@@ -49,7 +49,7 @@ class ActionRecord(Event, frozen=True, tag="action"):
         seconds: How long the training waited.
         before: Just before.
         after: Just after; None when nothing was changed.
-        mode: "assign" for a reload; empty otherwise.
+        mode: "assign" or "recreate" for a reload; empty otherwise.
         variables: Variables saved.
         state_bytes: Their size, bytes.
         checkpoint: File name of the checkpoint (no folder), or empty.
@@ -58,9 +58,13 @@ class ActionRecord(Event, frozen=True, tag="action"):
         released_models: Dead models that they belonged to.
         held: What is still held and by whom, in words, at most 32 lines.
         why: What failed or was left out, in words; empty when all went well.
+        part_of: "auto" when it was one step of an escalation; empty otherwise.
+        export: File name of the `.keras` file written beside the checkpoint, or empty.
     """
 
-    action: Literal["save", "collect", "reload", "stop", "pause", "resume", "notify"]
+    action: Literal[
+        "save", "collect", "reload", "restart", "diagnose", "stop", "pause", "resume", "notify"
+    ]
     ok: bool
     asked_by: Name
     fit: Count
@@ -78,6 +82,59 @@ class ActionRecord(Event, frozen=True, tag="action"):
     released_traces: Count = 0
     released_models: Count = 0
     held: Annotated[list[Text], msgspec.Meta(max_length=32)] = []
+    why: Text = ""
+    part_of: Name = ""
+    export: Text = ""
+
+
+class ObjectGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Python objects of one type, now and at the diagnosis before.
+
+    Attributes:
+        kind: Type name with its module.
+        count: Objects that the garbage collector tracks now.
+        grown: How many more than at the diagnosis before; None at the first.
+    """
+
+    kind: Name
+    count: Count
+    grown: int | None = None
+
+
+class AllocationGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Python memory allocated at one line, between two safe points.
+
+    Attributes:
+        place: "file.py:12"; a hash when private.
+        grown_bytes: Size now less size then, bytes.
+        grown_blocks: Blocks now less blocks then.
+    """
+
+    place: Text
+    grown_bytes: int
+    grown_blocks: int = 0
+
+
+class Diagnosis(Event, frozen=True, tag="diagnosis"):
+    """On-demand evidence of what grows, taken at a safe point; costs tens of milliseconds.
+
+    Attributes:
+        fit: Ordinal of the fit.
+        epoch: Index from 0.
+        seconds: How long the training waited.
+        objects: Types with most objects or most growth, at most 32.
+        allocations: Lines that allocated most between two safe points, at most 32; empty until
+            the second one.
+        holders: Who holds traces, in words, at most 32 lines.
+        why: What could not be looked at, and why; empty when all was.
+    """
+
+    fit: Count
+    epoch: Count
+    seconds: Seconds
+    objects: Annotated[list[ObjectGrowth], msgspec.Meta(max_length=32)] = []
+    allocations: Annotated[list[AllocationGrowth], msgspec.Meta(max_length=32)] = []
+    holders: Annotated[list[Text], msgspec.Meta(max_length=32)] = []
     why: Text = ""
 
 

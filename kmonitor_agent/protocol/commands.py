@@ -39,13 +39,16 @@ used, bytes. `graph`: operations in live traces. `step_time`: median of the last
 
 LIMIT_METRICS: tuple[LimitMetric, ...] = get_args(LimitMetric)
 
-LimitAction = Literal["notify", "save", "collect", "reload", "stop"]
-"""What the agent does when a limit is crossed."""
+LimitAction = Literal["notify", "save", "collect", "reload", "restart", "auto", "stop"]
+"""What the agent does when a limit is crossed; `auto` escalates from collect to restart."""
 
 LIMIT_ACTIONS: tuple[LimitAction, ...] = get_args(LimitAction)
 
 SafePoint = Literal["epoch", "batch"]
 """When an action runs: at the running epoch's end, or after the running batch."""
+
+ReloadMode = Literal["assign", "recreate"]
+"""How a reload restores: into the same variables, or into variables made anew."""
 
 
 class LimitSpec(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -82,6 +85,30 @@ class NoArguments(msgspec.Struct, frozen=True, tag="none"):
     at: SafePoint = "epoch"
 
 
+class SaveArguments(msgspec.Struct, frozen=True, tag="save"):
+    """Arguments of `save`.
+
+    Attributes:
+        at: The safe point to run at.
+        export: Whether to write a `.keras` file beside the checkpoint, for other programs.
+    """
+
+    at: SafePoint = "epoch"
+    export: bool = False
+
+
+class ReloadArguments(msgspec.Struct, frozen=True, tag="reload"):
+    """Arguments of `reload` and `auto`.
+
+    Attributes:
+        at: The safe point to run at.
+        mode: How to restore; None: `assign`, which is always safe.
+    """
+
+    at: SafePoint = "epoch"
+    mode: ReloadMode | None = None
+
+
 class SetLimits(msgspec.Struct, frozen=True, tag="set_limits"):
     """Arguments of `set_limits`: replaces the run's limits on the metrics that are named.
 
@@ -94,7 +121,7 @@ class SetLimits(msgspec.Struct, frozen=True, tag="set_limits"):
     limits: Annotated[list[LimitSpec], msgspec.Meta(max_length=16)]
 
 
-Arguments = NoArguments | SetLimits
+Arguments = NoArguments | SaveArguments | ReloadArguments | SetLimits
 
 
 class Command(msgspec.Struct, frozen=True, tag="cmd", tag_field="type"):

@@ -2,13 +2,16 @@
 
 from kmonitor_agent.protocol.acts import (
     ActionRecord,
+    AllocationGrowth,
     CommandProgress,
+    Diagnosis,
     Fault,
     Footprint,
     LimitCrossed,
     LimitsInForce,
     Lost,
     Notice,
+    ObjectGrowth,
     Paused,
 )
 from kmonitor_agent.protocol.lifecycle import (
@@ -44,6 +47,7 @@ AnyEvent = (
     | Sample
     | GraphSize
     | ActionRecord
+    | Diagnosis
     | CommandProgress
     | LimitsInForce
     | LimitCrossed
@@ -56,10 +60,12 @@ AnyEvent = (
 
 __all__ = [
     "ActionRecord",
+    "AllocationGrowth",
     "AnyEvent",
     "BootEnded",
     "BootStarted",
     "CommandProgress",
+    "Diagnosis",
     "EpochEnded",
     "EpochStarted",
     "Event",
@@ -75,6 +81,7 @@ __all__ = [
     "Lost",
     "ModelFacts",
     "Notice",
+    "ObjectGrowth",
     "Paused",
     "Sample",
     "SlotFacts",

@@ -11,6 +11,8 @@ _NAMES: Final = {
     "save": "Save",
     "collect": "Collect",
     "reload": "Save + clear + reload",
+    "restart": "Restart",
+    "diagnose": "Diagnose",
     "stop": "Stop",
     "pause": "Pause",
     "resume": "Resume",

@@ -265,7 +265,7 @@ def test_the_sentence_says_what_will_happen(desks: Desks):
         "and reloads after the current epoch."
     )
     assert sentence(limit(action="notify")) == "When RAM passes 128 GiB, kmonitor tells you here."
-    assert "saves and stops" in sentence(limit(action="stop"))
+    assert "the training stops" in sentence(limit(action="stop"))
     assert "checkpoint is saved" in sentence(limit(action="save"))
     assert "drops what is retained" in sentence(limit(action="collect"))
     assert "saves, clears and reloads" in sentence()

@@ -75,6 +75,26 @@ def text_of(event: facts.Event) -> str:
             "info",
             "Fit 1 began: m, 7 epochs of 1 563 steps, batch 64",
         ),
+        (
+            facts.Diagnosis(
+                t_s=1.0,
+                fit=1,
+                epoch=4,
+                seconds=0.1,
+                objects=[
+                    facts.ObjectGrowth(kind="builtins.dict", count=90_000, grown=1200),
+                    facts.ObjectGrowth(kind="builtins.list", count=9, grown=-2),
+                ],
+                holders=["12 traces held by `my_step`"],
+            ),
+            "info",
+            "Diagnosis after epoch 5: builtins.dict +1 200 · 12 traces held by `my_step`",
+        ),
+        (
+            facts.Diagnosis(t_s=1.0, fit=1, epoch=0, seconds=0.1),
+            "info",
+            "Diagnosis after epoch 1: nothing grew since the one before",
+        ),
         (facts.LimitsInForce(t_s=1.0, limits=[]), "info", "No limit in force"),
         (facts.Paused(t_s=1.0, paused=True), "info", "Training is paused"),
         (facts.Paused(t_s=1.0, paused=False), "info", "Training goes on"),
