@@ -185,6 +185,7 @@ def _paces(pace_s: float) -> Iterator[Any]:
     next_s = 0.0
 
     def hold(epoch: int, logs: object = None) -> None:
+        """Wait until the epoch before has had its time."""
         nonlocal next_s
         del epoch, logs
         time.sleep(max(0.0, next_s - time.monotonic()))

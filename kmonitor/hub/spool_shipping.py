@@ -154,6 +154,7 @@ class SpoolShipping:
         spool, seq = shipment.spool, shipment.record.accepted
 
         def confirm() -> None:
+            """Mark the spool as stored up to this event."""
             try:
                 if spool.acked != seq:
                     spool.mark_acked(seq)

@@ -44,6 +44,7 @@ def find_internals() -> TensorFlowInternals:
     missing: dict[str, str] = {}
 
     def found(name: str, look: Callable[[], T]) -> T | None:
+        """What `look` answers; None, and noted, where this version lacks it."""
         try:
             return look()
         except (ImportError, AttributeError) as exc:

@@ -58,6 +58,7 @@ class _Entry:
         self._last_cost_s = 0.0
 
     def took(self, cost_s: float, now_s: float) -> None:
+        """Note what a call cost, seconds, and when the next one is due."""
         # The lower of two costs: the first call often loads libraries.
         typical_s = min(cost_s, self._last_cost_s)
         self._last_cost_s = cost_s

@@ -68,6 +68,7 @@ class ExitWatch:
         def kmonitor_excepthook(
             kind: type[BaseException], exc: BaseException, trace: TracebackType | None
         ) -> None:
+            """Tell of what ends the process, then do as before."""
             met(Uncaught(exc, threading.get_ident(), is_last=True))
             before(kind, exc, trace)
 
@@ -78,6 +79,7 @@ class ExitWatch:
         met = self._met
 
         def kmonitor_excepthook(args: Any) -> None:
+            """Tell of what ends a thread, then do as before."""
             if args.exc_value is not None and args.thread is not None:
                 met(Uncaught(args.exc_value, args.thread.ident, is_last=False))
             before(args)
