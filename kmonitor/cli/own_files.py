@@ -13,7 +13,7 @@ from typing import Final
 from kmonitor_agent.local.folders import Folders
 
 _RUN: Final = re.compile(r"[0-9a-f]{32}")
-_LAUNCHER: Final = re.compile(r"launcher-[0-9A-Za-z_.-]{1,64}\.json(\.new)?")
+_STATE: Final = re.compile(r"launcher-[0-9A-Za-z_.-]{1,64}\.json(\.new)?|host-salt(\.\d+\.new)?")
 _DATABASE: Final = re.compile(
     r"hub\.lock|hub\.sqlite3(\.damaged-\d+|\.schema-\d+)?(-wal|-shm|-journal)?"
 )
@@ -51,7 +51,7 @@ def belongings(folders: Folders) -> Belongings:
     _sort_files(found, folders.settings, _SETTINGS)
     _sort_files(found, folders.runtime, _RUNTIME)
     # What else lies in the state folder is nobody's business: it may be a whole project.
-    found.ours += [path for path in _entries(folders.state) if _is_ours(path, _LAUNCHER)]
+    found.ours += [path for path in _entries(folders.state) if _is_ours(path, _STATE)]
     return found
 
 

@@ -77,7 +77,7 @@ class HubLoop:
         self._agents = Door(context, ingest_socket(folders))
         self._desktops = Door(context, view_socket(folders))
         self._series = SeriesDesk(database.path, wake.wake)
-        processes = ProcessWatch()
+        processes = ProcessWatch(folders.state)
         self._host = processes.host
         self._ingest = Ingest(self._ledger, faults, clock, self._agents.send)
         self._views = Views(self._ledger, self._series, faults, clock, self._desktops.send)

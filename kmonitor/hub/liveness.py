@@ -48,7 +48,7 @@ class Liveness:
         session = self._sessions.of_run(record.run)
         if session is not None and session.boot != record.boot:
             return False  # the next process said hello, and has yet to tell its pid
-        is_local = self._processes.can_see(record.host, record.pid_namespace)
+        is_local = self._processes.can_see(record.host, record.boot, record.pid_namespace)
         return is_local and not self._processes.is_alive(record.pid, record.boot_wall_s)
 
     def look(self) -> None:
@@ -96,7 +96,7 @@ class Liveness:
         words = f"no data for {_duration(step_s)}"
         if is_gone:
             return f"{words}; its process is gone, what it left on disk is being read"
-        if self._processes.can_see(record.host, record.pid_namespace):
+        if self._processes.can_see(record.host, record.boot, record.pid_namespace):
             return f"{words}; its process lives"
         return f"{words}; its process on {record.host} cannot be seen from here"
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import psutil
 
+from kmonitor_agent.local.host_mark import host_mark, read_salt
+
 _START_SLACK_S = 30.0
 """A process that was created so much later than its boot said took over a free pid."""
 
@@ -18,15 +20,31 @@ def own_pid_namespace() -> int:
 
 
 class ProcessWatch:
-    """Answers for processes of this host and PID namespace only."""
+    """Answers for processes of this host and PID namespace only.
 
-    def __init__(self) -> None:
+    Attributes:
+        host: This host's name.
+    """
+
+    def __init__(self, state: Path) -> None:
+        """Find out where this is.
+
+        Args:
+            state: This user's state folder; by its salt the host of a private run is recognised.
+        """
         self.host = socket.gethostname()
         self._namespace = own_pid_namespace()
+        self._state = state
 
-    def can_see(self, host: str, pid_namespace: int) -> bool:
-        """Whether a pid told from there means the same process here."""
-        return host == self.host and pid_namespace in {0, self._namespace}
+    def can_see(self, host: str, boot: str, pid_namespace: int) -> bool:
+        """Whether a pid told from there by that boot means the same process here."""
+        is_here = host == self.host or self._is_our_mark(host, boot)
+        return is_here and pid_namespace in {0, self._namespace}
+
+    def _is_our_mark(self, host: str, boot: str) -> bool:
+        # Read anew: a private training may have made the salt since, or a purge removed it.
+        salt = read_salt(self._state)
+        return salt is not None and host_mark(salt, boot) == host
 
     def is_alive(self, pid: int, started_wall_s: float) -> bool:
         """Whether process `pid` lives and is the one that started then; zombies are dead."""

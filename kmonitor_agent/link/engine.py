@@ -146,6 +146,8 @@ class Engine:
 
     def _leave_launcher(self) -> None:
         started = self._boot.started
+        if started.private:
+            return  # its host has another name in each process: nobody could find the record
         with contextlib.suppress(OSError):  # a full or read-only disk is told of by the spool
             leave_launcher(
                 self._boot.folders,

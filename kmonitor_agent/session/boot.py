@@ -140,6 +140,7 @@ class Boot:
             wall_s=SystemClock().wall_s(),
             interval_s=self._settings.sample_interval_s,
             privacy=self._privacy,
+            state=self._folders.state,
         )
         return msgspec.structs.replace(
             started,

@@ -15,7 +15,8 @@ class Privacy:
     """Passes names and texts through, or hides them.
 
     The hash is salted with random bytes that never leave the process: equal names are equal
-    within a run and say nothing outside of it.
+    within a run and say nothing outside of it. The host alone is named otherwise, so that this
+    user's own hub can recognise it: `kmonitor_agent.local.host_mark`.
     """
 
     def __init__(self, *, private: bool) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from kmonitor_agent.config import elided, plain_name, plain_text
+from kmonitor_agent.local.host_mark import host_mark, make_salt
 from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.facts import BootStarted
 from kmonitor_agent.protocol.version import MAX_TEXT
@@ -50,7 +51,7 @@ def default_run_name(environ: Mapping[str, str] | None = None) -> str:
 
 
 def boot_started(
-    *, boot: str, name: str, wall_s: float, interval_s: float, privacy: Privacy
+    *, boot: str, name: str, wall_s: float, interval_s: float, privacy: Privacy, state: Path
 ) -> BootStarted:
     """The first event of this process, still without what the framework says of itself.
 
@@ -60,12 +61,13 @@ def boot_started(
         wall_s: UTC epoch seconds now.
         interval_s: Time between samples, seconds.
         privacy: What to leave out.
+        state: This user's state folder, with the salt of a private process's host.
     """
     return BootStarted(
         t_s=0.0,
         boot=boot,
         name=privacy.name(name),
-        host=privacy.name(elided(plain_name(socket.gethostname()))),
+        host=_host(boot, privacy, state),
         pid=os.getpid(),
         started_wall_s=wall_s,
         pid_namespace=_pid_namespace(),
@@ -119,6 +121,12 @@ def _notebook(environ: Mapping[str, str]) -> str:
 def _ipython() -> Any:
     module: Any = sys.modules.get("IPython")
     return None if module is None else module.get_ipython()
+
+
+def _host(boot: str, privacy: Privacy, state: Path) -> str:
+    if privacy.private:
+        return host_mark(make_salt(state), boot)
+    return elided(plain_name(socket.gethostname()))
 
 
 def _user() -> str:

@@ -230,6 +230,7 @@ def test_purge_leaves_alone_what_kmonitor_did_not_write(own_hub: Folders):
         "database/hub.sqlite3.damaged-12345",
         f"spool/{RUN}/00000000000000000001.events",
         "launcher-here.json",
+        "host-salt",
     ]
     for name in [*mine, *ours]:
         path = own_hub.state / name

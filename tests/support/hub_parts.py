@@ -48,12 +48,14 @@ class HubParts:
         ]
         self.ledger.take(record, taken)
 
-    def started_run(self, *, pid: int, host: str = "", started_wall_s: float = 1.8e9) -> RunRecord:
+    def started_run(
+        self, *, pid: int, host: str = "", boot: str = "", started_wall_s: float = 1.8e9
+    ) -> RunRecord:
         """A run whose first boot has told who it is."""
         record = self.ledger.registry.get_or_add(new_id())
-        boot = BootStarted(
+        started = BootStarted(
             t_s=0.0,
-            boot=new_id(),
+            boot=boot or new_id(),
             name="net",
             host=host or socket.gethostname(),
             pid=pid,
@@ -61,7 +63,7 @@ class HubParts:
             started_wall_s=started_wall_s,
             actions=["save", "reload", "stop"],
         )
-        self.take(record, boot)
+        self.take(record, started)
         return record
 
 

@@ -12,6 +12,7 @@ from kmonitor.hub.liveness import Liveness
 from kmonitor.hub.local_process import ProcessWatch
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import Session, Sessions
+from kmonitor_agent.local.host_mark import host_mark, make_salt
 from kmonitor_agent.protocol.facts import (
     ActionRecord,
     BootEnded,
@@ -44,7 +45,7 @@ def gone_pid() -> int:
 
 def liveness_of(parts: HubParts) -> tuple[Liveness, Sessions]:
     sessions = Sessions()
-    return Liveness(parts.ledger, sessions, ProcessWatch(), parts.clock), sessions
+    return Liveness(parts.ledger, sessions, ProcessWatch(parts.path.parent), parts.clock), sessions
 
 
 @pytest.mark.parametrize(
@@ -265,6 +266,36 @@ def test_a_process_on_another_host_is_never_called_lost(parts: HubParts, gone_pi
     assert record.state == "silent"
     assert "no data for 1 day" in record.summary().state_why
     assert "elsewhere" in record.summary().state_why
+
+
+def test_a_private_run_on_this_host_is_lost_like_any_other(parts: HubParts, gone_pid: int):
+    record = private_run(parts, gone_pid, salt=make_salt(parts.path.parent))
+    liveness, _ = liveness_of(parts)
+
+    parts.clock.move(2.0)
+    liveness.look()
+
+    assert record.state == "lost"
+
+
+def test_a_private_run_whose_host_cannot_be_recognised_stays_silent(
+    parts: HubParts, gone_pid: int
+):
+    make_salt(parts.path.parent)
+    record = private_run(parts, gone_pid, salt=bytes(32))
+    liveness, _ = liveness_of(parts)
+
+    parts.clock.move(100.0)
+    liveness.look()
+
+    assert record.state == "silent"
+    assert "cannot be seen from here" in record.summary().state_why
+
+
+def private_run(parts: HubParts, pid: int, *, salt: bytes) -> RunRecord:
+    """A run whose process told its host as a private one does."""
+    boot = new_id()
+    return parts.started_run(pid=pid, boot=boot, host=host_mark(salt, boot))
 
 
 def test_a_pid_that_was_taken_over_is_not_the_run(parts: HubParts):

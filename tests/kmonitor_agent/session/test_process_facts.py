@@ -47,8 +47,14 @@ def test_first_event_says_who_the_process_is(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "argv", ["train.py", "--rate", "0.1"])
 
     told = boot_started(
-        boot="b", name="run", wall_s=5.0, interval_s=1.0, privacy=Privacy(private=False)
+        boot="b",
+        name="run",
+        wall_s=5.0,
+        interval_s=1.0,
+        privacy=Privacy(private=False),
+        state=Path("not-made"),
     )
+    assert not Path("not-made").exists()
 
     assert told.argv == ["train.py", "--rate", "0.1"]
     assert told.job == "slurm 123"
@@ -56,7 +62,9 @@ def test_first_event_says_who_the_process_is(monkeypatch: pytest.MonkeyPatch):
     assert told.pid_namespace > 0
 
 
-def test_first_event_spells_out_bytes_that_are_no_text(monkeypatch: pytest.MonkeyPatch):
+def test_first_event_spells_out_bytes_that_are_no_text(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     monkeypatch.setenv("SLURM_JOB_ID", "\udcff")
     monkeypatch.setattr(sys, "argv", ["caf\udce9.py", "x" * 5000, *["y" * 4096] * 20])
     monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
@@ -69,6 +77,7 @@ def test_first_event_spells_out_bytes_that_are_no_text(monkeypatch: pytest.Monke
             wall_s=5.0,
             interval_s=1.0,
             privacy=Privacy(private=private),
+            state=tmp_path,
         )
         assert decode_event(encode_event(told)) == told
         if not private:
@@ -77,11 +86,18 @@ def test_first_event_spells_out_bytes_that_are_no_text(monkeypatch: pytest.Monke
             assert sum(map(len, told.argv)) <= 32 * 1024
 
 
-def test_private_process_sends_no_names_paths_or_arguments(monkeypatch: pytest.MonkeyPatch):
+def test_private_process_sends_no_names_paths_or_arguments(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     monkeypatch.setattr(sys, "argv", ["/home/ada/secret.py", "--token", "x"])
 
     told = boot_started(
-        boot="b", name="secret.py", wall_s=5.0, interval_s=1.0, privacy=Privacy(private=True)
+        boot="b",
+        name="secret.py",
+        wall_s=5.0,
+        interval_s=1.0,
+        privacy=Privacy(private=True),
+        state=tmp_path,
     )
 
     assert (told.argv, told.script, told.private) == ([], "", True)
