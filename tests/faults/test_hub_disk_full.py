@@ -31,7 +31,7 @@ def test_a_log_that_takes_nothing_does_not_stop_a_hub(idle_hub: LiveHub, folders
     idle_hub.start()
     process = idle_hub.process
     process.terminate()
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
 
     assert (process.returncode, said) == (0, "")
 
@@ -42,7 +42,7 @@ def test_a_lock_that_cannot_be_written_is_told_in_words(idle_hub: LiveHub, folde
     hub_lock(folders).symlink_to("/dev/full")
 
     process = idle_hub.spawn()
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
 
     assert process.returncode == EXIT_REFUSED
     assert said.startswith(f"kmonitor hub: {hub_lock(folders)} cannot be written: ")

@@ -15,7 +15,7 @@ def test_charts_load_neither_a_framework_nor_another_plotting_library():
         "print(*heavy, end='')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

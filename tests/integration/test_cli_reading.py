@@ -119,7 +119,7 @@ def test_follow_tells_new_events_until_the_run_has_ended(told: SimulatedAgent):
     told.end_epoch(loss=0.125)
     told.end_fit()
     told.end_boot()
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
 
     assert process.returncode == 0, err
     assert "Epoch 3 of fit 1" in out
@@ -145,7 +145,7 @@ def test_ctrl_c_ends_following_quietly(told: SimulatedAgent):
             if "Fit 1 began" in line:
                 break
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
 
     assert process.returncode == 130
     assert err == ""

@@ -23,7 +23,7 @@ SHORT = ("demo", "--folds=4", "--epochs=2", "--seconds=0")
 @pytest.mark.keras
 def test_the_demo_grows_crosses_reloads_and_goes_on(folders: Folders):
     try:
-        ran = kmonitor(*SHORT, "--no-plain", "--no-window", timeout_s=240)
+        ran = kmonitor(*SHORT, "--no-plain", "--no-window", timeout_s=400)
         shown = kmonitor("show", "last", "--json").json
     finally:
         stop_hub(folders)
@@ -87,6 +87,6 @@ def test_a_training_that_is_stopped_leaves_nothing_behind(tmp_path: Path):
 
     training.stop()
 
-    assert reports.get(timeout=5)[1] is None
+    assert reports.get(timeout=60)[1] is None
     with pytest.raises(ProcessLookupError):
         os.kill(training.pid, 0)

@@ -39,7 +39,7 @@ class Notebook:
         self.manager = manager
         self.client: Any = manager.client()
         self.client.start_channels()
-        self.client.wait_for_ready(timeout=60)
+        self.client.wait_for_ready(timeout=120)
 
     def run(self, code: str) -> dict[str, Any]:
         """Run a cell to its end; the shell's reply."""
@@ -47,7 +47,7 @@ class Notebook:
 
     def reply(self, message: str) -> dict[str, Any]:
         while True:
-            answer = self.client.get_shell_msg(timeout=90)
+            answer = self.client.get_shell_msg(timeout=180)
             if answer["parent_header"].get("msg_id") == message:
                 return answer["content"]
 
@@ -76,14 +76,14 @@ def test_fits_of_cells_belong_to_one_run_and_an_interrupted_one_is_told_at_once(
     flag = kmonitor_home / "began"
     flag.unlink()
     endless = notebook.client.execute("fit(100_000)")
-    wait_until(flag.exists, 60, "the endless fit began")
+    wait_until(flag.exists, 120, "the endless fit began")
     notebook.manager.interrupt_kernel()
     assert notebook.reply(endless)["ename"] == "KeyboardInterrupt"
     assert notebook.run("raise ValueError('outside of any fit')")["ename"] == "ValueError"
     assert notebook.run("model.fit(x, 'nonsense', callbacks=[monitor])")["status"] == "error"
     assert notebook.run("fit(1)")["status"] == "ok"
     notebook.client.shutdown()
-    wait_until(lambda: not notebook.manager.is_alive(), 30, "the kernel ended")
+    wait_until(lambda: not notebook.manager.is_alive(), 60, "the kernel ended")
 
     events = spooled_events(folders, run)
     ends = [e for e in events if isinstance(e, FitEnded)]

@@ -65,7 +65,7 @@ def _run_window(errand: Errand) -> Done:
             env={**os.environ, **screen},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
     assert ran.returncode == 0, ran.stderr[-4000:]

@@ -37,7 +37,7 @@ def start_agent(script: str) -> "subprocess.Popen[str]":
     )
 
 
-def run_agent(script: str, timeout_s: float = 20.0) -> "subprocess.CompletedProcess[str]":
+def run_agent(script: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
     """Run such a process to its end."""
     with start_agent(script) as process:
         out, err = process.communicate(timeout=timeout_s)

@@ -40,7 +40,7 @@ def kmonitor(
     *arguments: object,
     environ: Mapping[str, str] | None = None,
     given: str | None = None,
-    timeout_s: float = 60.0,
+    timeout_s: float = 120.0,
 ) -> Ran:
     """Run `kmonitor ARGUMENTS` to its end.
 

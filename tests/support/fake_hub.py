@@ -67,7 +67,7 @@ class FakeHub:
         """Types of the events that it has, in order."""
         return [type(event).__name__ for event in self.events]
 
-    def serve_until(self, condition: Callable[[], object], deadline_s: float = 10.0) -> None:
+    def serve_until(self, condition: Callable[[], object], deadline_s: float = 60.0) -> None:
         """Serve until the condition holds.
 
         Raises:

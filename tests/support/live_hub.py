@@ -66,7 +66,7 @@ class LiveHub:
         self.kill()
         return self.start()
 
-    def client(self, timeout_s: float = 10.0) -> HubClient:
+    def client(self, timeout_s: float = 60.0) -> HubClient:
         """A client of this hub; close it."""
         return HubClient(folders=self.folders, timeout_s=timeout_s)
 
@@ -75,7 +75,7 @@ class LiveHub:
         if process.poll() is None:
             process.send_signal(signal.SIGCONT)
             process.send_signal(number)
-        status = process.wait(20)
+        status = process.wait(60)
         assert process.stderr is not None
         process.stderr.close()
         return status

@@ -284,7 +284,7 @@ class SimulatedAgent:
         seq = self.emit(end)
         self._farewell.append(Bye(run=self.run, last=seq, why="finished"))
 
-    def wait_acked(self, deadline_s: float = 20.0) -> None:
+    def wait_acked(self, deadline_s: float = 60.0) -> None:
         """Wait until the hub has confirmed everything."""
         wait_until(
             lambda: self.acked == len(self.bodies),

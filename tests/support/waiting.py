@@ -8,8 +8,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T], deadline_s: float = 20.0, what: str = "") -> T:
+def wait_until(condition: Callable[[], T], deadline_s: float = 60.0, what: str = "") -> T:
     """The first true result of `condition`.
+
+    The deadline tells a hang from a slow machine; it is no statement of how long a thing may
+    take.
 
     Raises:
         AssertionError: It did not become true in `deadline_s` seconds.

@@ -155,9 +155,9 @@ def _move(widget: QWidget, at: QPointF) -> None:
 
 
 def _until(qt: QApplication, condition: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + 60.0
+    end = time.monotonic() + 120.0
     while not condition():
-        assert time.monotonic() < end, f"not within 60 s: {what}"
+        assert time.monotonic() < end, f"not within 120 s: {what}"
         qt.processEvents()
         QTest.qWait(20)
 

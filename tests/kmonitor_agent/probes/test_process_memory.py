@@ -44,7 +44,7 @@ def test_children_count_in_the_total():
         memory.read_slowly()
         found = memory.read()
     finally:
-        child.communicate(b"\n", timeout=10)
+        child.communicate(b"\n", timeout=60)
 
     assert found.children.value is not None
     assert found.children.value > 0
