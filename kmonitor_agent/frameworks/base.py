@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from kmonitor_agent.protocol.facts import FunctionTraces, LayerFacts, SlotFacts
 from kmonitor_agent.reading import Reading
@@ -204,6 +204,25 @@ class ReclaimSteps(Protocol):
 
     def inexact(self, model: KerasModel) -> str:
         """Why a retrace changes the training's result, in words; empty when it does not."""
+        ...
+
+
+@runtime_checkable
+class RecreatesVariables(Protocol):
+    """What reclaim steps may also know: to make a model's variables anew, not only assign them."""
+
+    def why_not_recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> str:
+        """Why variables cannot be made anew safely here, in words; empty when they can.
+
+        Called when the model's functions have been dropped and garbage was collected.
+        """
+        ...
+
+    def recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> None:
+        """Let all variables go, then make each anew with its value, in the same Keras objects.
+
+        Whatever it raises, and an interrupt too, comes when every variable has its value again.
+        """
         ...
 
 

@@ -7,12 +7,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
+from kmonitor_agent.frameworks.keras3_recreate import recreate, why_not_recreate
 from kmonitor_agent.frameworks.keras3_session import clear_session_keeping_settings, why_not_clear
 from kmonitor_agent.frameworks.keras3_state import exact_state
 from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
-from kmonitor_agent.frameworks.tensorflow_retracing import forget_tracing_of, traced_functions
+from kmonitor_agent.frameworks.tensorflow_retracing import (
+    Traced,
+    count_as_before,
+    traced_functions,
+    traces_of,
+)
 
 _FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
 _SLICE_BYTES: Final = 4 * 1024 * 1024
@@ -31,6 +37,7 @@ class Keras3TensorFlowReclaim:
         self._internals = internals
         self._retained = retained
         self._inventory = inventory
+        self._dropped: dict[str, Traced] = {}
 
     def state(self, model: KerasModel) -> list[StateVariable]:
         """See `ReclaimSteps.state`."""
@@ -57,15 +64,17 @@ class Keras3TensorFlowReclaim:
         """Forget train, test and predict functions, but for one that the script put there."""
         made = [name for name in _FUNCTIONS if _can_be_made_again(model, name)]
         for name in made:
-            forget_tracing_of(traced_functions(getattr(model, name)), self._internals)
+            self._dropped[name] = traces_of(getattr(model, name), self._internals)
             _untrack(model, name)
             setattr(model, name, None)
         return made
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
-        """Make the train function, which a running `fit` calls; Keras makes the others itself."""
-        if "train_function" in names and model.train_function is None:
-            model.make_train_function()
+        """Make them as Keras would when it next needs them; nothing is traced yet."""
+        for name in names:
+            if getattr(model, name) is None:
+                getattr(model, f"make_{name}")()
+            count_as_before(getattr(model, name), self._dropped.pop(name, {}), self._internals)
 
     def release_retained(self) -> Released:
         """See `RetainedTraces.release`."""
@@ -74,6 +83,15 @@ class Keras3TensorFlowReclaim:
     def clear_session(self) -> str:
         """Clear unless this point of the program forbids it."""
         return why_not_clear(self._internals) or clear_session_keeping_settings()
+
+    def why_not_recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> str:
+        """See `keras3_recreate.why_not_recreate`."""
+        # What hides holders of traces hides holders of variables.
+        return self._retained.why_unavailable() or why_not_recreate(model, state)
+
+    def recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> None:
+        """See `keras3_recreate.recreate`."""
+        recreate(model, state, self.read)
 
     def inexact(self, model: KerasModel) -> str:
         """Whether a train step draws from `tf.random.*` operations, which a retrace seeds anew."""

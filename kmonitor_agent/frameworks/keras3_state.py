@@ -40,11 +40,17 @@ def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
     yield "model", model.variables
     for metric in getattr(model, "metrics", ()):
         yield "metrics", metric.variables
-    for optimizer in _optimizers(model):
+    for optimizer in optimizers_of(model):
         yield "optimizer", variables_of(optimizer)
     seed = _global_seed()
     if seed is not None:
         yield "seed", [seed.state]
+
+
+def optimizers_of(model: KerasModel) -> list[Any]:
+    """The model's optimizer and those that are attributes of it, each once."""
+    found = {id(each): each for each in _optimizers(model)}
+    return list(found.values())
 
 
 def _optimizers(model: KerasModel) -> Iterator[Any]:

@@ -13,6 +13,7 @@ from kmonitor_agent.frameworks.base import (
     Framework,
     KerasModel,
     ReclaimSteps,
+    RecreatesVariables,
     Released,
     StateUnreadable,
     StateVariable,
@@ -21,10 +22,10 @@ from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused
 from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
-from kmonitor_agent.reclaim.outcome import ActionName, Outcome
+from kmonitor_agent.reclaim.outcome import ActionName, Mode, Outcome
 from kmonitor_agent.reclaim.state_file import Checksum, NotAStateFile, StoredVariable, Tag
 
-__all__ = ["Outcome", "Tag", "collect", "reload", "save"]
+__all__ = ["Mode", "Outcome", "Tag", "collect", "reload", "save"]
 
 _MOST_WHY = 4000
 
@@ -44,10 +45,25 @@ def collect(framework: Framework, model: KerasModel | None) -> Outcome:
 
 
 def reload(
-    framework: Framework, model: KerasModel, store: CheckpointStore, *, tag: Tag
+    framework: Framework,
+    model: KerasModel,
+    store: CheckpointStore,
+    *,
+    tag: Tag,
+    mode: Mode | None = None,
 ) -> Outcome:
-    """Save, drop the model's functions, clear the session, restore: training goes on the same."""
-    return _act("reload", framework, model, lambda run: _reload(run, store, tag))
+    """Save, drop the model's functions, clear the session, restore: training goes on the same.
+
+    Args:
+        framework: The model's.
+        model: Being trained, or not.
+        store: Where the state is saved.
+        tag: Where in the run this is.
+        mode: "assign" restores into the variables that there are. "recreate" lets them go and
+            makes them anew, where that is safe, else the outcome says why it was not done.
+            None: assign.
+    """
+    return _act("reload", framework, model, lambda run: _reload(run, store, tag, mode or "assign"))
 
 
 class _Failed(Exception):
@@ -142,15 +158,14 @@ def _release(run: _Run) -> None:
         run.notes.append(f"retained traces not released: {released.why}")
 
 
-def _reload(run: _Run, store: CheckpointStore, tag: Tag) -> None:
+def _reload(run: _Run, store: CheckpointStore, tag: Tag, mode: Mode) -> None:
     inexact = run.steps.inexact(run.model)
     state, checkpoint = _save(run, store, tag)
     if inexact:
         run.notes.append(inexact)
     with _functions_made_again(run):
         _clear(run)
-        _restore(run, state, store, checkpoint)
-    run.tell(mode="assign")
+        _restore(run, state, store, checkpoint, mode)
     run.measure()
 
 
@@ -180,15 +195,34 @@ def _restore(
     state: Sequence[StateVariable],
     store: CheckpointStore,
     checkpoint: Checkpoint,
+    mode: Mode,
 ) -> None:
     try:
-        _assign(run, state, store, checkpoint)
+        if mode == "recreate" and _recreate(run, state):
+            run.tell(mode="recreate")
+        else:
+            _assign(run, state, store, checkpoint)
+            run.tell(mode="assign")
         if _checksum(run, state) == checkpoint.checksum:
             return
         why = "the restored state differs from the saved one"
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises; the state is judged below
         why = _described(exc)
     _settle(run, state, store, checkpoint, why)
+
+
+def _recreate(run: _Run, state: Sequence[StateVariable]) -> bool:
+    """Make the variables anew if that is safe; whether it was."""
+    steps = run.steps
+    if not isinstance(steps, RecreatesVariables):
+        why = "not available with this framework"
+    else:
+        why = steps.why_not_recreate(run.model, state)
+        if not why:
+            steps.recreate(run.model, state)
+            return True
+    run.notes.append(f"variables assigned, not made anew: {why}")
+    return False
 
 
 def _settle(

@@ -7,6 +7,9 @@ from kmonitor_agent.protocol.facts import Footprint
 
 ActionName = Literal["save", "collect", "reload"]
 
+Mode = Literal["assign", "recreate"]
+"""How a reload's variables come back: into those that there are, or made anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -18,7 +21,7 @@ class Outcome:
         seconds: How long the training waited.
         before: Just before.
         after: Just after; None when nothing was changed.
-        mode: "assign" for a reload; empty otherwise.
+        mode: How a reload's variables came back; empty otherwise.
         variables: Variables saved.
         state_bytes: Their size, bytes.
         checkpoint: File name of the checkpoint, or empty.
@@ -34,7 +37,7 @@ class Outcome:
     seconds: float
     before: Footprint
     after: Footprint | None = None
-    mode: str = ""
+    mode: Mode | Literal[""] = ""
     variables: int = 0
     state_bytes: int = 0
     checkpoint: str = ""
