@@ -12,7 +12,7 @@ from kmonitor_agent.protocol.facts import EpochEnded, Lost, Notice
 from kmonitor_agent.protocol.messages import Ack, ErrorMessage, Hello, Ping, Welcome
 from kmonitor_agent.protocol.version import MAGIC
 from tests.support.fake_hub import FakeHub
-from tests.support.links import LinkUnderTest, epoch
+from tests.support.links import PATIENT, LinkUnderTest, epoch
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -114,7 +114,10 @@ def test_a_hub_ahead_of_the_run_never_costs_the_spool(folders: Folders):
 
 
 def test_a_poison_event_is_found_by_halving_and_the_stream_goes_on(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with (
+        FakeHub(ingest_socket(folders)) as hub,
+        LinkUnderTest(folders, timing=PATIENT) as test,
+    ):
         hub.refuses = lambda body: b"poison" in body
         for number in range(1000):
             test.link.emit(epoch(number))
@@ -143,7 +146,10 @@ NONSENSE = [
 
 
 def test_nonsense_between_messages_changes_nothing(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with (
+        FakeHub(ingest_socket(folders)) as hub,
+        LinkUnderTest(folders, timing=PATIENT) as test,
+    ):
         hub.serve_until(lambda: hub.acked == 1)
         for frames in NONSENSE:
             hub.send_frames(frames)
@@ -160,7 +166,10 @@ def test_nonsense_between_messages_changes_nothing(folders: Folders):
 def test_a_flood_of_nonsense_ends_the_session_and_the_next_hub_is_served(
     folders: Folders, frames: list[bytes]
 ):
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with (
+        FakeHub(ingest_socket(folders)) as hub,
+        LinkUnderTest(folders, timing=PATIENT) as test,
+    ):
         hub.serve_until(lambda: hub.acked == 1)
         hellos = hub.count(Hello)
         for _ in range(150):
@@ -184,7 +193,10 @@ def test_an_oversized_frame_cuts_the_connection_and_nothing_else(folders: Folder
 
 
 def test_late_and_repeated_answers_do_no_harm(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with (
+        FakeHub(ingest_socket(folders)) as hub,
+        LinkUnderTest(folders, timing=PATIENT) as test,
+    ):
         hub.serve_until(lambda: hub.acked == 1)
         stale = Welcome(hub="hub1", boot="boot1", proto=1, acked=0, ping_ms=100, max_batch=1)
         hub.send(stale, Ack(run="run1", acked=0), Ack(run="other", acked=10**6), stale)
@@ -211,12 +223,14 @@ def test_a_hub_whose_folder_disappears_is_found_at_its_new_place(folders: Folder
 def test_a_hub_in_a_folder_open_to_others_gets_nothing(folders: Folders):
     path = ingest_socket(folders)
     make_private_folder(path.parent)
-    with FakeHub(path) as hub, LinkUnderTest(folders) as test:
+    test = LinkUnderTest(folders)
+    with FakeHub(path) as hub:
         _open_to_all(path.parent)
-        wait_until(lambda: test.link.status().last_seq >= 2)
-        assert hub.got == []
-        path.parent.chmod(0o700)
-        hub.serve_until(lambda: hub.acked == 2)
+        with test:
+            wait_until(lambda: test.link.status().last_seq >= 2)
+            assert hub.got == []
+            path.parent.chmod(0o700)
+            hub.serve_until(lambda: hub.acked == 2)
 
         assert [e.code for e in hub.events if isinstance(e, Notice)] == ["hub_not_private"]
 

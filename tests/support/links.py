@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -33,6 +34,13 @@ QUICK = Timing(
     lock_s=0.2,
 )
 """The usual order of the link's intervals, shorter."""
+
+PATIENT = replace(QUICK, hello_s=600.0, dead_s=600.0, stall_s=600.0)
+"""The same for tests in which the hub is there all the time.
+
+A `FakeHub` serves on the test's own thread, which a busy machine may keep from running for longer
+than a quick link waits: it would take the hub for dead and come back on another socket.
+"""
 
 FACTS = BootFacts(run="run1", boot="boot1", host="here", pid=1, started_wall_s=1.8e9)
 

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 
 import pytest
 
@@ -20,6 +19,7 @@ from kmonitor_agent.protocol.facts import BootEnded, CommandProgress, Notice, Sa
 from kmonitor_agent.protocol.messages import Bye, Hello
 from tests.support.fake_hub import FakeHub
 from tests.support.links import (
+    PATIENT,
     QUICK,
     LinkUnderTest,
     boot_started,
@@ -79,24 +79,29 @@ def test_a_hub_that_appears_later_gets_all_of_it(folders: Folders):
             hub.serve_until(lambda: hub.acked == 51)
 
 
-def test_a_single_event_after_a_long_silence_is_spooled_at_once(folders: Folders):
-    with LinkUnderTest(folders, timing=Timing(drain_s=0.01)) as test:
+def test_a_single_event_after_a_long_silence_is_spooled_at_once(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    # Nothing of its own would end the sleep before the wait is given up.
+    timing = Timing(drain_s=0.01, retry_s=600.0, mark_s=600.0)
+    monkeypatch.setattr(engine, "WAIT_LIMIT_S", 600.0)
+    with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
         wait_until(lambda: test.link._inbox.is_sleeping)
-        began_s = time.monotonic()
         test.link.emit(epoch(1))
         wait_until(lambda: test.link.status().last_seq == 2)
 
-        assert time.monotonic() - began_s < 0.4
-
 
 def test_closing_delivers_what_is_left_and_says_why(folders: Folders):
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with (
+        FakeHub(ingest_socket(folders)) as hub,
+        LinkUnderTest(folders, timing=PATIENT) as test,
+    ):
         hub.serve_until(lambda: hub.acked == 1)
         test.link.emit(BootEnded(t_s=1.0, why="failed"))
-        closing = threading.Thread(target=test.link.close)
+        closing = threading.Thread(target=test.link.close, kwargs={"timeout_s": 60.0})
         closing.start()
         hub.serve_until(lambda: hub.count(Bye))
-        closing.join(5)
+        closing.join(60)
 
         assert hub.got[-1] == Bye(run="run1", last=2, why="error")
         assert hub.kinds() == ["BootStarted", "BootEnded"]
@@ -154,7 +159,10 @@ def test_tasks_run_on_the_agents_thread_and_may_emit(folders: Folders):
 
 def test_a_command_is_handed_over_once_and_its_end_is_told(folders: Folders):
     command = Command(id="c1", boot="boot1", name="save")
-    with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders) as test:
+    with (
+        FakeHub(ingest_socket(folders)) as hub,
+        LinkUnderTest(folders, timing=PATIENT) as test,
+    ):
         hub.serve_until(lambda: hub.acked == 1)
         hub.send(command, command, command)
         hub.serve_until(lambda: test.commands)
@@ -169,7 +177,10 @@ def test_a_command_is_handed_over_once_and_its_end_is_told(folders: Folders):
 
 def test_a_command_seen_by_an_earlier_process_never_runs_again(folders: Folders):
     for boot in ("boot1", "boot2"):
-        with FakeHub(ingest_socket(folders)) as hub, LinkUnderTest(folders, boot=boot) as test:
+        with (
+            FakeHub(ingest_socket(folders)) as hub,
+            LinkUnderTest(folders, boot=boot, timing=PATIENT) as test,
+        ):
             hub.serve_until(lambda hub=hub: hub.count(Hello) and hub.acked)
             hub.send(Command(id="c1", boot=boot, name="save"))
             hub.send(Command(id=f"new-{boot}", boot=boot, name="save"))
@@ -196,7 +207,7 @@ def test_a_spool_held_for_a_moment_is_waited_for(folders: Folders):
         pass
     held = RunSpool.take(folders.spool / "run1")
     assert held is not None
-    timing = Timing(lock_s=5.0)
+    timing = Timing(lock_s=20.0)
     with LinkUnderTest(folders, boot="boot2", timing=timing) as test:
         held.close()
         wait_until(lambda: test.link.status().last_seq == 2)
@@ -241,11 +252,9 @@ def test_a_disk_that_hangs_holds_up_nobody_and_loses_nothing(
 
     monkeypatch.setattr(os, "write", write)
     with LinkUnderTest(folders) as test:
-        began_s = time.perf_counter()
         for number in range(1000):
             test.link.emit(epoch(number))
-        assert time.perf_counter() - began_s < 1.0
-        assert test.link.status().last_seq == 0
+        assert test.link.status().last_seq == 0  # the disk still hangs
         hanging.set()
         wait_until(lambda: test.link.status().last_seq == 1001)
 
