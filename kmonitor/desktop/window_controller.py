@@ -187,7 +187,9 @@ class WindowController(QObject):
 
     def _empty_text(self) -> str:
         book, link = self._desk.book, self._desk.link
-        return empty_text(book, self._search, is_connected=link.is_live)
+        return empty_text(
+            book, self._search, is_connected=link.is_live, has_trouble=link.has_trouble
+        )
 
     @Slot()
     def _on_frames_timeout(self) -> None:

@@ -221,11 +221,11 @@ def _sentence(run: RunSummary, held: list[LimitMetric], *, is_on: bool) -> str:
     if not held:
         if is_on:
             return tr(
-                "No limit is set. Drag the grip at the top of a chart: when the line is passed, "
+                "No limit is set. Drag the dotted line of a chart: when it is passed, "
                 "kmonitor saves, clears and reloads after the current epoch."
             )
         return tr(
-            "No limit is set. Drag the grip at the top of a chart: when the line is passed, "
+            "No limit is set. Drag the dotted line of a chart: when it is passed, "
             "kmonitor tells you here."
         )
     by_action: dict[LimitAction, list[str]] = {}

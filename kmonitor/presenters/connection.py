@@ -89,6 +89,11 @@ class Connection:
         self.state = "lost" if self.hub is not None else "connecting"
         self._why, self._lost_wall_s, self._retry_wall_s = why, since_wall_s, retry_wall_s
 
+    @property
+    def has_trouble(self) -> bool:
+        """Whether the hub could not be started here."""
+        return bool(self._trouble)
+
     def trouble(self, text: str) -> None:
         """The hub could not be started here; empty: it could."""
         self._trouble = text
@@ -145,6 +150,9 @@ class Connection:
         """The status bar."""
         shown = f"kmonitor {version}"
         match self.state:
+            case "connecting" | "lost" if self._trouble:
+                link = tr("The hub does not start")
+                return StatusPicture("crit", link, "", self._trouble, shown)
             case "connecting":
                 link = tr("Starting the hub\u2026")
                 return StatusPicture("warn", link, "", self._why, shown)

@@ -71,8 +71,19 @@ def host_rows(
     return tuple(HostRow(host, _note(rows), tuple(rows)) for host, rows in by_host.items())
 
 
-def empty_text(book: RunBook, search: str, *, is_connected: bool) -> str:
-    """What stands in the tree when it has no rows."""
+def empty_text(
+    book: RunBook, search: str, *, is_connected: bool, has_trouble: bool = False
+) -> str:
+    """What stands in the tree when it has no rows.
+
+    Args:
+        book: The runs.
+        search: What is searched for.
+        is_connected: Whether the hub is reached.
+        has_trouble: Whether it could not be started; then a banner says why.
+    """
+    if has_trouble and not book.runs():
+        return tr("Runs are shown once the hub can start.")
     if not is_connected and not book.runs():
         return tr("Connecting to the hub\u2026")
     if search and book.runs():

@@ -1,6 +1,6 @@
 """A wide button with an icon, a title and its shortcut."""
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 from typing_extensions import override
@@ -8,8 +8,8 @@ from typing_extensions import override
 from kmonitor.desktop.controls.look import Look, repolish, set_tone
 from kmonitor.presenters.action_panel import ButtonPicture
 
-_AROUND_TEXT = 74
-"""Icon, gaps and padding, pixels."""
+_AROUND_TEXT = 62
+"""Icon, padding and the least gap before the shortcut, pixels."""
 
 
 class ActionButton(QPushButton):
@@ -56,10 +56,20 @@ class ActionButton(QPushButton):
         self._hint.setText(picture.shortcut)
         self._shortcut.setKey(QKeySequence(picture.shortcut))
         self._draw()
+        self._fit_hint()
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._fit_hint()
+
+    @override
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit_hint()
+
+    def _fit_hint(self) -> None:
         taken = self.fontMetrics().horizontalAdvance(self.text()) + _AROUND_TEXT
         hint = self._hint.fontMetrics().horizontalAdvance(self._hint.text())
         self._hint.setVisible(taken + hint <= self.width())

@@ -41,6 +41,12 @@ class ChipRow(QWidget):
             self._chips[picture.key].show_picture(picture)
         self._place()
 
+    def width_within(self, room: int) -> int:
+        """Width of the chips that would be shown in this room, pixels."""
+        kept = self._fitting(room)
+        widths = (self._chips[key].sizeHint().width() + _GAP for key in kept)
+        return max(0, sum(widths) - _GAP)
+
     @override
     def sizeHint(self) -> QSize:
         heights = [chip.sizeHint().height() for chip in self._chips.values()]
@@ -57,7 +63,7 @@ class ChipRow(QWidget):
         self._place()
 
     def _place(self) -> None:
-        kept = self._fitting()
+        kept = self._fitting(self.width())
         left = 0
         for picture in self._pictures:
             chip = self._chips[picture.key]
@@ -69,9 +75,8 @@ class ChipRow(QWidget):
                 )
                 left += size.width() + _GAP
 
-    def _fitting(self) -> set[str]:
+    def _fitting(self, room: int) -> set[str]:
         kept: set[str] = set()
-        room = self.width()
         for picture in sorted(self._pictures, key=_rank):
             width = self._chips[picture.key].sizeHint().width()
             if width > room:

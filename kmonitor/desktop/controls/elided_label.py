@@ -1,26 +1,65 @@
-"""A label of one line that shortens its text in the middle."""
+"""A label of one line that shortens its text where there is no room."""
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
+
+_FEWEST_LETTERS = 4
 
 
 class ElidedLabel(QLabel):
-    """Shows what fits, elided in the middle; the whole text is its tooltip and name."""
+    """Shows what fits; the whole text is its name and, where it is cut, leads its tooltip."""
 
-    def __init__(self, role: str, parent: QWidget | None = None, *, at_end: bool = False) -> None:
+    def __init__(
+        self,
+        role: str,
+        text: str = "",
+        parent: QWidget | None = None,
+        *,
+        at_end: bool = False,
+        takes_room: bool = True,
+    ) -> None:
+        """An empty or given label.
+
+        Args:
+            role: What the style sheet knows it by.
+            text: What it says.
+            parent: Its parent.
+            at_end: Cut at the end instead of in the middle.
+            takes_room: Take all room there is, instead of no more than the text needs.
+        """
         super().__init__(parent)
         self.setProperty("role", role)
         self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        wide = QSizePolicy.Policy.Ignored if takes_room else QSizePolicy.Policy.Maximum
+        self.setSizePolicy(wide, QSizePolicy.Policy.Fixed)
         self._mode = Qt.TextElideMode.ElideRight if at_end else Qt.TextElideMode.ElideMiddle
+        self.setText(text)
 
     @override
     def setText(self, text: str) -> None:
         if text != self.text():
             super().setText(text)
             self.setAccessibleName(text)
+
+    def shown_text(self) -> str:
+        """What of the text can be seen; nothing where an ellipsis would be most of it."""
+        width = self.contentsRect().width()
+        shown = self.fontMetrics().elidedText(self.text(), self._mode, width)
+        return shown if shown == self.text() or len(shown) >= _FEWEST_LETTERS else ""
+
+    def full_tooltip(self) -> str:
+        """The tooltip, led by the whole text where that is cut."""
+        whole = self.text() if self.shown_text() != self.text() else ""
+        return "\n".join(part for part in (whole, self.toolTip()) if part)
+
+    @override
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), self.full_tooltip(), self)
+            return True
+        return super().event(event)
 
     @override
     def minimumSizeHint(self) -> QSize:
@@ -34,10 +73,7 @@ class ElidedLabel(QLabel):
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.setPen(self.palette().windowText().color())
         painter.setFont(self.font())
-        area = self.contentsRect()
-        colour = self.palette().windowText().color()
-        painter.setPen(colour)
-        text = self.fontMetrics().elidedText(self.text(), self._mode, area.width())
-        painter.drawText(area, self.alignment() | Qt.AlignmentFlag.AlignVCenter, text)
+        painter.setPen(self.palette().windowText().color())
+        flags = self.alignment() | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(self.contentsRect(), flags, self.shown_text())

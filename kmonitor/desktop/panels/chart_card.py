@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtGui import QContextMenuEvent, QIcon, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -16,12 +16,15 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from kmonitor.desktop.controls.elided_label import ElidedLabel
-from kmonitor.desktop.controls.look import Look, role_label, set_tone
+from kmonitor.desktop.controls.look import Look, repolish, role_label, set_tone
 from kmonitor.desktop.panels.skeleton import Skeleton
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.chart_cards import CardPicture
 
 _TOP_HEIGHT = 22
+_NARROW_BELOW = 280
+"""Width of a card, pixels, in which titles and rates need the room of the button's words."""
+
 _ARROWS = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
 
 
@@ -85,19 +88,22 @@ class ChartCard(QFrame):
         self._metric = metric
         self._look = look
         self._picture: CardPicture | None = None
-        self._title = role_label("name", title)
+        self._title = ElidedLabel("name", title, at_end=True, takes_room=False)
         self._note = ElidedLabel("meta", at_end=True)
         self._value = role_label("value")
         self._rate = ElidedLabel("strong", at_end=True)
         self._hint = role_label("meta")
         self._limit = role_label("meta")
-        self._set_limit = QPushButton(self.tr("Set a limit"))
+        self._set_limit = QPushButton()
+        self._is_narrow: bool | None = None
         self._skeleton = Skeleton(look)
         self._column = QVBoxLayout(self)
         # Four cards of one size, whatever they say.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         self._build()
+        self._fit_to_width()
         self._set_limit.clicked.connect(self._on_set_limit_clicked)
+        look.palette_changed.connect(self._on_look_palette_changed)
 
     def attach_chart(self, chart: QWidget, signals: Chart) -> None:
         """Put the chart where the grey drawing was.
@@ -131,12 +137,18 @@ class ChartCard(QFrame):
         set_tone(self._rate, "warn" if picture.rate.direction > 0 else "mute")
         self._rate.setToolTip(picture.rate.tooltip)
         self._limit.setText(picture.limit)
+        self._limit.setVisible(bool(picture.limit))
         set_tone(self._limit, picture.limit_tone)
         self._set_limit.setVisible(picture.can_limit and not picture.limit)
         for label in (self._title, self._note, self._value, self._hint):
             label.setToolTip(picture.tooltip)
         self.setAccessibleName(picture.title)
         self.setAccessibleDescription(picture.description)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_to_width()
 
     @override
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -151,8 +163,10 @@ class ChartCard(QFrame):
             self.tr("Set a limit on {metric}").format(metric=self._metric)
         )
         self._set_limit.hide()
+        # The first to give way, down to nothing.
+        self._note.setMinimumWidth(1)
         top = QHBoxLayout()
-        top.setSpacing(8)
+        top.setSpacing(7)
         top.addWidget(self._title)
         top.addWidget(self._note, 1)
         top.addWidget(self._limit)
@@ -160,7 +174,7 @@ class ChartCard(QFrame):
         # The same height with and without the button, so that four cards stand in line.
         self._title.setMinimumHeight(_TOP_HEIGHT)
         words = QHBoxLayout()
-        words.setSpacing(10)
+        words.setSpacing(8)
         words.addWidget(self._value, 0, Qt.AlignmentFlag.AlignBottom)
         words.addWidget(self._rate, 1, Qt.AlignmentFlag.AlignBottom)
         self._rate.setContentsMargins(0, 0, 0, 3)
@@ -174,6 +188,22 @@ class ChartCard(QFrame):
         self._column.addWidget(self._hint)
         self._column.addSpacing(2)
         self._column.addWidget(self._skeleton, 1)
+
+    def _fit_to_width(self) -> None:
+        is_narrow = self.width() < _NARROW_BELOW
+        if is_narrow == self._is_narrow:
+            return
+        self._is_narrow = is_narrow
+        self._set_limit.setText("" if is_narrow else self.tr("Set a limit"))
+        self._set_limit.setProperty("is_narrow", is_narrow)
+        repolish(self._set_limit)
+        self._rate.setProperty("role", "strong_small" if is_narrow else "strong")
+        repolish(self._rate)
+        self._draw_icon()
+
+    def _draw_icon(self) -> None:
+        icon = self._look.icon("limit") if self._is_narrow else QIcon()
+        self._set_limit.setIcon(icon)
 
     def _open_menu(self, at: QPoint) -> None:
         picture = self._picture
@@ -190,6 +220,10 @@ class ChartCard(QFrame):
         whole = menu.addAction(self.tr("Show everything"))
         whole.triggered.connect(self.zoom_reset)
         menu.popup(at)
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._draw_icon()
 
     @Slot()
     def _on_set_limit_clicked(self) -> None:

@@ -1,8 +1,9 @@
 """The header: which run, how it goes, and how the charts are looked at."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+from typing_extensions import override
 
 from kmonitor.desktop.controls.chip_row import ChipRow
 from kmonitor.desktop.controls.elided_label import ElidedLabel
@@ -12,6 +13,8 @@ from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.header import HeaderPicture
 
 _THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
+_TITLE_SHARE = 0.3
+_TITLE_GAP = 16
 
 
 class HeaderPanel(QFrame):
@@ -41,6 +44,7 @@ class HeaderPanel(QFrame):
         self._title = ElidedLabel("title")
         self._subtitle = ElidedLabel("meta", at_end=True)
         self._chips = ChipRow(look)
+        self._middle = _TitleAndChips(self._title, self._subtitle, self._chips)
         self._axis = Segments(
             {"epochs": self.tr("Epochs"), "seconds": self.tr("Seconds")},
             self.tr("Horizontal axis"),
@@ -62,6 +66,7 @@ class HeaderPanel(QFrame):
         self._title.setText(picture.title)
         self._subtitle.setText(picture.subtitle)
         self._chips.show_chips(picture.chips)
+        self._middle.place()
         for part in self._view_parts:
             part.setVisible(bool(picture.title))
 
@@ -97,18 +102,11 @@ class HeaderPanel(QFrame):
         brand.addWidget(self._mark)
         brand.addWidget(role_label("brand", "kmonitor"))
         brand.addStretch(1)
-        titles = QVBoxLayout()
-        titles.setSpacing(1)
-        titles.setContentsMargins(0, 9, 0, 9)
-        titles.addWidget(self._title)
-        titles.addWidget(self._subtitle)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 14, 0)
         row.setSpacing(8)
         row.addWidget(self._brand)
-        row.addLayout(titles, 4)
-        row.addSpacing(8)
-        row.addWidget(self._chips, 9)
+        row.addWidget(self._middle, 1)
         for part in (self._axis, self._live, self._theme_button, self._help):
             row.addWidget(part, 0, Qt.AlignmentFlag.AlignVCenter)
 
@@ -164,3 +162,34 @@ class HeaderPanel(QFrame):
         )
         self._theme_button.setIcon(self._look.icon(_THEME_ICONS[self._theme], "mute"))
         self._help.setIcon(self._look.icon("help", "mute"))
+
+
+class _TitleAndChips(QWidget):
+    """Gives the title the room that the chips leave, and always its share of it."""
+
+    def __init__(self, title: ElidedLabel, subtitle: ElidedLabel, chips: ChipRow) -> None:
+        super().__init__()
+        self._labels = (title, subtitle)
+        self._titles = QWidget(self)
+        self._chips = chips
+        chips.setParent(self)
+        column = QVBoxLayout(self._titles)
+        column.setSpacing(1)
+        column.setContentsMargins(0, 9, 0, 9)
+        for label in self._labels:
+            column.addWidget(label)
+
+    def place(self) -> None:
+        """Share the width out anew."""
+        width = max(0, self.width() - _TITLE_GAP)
+        # A share that does not follow the text, so that chips rest while numbers change.
+        share = int(width * _TITLE_SHARE)
+        wanted = max(label.sizeHint().width() for label in self._labels)
+        title = max(share, min(wanted, width - self._chips.width_within(width - share)))
+        self._titles.setGeometry(0, 0, title, self.height())
+        self._chips.setGeometry(title + _TITLE_GAP, 0, width - title, self.height())
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.place()

@@ -95,18 +95,21 @@ class RunRowDelegate(QStyledItemDelegate):
 
     def _paint_line(self, painter: QPainter, area: QRect, row: RunRow) -> None:
         colours = self._look.palette
-        bar_width = 0 if row.fraction is None else _BAR_WIDTH
         left = area.left() + 30
         if row.state.tone in ("warn", "crit", "accent"):
             scale = painter.device().devicePixelRatioF()
             icon = icon_pixmap(row.state.icon, colours.tone(row.state.tone), 12, scale)
             painter.drawPixmap(left, area.top() + 30, icon)
             left += 17
-        line_area = QRect(left, area.top() + 26, area.right() - left - bar_width - 18, 18)
         tone = row.state.tone if row.state.tone in ("warn", "crit", "accent") else "mute"
         _set_font(painter, SIZES.meta_px)
+        room = area.right() - left - 9
+        text_width = painter.fontMetrics().horizontalAdvance(row.line)
+        # The bar gives way: it draws what the words say.
+        has_bar = row.fraction is not None and text_width <= room - _BAR_WIDTH - 9
+        line_area = QRect(left, area.top() + 26, room - (_BAR_WIDTH + 9) * has_bar, 18)
         self._text(painter, line_area, row.line, tone, elide=Qt.TextElideMode.ElideRight)
-        if row.fraction is None:
+        if row.fraction is None or not has_bar:
             return
         bar = QRectF(area.right() - _BAR_WIDTH - 9, area.top() + 33, _BAR_WIDTH, 4)
         painter.setPen(Qt.PenStyle.NoPen)

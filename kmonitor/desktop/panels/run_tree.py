@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFrame, QLineEdit, QToolButton, QTreeView, QVBoxLayout, QWidget
+from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.item_models.run_tree_model import RunTreeModel
 from kmonitor.desktop.panels.run_row import RunRowDelegate
+from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.run_tree import HostRow
 
 
@@ -60,8 +62,15 @@ class RunTreePanel(QFrame):
         """Show all runs again."""
         self._search.clear()
 
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        words = self.tr("Find run or host")
+        # The tooltip says the keys as well.
+        has_room = self.width() >= SIZES.left
+        self._search.setPlaceholderText(f"{words}   Ctrl+F" if has_room else words)
+
     def _build(self) -> None:
-        self._search.setPlaceholderText(self.tr("Find run or host   Ctrl+F"))
         self._search.setAccessibleName(self.tr("Find run or host"))
         self._search.setToolTip(self.tr("Words of a run's name or host (Ctrl+F)"))
         self._search.setClearButtonEnabled(True)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSizeF
 
 from kmonitor.desktop.plots.backdrop import Scene, left_margin
 from kmonitor.desktop.plots.chart_colours import ChartColours
-from kmonitor.desktop.plots.overlay import name_width
+from kmonitor.desktop.plots.overlay import GRIP_WIDTH_PX, name_width
 from kmonitor.desktop.plots.plot_frame import BOTTOM_PX, RIGHT_PX, TOP_PX, PlotFrame
 from kmonitor.presenters.axis_ticks import Axis, axis_between, value_axis, x_axis
 from kmonitor.presenters.chart_picture import ChartPicture
@@ -74,12 +74,15 @@ def _y_axis(picture: ChartPicture, height: float) -> Axis:
 def _room_for_ends(picture: ChartPicture, width: float, colours: ChartColours) -> float:
     """How much of the width names and newest dots need beyond the range, pixels."""
     lo, hi = _spread_range(picture.x_range)
-    room = 0.0
+    room, limit = 0.0, picture.limit
+    # The grip beside the newest dot, not on it.
+    has_grip = limit is not None and limit.is_draggable
+    least = GRIP_WIDTH_PX + _DOT_ROOM_PX + 2.0 if has_grip else _DOT_ROOM_PX
     for curve in picture.curves:
         if not len(curve.x):
             continue
         part = (min(float(curve.x[-1]), hi) - lo) / (hi - lo)
-        wanted = max(_DOT_ROOM_PX, name_width(curve, colours))
+        wanted = max(least, name_width(curve, colours))
         # The line's end is at `part` of what is left after the room itself.
         if part > 0.0:
             room = max(room, width - (width - wanted) / part)

@@ -12,6 +12,8 @@ _PADDING_PX = 10.0
 _ROW_PX = 19.0
 _SWATCH_PX = 8.0
 _LONGEST_NAME_PX = 150.0
+_SHORTEST_NAME_PX = 24.0
+_NAME_TO_VALUE_PX = 20.0
 _FROM_LINE_PX = 10.0
 
 
@@ -90,7 +92,7 @@ class CrosshairLayer(QWidget):
         metrics = QFontMetricsF(self._bold(scene))
         width = max(
             metrics.horizontalAdvance(self._card.title),
-            _SWATCH_PX + 8.0 + names + 20.0 + values,
+            _SWATCH_PX + 8.0 + names + _NAME_TO_VALUE_PX + values,
         )
         box = QRectF(0.0, 0.0, width + 2.0 * _PADDING_PX, self._card_height())
         right = px + _FROM_LINE_PX
@@ -122,7 +124,8 @@ class CrosshairLayer(QWidget):
         bold = QFontMetricsF(self._bold(scene))
         names = max((plain.horizontalAdvance(row.label) for row in self._card.lines), default=0.0)
         values = max((bold.horizontalAdvance(row.text) for row in self._card.lines), default=0.0)
-        return min(names, _LONGEST_NAME_PX), values
+        room = self.width() - 2.0 * _PADDING_PX - _SWATCH_PX - 8.0 - _NAME_TO_VALUE_PX - values
+        return min(names, _LONGEST_NAME_PX, max(room, _SHORTEST_NAME_PX)), values
 
     def _bold(self, scene: Scene) -> QFont:
         return scene.colours.font(scene.colours.body_px, weight=QFont.Weight.DemiBold)

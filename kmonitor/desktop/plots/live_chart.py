@@ -65,6 +65,8 @@ class LiveChart(QWidget):
         self._view = ChartView(self)
         self._crosshair = CrosshairLayer(self)
         self._limit = LimitControl(self)
+        # Above the grip, which would cover its numbers; it takes no mouse events.
+        self._crosshair.raise_()
         self._scene = scene_for(_NOTHING, QSizeF(380.0, 240.0), self._colours)
         self._limit.moved.connect(self._on_limit_moved)
         self._limit.dropped.connect(self.limit_dropped)

@@ -16,6 +16,8 @@ GRIP_WIDTH_PX = 24.0
 GRIP_HEIGHT_PX = 16.0
 FLAG_HEIGHT_PX = 17.0
 LONGEST_NAME_PX = 112.0
+_SHORTEST_NAME_PX = 36.0
+"""What is cut to less tells no run from another: the crosshair names it."""
 
 _LINE_PX = 13.0
 _LABEL_HEIGHT_PX = 14.0
@@ -121,7 +123,9 @@ def _paint_flags(
     frame, colours = scene.frame, scene.colours
     # All poles first: none may cross another flag's label.
     for flag, place in flags:
-        painter.setPen(QPen(_flag_colour(flag, scene), 1.0))
+        colour = _flag_colour(flag, scene)
+        # Many side by side would bar the curve: those without a label stand back.
+        painter.setPen(QPen(colour if place.width else colours.on_card(colour, 0.35), 1.0))
         x = round(place.x) + 0.5
         painter.drawLine(QLineF(x, frame.top, x, frame.bottom))
     for flag, place in flags:
@@ -155,6 +159,8 @@ def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
         room = min(_right_of_names(scene, y) - left, LONGEST_NAME_PX)
         text, width = end.curve.label, colours.text_width(end.curve.label, colours.meta_px)
         if width > room:
+            if room < _SHORTEST_NAME_PX:
+                continue
             text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
             width = room
         hue = colours.colour("mute") if end.curve.stale else colours.series(end.curve.hue)

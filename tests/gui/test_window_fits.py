@@ -1,0 +1,244 @@
+"""Each text is whole, or shortened with an ellipsis and told whole by its tooltip."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QSizeF, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QApplication, QLabel, QToolTip
+
+from kmonitor.desktop.controls.action_button import ActionButton
+from kmonitor.desktop.controls.elided_label import ElidedLabel
+from kmonitor.desktop.panels.guide import GuideWindow
+from kmonitor.desktop.panels.header import HeaderPanel
+from kmonitor.desktop.plots.chart_colours import ChartColours
+from kmonitor.desktop.plots.chart_layout import scene_for
+from kmonitor.desktop.plots.overlay import GRIP_WIDTH_PX, end_points
+from kmonitor.desktop.theme import DARK
+from kmonitor.presenters.chart_picture import (
+    CrosshairCard,
+    CrosshairLine,
+    FlagPicture,
+    LimitPicture,
+)
+from kmonitor_agent.protocol.messages import MetricNow
+from tests.support.charts import GIB, curve, has_colour, image_of, picture, shown_chart
+from tests.support.desk_window import DeskWindow
+from tests.support.made_up_runs import limit, made_up_run
+
+pytestmark = [
+    pytest.mark.gui,
+    pytest.mark.usefixtures("qapp"),
+    # What the offscreen platform cannot do and does not need.
+    pytest.mark.qt_log_ignore("This plugin does not support"),
+]
+
+SMALL, USUAL, LARGE = (1000, 640), (1280, 800), (1920, 1080)
+LONG = "resnet50-imagenet-finetune-cosine-warmup5-wd1e-4-mixup0.2-cutmix1.0-seed-1337-attempt-3"
+CPU = MetricNow(value=866 * 1024.0, source="tensorflow allocator, CPU:0 in use (all tensors)")
+
+
+@pytest.fixture(params=[SMALL, USUAL, LARGE], ids=str)
+def window(request: pytest.FixtureRequest) -> Iterator[DeskWindow]:
+    made = DeskWindow(size=request.param)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def small() -> Iterator[DeskWindow]:
+    made = DeskWindow(size=SMALL)
+    yield made
+    made.close()
+
+
+def tell(window: DeskWindow, **changed: Any) -> None:
+    window.connect()
+    window.tell_runs(made_up_run(**changed))
+
+
+def visible_labels(window: DeskWindow) -> list[QLabel]:
+    labels = window.window.findChildren(QLabel)
+    return [w for w in labels if w.isVisible() and w.text() and not w.wordWrap()]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"vram": CPU, "limits": [limit("graph", 8000.0, action="collect")]},
+        {"name": LONG, "host": LONG, "fit": 12, "fits_done": 11, "gaps": 3, "limits": [limit()]},
+        {"state": "silent", "vram": CPU, "name": LONG},
+        {"state": "paused", "limits": [limit(value=1.0), limit("vram", 1.0)]},
+    ],
+)
+def test_no_text_is_cut_off_without_an_ellipsis(window: DeskWindow, changed: dict[str, Any]):
+    tell(window, **changed)
+
+    for label in visible_labels(window):
+        shown = label.shown_text() if isinstance(label, ElidedLabel) else label.text()
+        lines = shown.splitlines()
+        width = max((label.fontMetrics().horizontalAdvance(each) for each in lines), default=0)
+        assert width <= label.width() + 1, label.text()
+        if isinstance(label, ElidedLabel) and shown != label.text():
+            assert "\u2026" in shown or not shown
+            assert label.full_tooltip().startswith(label.text())
+
+
+@pytest.mark.parametrize("action", ["notify", "collect"])
+def test_the_allocators_title_gives_way_and_its_tooltip_is_whole(small: DeskWindow, action: str):
+    crowded = limit("vram", 123456 * 1024.0, action=action)
+    tell(small, vram=CPU, limits=[crowded])
+    titles = small.window.cards["vram"].findChildren(ElidedLabel)
+    title = next(label for label in titles if label.text() == "Framework allocator (CPU)")
+
+    QApplication.sendEvent(
+        title,
+        QHelpEvent(QHelpEvent.Type.ToolTip, QPoint(5, 5), title.mapToGlobal(QPoint(5, 5))),
+    )
+
+    assert title.shown_text().endswith("\u2026")
+    assert QToolTip.text() == f"Framework allocator (CPU)\n{CPU.source}"
+    QToolTip.hideText()
+
+
+def test_a_small_card_says_title_and_rate_in_full_beside_its_button(small: DeskWindow):
+    tell(small, vram=CPU)
+
+    for card in small.window.cards.values():
+        labels = card.findChildren(ElidedLabel)
+        whole = [label for label in labels if label.property("role") in ("name", "strong_small")]
+        assert len(whole) == 2
+        for label in whole:
+            assert label.shown_text() == label.text()
+
+
+def test_a_card_that_grows_names_its_button_again(small: DeskWindow):
+    tell(small)
+    button = small.window.cards["ram"]._set_limit
+    assert button.text() == ""
+    assert not button.icon().isNull()
+    assert button.accessibleName()
+
+    small.window.resize(*USUAL)
+    small.settle()
+
+    assert button.text() == "Set a limit"
+    assert button.icon().isNull()
+
+
+def test_the_title_takes_the_room_that_the_chips_leave(small: DeskWindow):
+    tell(small)
+    header = small.window.findChild(HeaderPanel)
+    assert isinstance(header, HeaderPanel)
+
+    assert header._title.shown_text() == "resnet50-imagenet"
+
+
+def test_a_long_title_leaves_the_state_and_changing_numbers_leave_it_alone(window: DeskWindow):
+    tell(window, name=LONG)
+    header = window.window.findChild(HeaderPanel)
+    assert isinstance(header, HeaderPanel)
+    chips = header._chips
+    assert chips.isVisible()
+    assert chips.width_within(chips.width()) > 80
+    left = chips.x()
+
+    window.tell_runs(made_up_run(name=LONG, step=7, change=2))
+
+    assert chips.x() == left or header._title.width() > 0.3 * header._middle.width()
+
+
+@pytest.mark.parametrize("state", ["starting", "training"])
+def test_a_shortcut_never_touches_its_buttons_title(small: DeskWindow, state: str):
+    nothing = MetricNow()
+    many = {} if state == "training" else dict.fromkeys(("ram", "vram", "graph"), nothing)
+    tell(small, state=state, **many)
+    for button in small.window.findChildren(ActionButton):
+        hint = button._hint
+        # Icon, its gap and the padding stand left of the text.
+        end = 34 + button.fontMetrics().horizontalAdvance(button.text())
+        assert not hint.isVisible() or hint.x() + hint.width() - end >= (
+            hint.fontMetrics().horizontalAdvance(hint.text()) + 6
+        )
+
+
+def test_a_small_crosshair_card_keeps_its_numbers(qtbot: Any):
+    chart = shown_chart(qtbot, picture())
+    chart.resize(220, 110)
+    name = "w" * 60
+    lines = (CrosshairLine(0, name, 20 * GIB, "20.0 GiB"),)
+    chart.set_crosshair(20.0, CrosshairCard("epoch 21", lines))
+
+    scene = chart._scene
+    box = chart._crosshair._card_box(scene, scene.frame.x_px(20.0))
+
+    assert box.left() >= 0.0
+    assert box.right() <= 220.0
+
+
+def test_the_grip_stands_beside_the_newest_dot():
+    held = LimitPicture(51 * GIB, "limit 51 GiB", "in_force", is_draggable=True)
+    for width in (180.0, 480.0):
+        scene = scene_for(picture(limit=held), QSizeF(width, 120.0), ChartColours())
+        (end,) = end_points(scene)
+        assert end.x + 4.0 <= scene.frame.right - GRIP_WIDTH_PX
+
+
+def test_a_name_that_would_be_dots_only_is_left_to_the_crosshair(qtbot: Any):
+    other = replace(curve("b", (10.0, 11.0, 12.0, 13.0, 14.0), selected=False, hue=1), label=LONG)
+    held = LimitPicture(14 * GIB, "drag", "offered", is_draggable=True)
+    # So narrow that beside the grip there is room for an ellipsis and little more.
+    chart = shown_chart(qtbot, picture(curve(), other, limit=held))
+    chart.resize(200, 110)
+    chart.repaint()
+    image = image_of(chart)
+    ends = [end for end in end_points(chart._scene) if end.curve.run == "b"]
+
+    beside = int(ends[0].x) + 8
+    rows = range(int(ends[0].y) - 6, int(ends[0].y) + 7)
+    assert not any(has_colour(image, DARK.series[1], beside + dx, rows) for dx in range(8))
+
+
+def test_flags_without_room_for_a_label_stand_back(qtbot: Any):
+    flags = tuple(FlagPicture(x, "reload", "", ok=True) for x in np.arange(5.0, 35.0, 1.0))
+    chart = shown_chart(qtbot, picture(flags=flags))
+    image = image_of(chart)
+    frame = chart._scene.frame
+
+    rows = range(int(frame.top) + 30, int(frame.top) + 40)
+    strong = [f for f in flags if has_colour(image, DARK.accent, int(frame.x_px(f.x)), rows)]
+    assert 0 < len(strong) < len(flags) / 2
+
+
+def test_the_guide_has_air_around_headings_and_lets_the_page_have_the_focus(small: DeskWindow):
+    tell(small)
+    small.controller._on_header_help_requested()
+    guide = small.window.findChild(GuideWindow)
+    assert isinstance(guide, GuideWindow)
+    block, headings = guide._reader.document().begin(), 0
+    while block.isValid():
+        form = block.blockFormat()
+        if form.headingLevel() > 1:
+            headings += 1
+            assert form.topMargin() >= 12.0
+        assert form.bottomMargin() > 0.0
+        block = block.next()
+
+    assert headings
+    assert guide.focusWidget() is guide._reader
+    assert guide._reader.focusPolicy() & Qt.FocusPolicy.TabFocus
+    guide.close()
+
+
+def test_a_hub_that_cannot_start_is_not_called_starting(small: DeskWindow):
+    small.desk.link.trouble("The disk is full.")
+    small.settle()
+    texts = [label.text() for label in visible_labels(small)]
+    texts += [w.text() for w in small.window.run_tree.findChildren(QLabel)]
+
+    assert "The hub does not start" in texts
+    assert "Starting the hub\u2026" not in texts
+    assert "Connecting to the hub\u2026" not in texts
