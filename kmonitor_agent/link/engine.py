@@ -248,9 +248,13 @@ class Engine:
         self._inbox.wake.clear()
         self._drain()
         self.outbox.retry()
-        end_s = self._clock.monotonic_s() + (self._finish_s or 0.0)
-        if not self.sender.hub_seen:
-            return
+        if self.sender.hub_seen:
+            self._hand_over(self._clock.monotonic_s() + (self._finish_s or 0.0))
+        if self.outbox.acked < self.outbox.last_seq:
+            self.outbox.tell_unwritten()
+
+    def _hand_over(self, end_s: float) -> None:
+        """Give the hub what it has not yet, until so late."""
         while self.sender.wire is not None and not self.sender.is_done:
             left_s = end_s - self._clock.monotonic_s()
             if left_s <= 0:

@@ -1,5 +1,6 @@
 """A run's numbered events: appended, read again for sending, let go when acknowledged."""
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.disk_reserve import DiskReserve, means_full
 from kmonitor_agent.link.memory_ring import MemoryRing, rank_of
 from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
 from kmonitor_agent.local.clock import Clock
@@ -36,6 +38,7 @@ class Outbox:
     """Gives each event its number and keeps it until a hub has it; on the agent's thread only.
 
     While the disk refuses, events wait in a `MemoryRing`; that begins and ends with a `Notice`.
+    While it is full, the weightiest are also written to what a `DiskReserve` kept back.
 
     Attributes:
         last_seq: Newest number given, 0 when none.
@@ -72,6 +75,8 @@ class Outbox:
         self._faults = faults
         self._clock = clock
         self._ring = MemoryRing() if ring is None else ring
+        self._reserve = DiskReserve(writer.facts)
+        self._is_full = False
         self._hot: dict[int, bytes] = {}
         self._hot_bytes = 0
         self._replaced: dict[int, bytes] = {}
@@ -107,6 +112,7 @@ class Outbox:
         try:
             spool = self._writer.open()
             self.last_seq, self.acked = spool.last_seq, spool.acked
+            self._reserve.hold(spool.folder)
         except SpoolHeld:
             return False
         except (OSError, NotPrivate) as exc:
@@ -133,6 +139,7 @@ class Outbox:
         if self.degraded:
             for record, event in zip(records, events, strict=True):
                 self._ring.add(record, rank_of(event))
+            self._save_weighty(records, events)
         else:
             self._keep_hot(records)
         # Last, since other threads read it: what is numbered is kept.
@@ -148,9 +155,11 @@ class Outbox:
                 self.last_seq = max(self.last_seq, spool.last_seq)
             waiting = self._ring.records()
             if waiting:
-                self._writer.write(waiting)
+                self._write_waiting(waiting)
         except (OSError, NotPrivate, SpoolHeld):
             return
+        if self.folder is not None:
+            self._reserve.hold(self.folder)
         self._ring.forget(self.last_seq)
         self._keep_hot(waiting)
         self._recover()
@@ -211,12 +220,23 @@ class Outbox:
         freed += trim_root(self._writer.root, own=spool)
         self._writer.n_bytes = max(0, self._writer.n_bytes - freed)
 
+    def tell_unwritten(self) -> None:
+        """At the end: say how many events found no room on the disk, if there are any."""
+        unwritten = len(self._ring) - len(self._reserve.saved) + self._ring.dropped
+        if self._is_full and unwritten > 0:
+            text = (
+                f"The disk stayed full until the process ended ({self.degraded}): {unwritten} "
+                f"events of this run, samples first, could not be written."
+            )
+            self.append([Notice(t_s=self._now_s(), level="warning", code="disk_full", text=text)])
+
     def close(self) -> None:
         """Note the acknowledgement and release the spool."""
         try:
             self.save_mark()
         except OSError as exc:
             self._faults.record("link.outbox.close", exc)
+        self._reserve.release()
         self._writer.close()
 
     def forget_in_child(self) -> None:
@@ -273,7 +293,30 @@ class Outbox:
             return None
         return None if event is None else event.body
 
+    def _save_weighty(self, records: Sequence[Record], events: Sequence[Event]) -> None:
+        """Write what is worth the reserve: a process that is killed takes the ring with it."""
+        pairs = zip(records, events, strict=True)
+        weighty = [record for record, event in pairs if self._reserve.takes(event)]
+        if not self._is_full or not weighty:
+            return
+        if not self._reserve.saved:
+            self._writer.leave_segment()
+        with contextlib.suppress(OSError):
+            self._reserve.save(weighty)
+
+    def _write_waiting(self, waiting: Sequence[Record]) -> None:
+        if not self._reserve.saved or waiting[0].seq > self._reserve.saved[-1]:
+            self._writer.write(waiting)
+            return
+        with self._reserve.set_aside():
+            try:
+                self._writer.write(waiting)
+            except OSError:
+                self._writer.leave_segment()
+                raise
+
     def _degrade(self, why: Exception) -> None:
+        self._is_full = means_full(why)
         plain = getattr(why, "strerror", None) or type(why).__name__
         self.degraded = getattr(why, "strerror", None) or str(why) or plain
         self._faults.record("link.spool", why)
@@ -286,6 +329,7 @@ class Outbox:
 
     def _recover(self) -> None:
         self.degraded = ""
+        self._is_full = False
         text = "The disk takes kmonitor's spool again."
         if self._ring.dropped:
             text += f" {self._ring.dropped} events were dropped meanwhile."

@@ -41,6 +41,11 @@ class SpoolWriter:
         self._segment_since_s = 0.0
 
     @property
+    def facts(self) -> BootFacts:
+        """The boot that writes."""
+        return self._facts
+
+    @property
     def spool(self) -> RunSpool | None:
         """The run's folder once it is open."""
         return self._spool
@@ -84,6 +89,10 @@ class SpoolWriter:
             self._begin_segment(spool, records[0].seq)
         self._append(b"".join(encode_record(*record) for record in records))
         spool.wrote(records[-1].seq)
+
+    def leave_segment(self) -> None:
+        """Have the next events begin a segment of their own."""
+        self._drop_descriptor()
 
     def close(self) -> None:
         """Close the segment and release the lock; again is harmless.

@@ -10,15 +10,39 @@ from pathlib import Path
 
 import pytest
 
+from kmonitor_agent.link.disk_reserve import RESERVE_BYTES
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_spool import RunSpool
 from kmonitor_agent.local.sockets import ingest_socket
-from kmonitor_agent.local.spool_format import segments_in
+from kmonitor_agent.local.spool_format import parse_segment, segments_in
 from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.facts import AnyEvent, EpochEnded, Lost, Notice
+from kmonitor_agent.protocol.facts import (
+    ActionRecord,
+    AnyEvent,
+    BootEnded,
+    EpochEnded,
+    Footprint,
+    LimitCrossed,
+    Lost,
+    Notice,
+    Sample,
+)
 from tests.support.fake_hub import FakeHub
 from tests.support.links import LinkUnderTest, body, epoch, flip_byte, sample, spooled_events
 from tests.support.waiting import wait_until
+
+CROSSED = LimitCrossed(t_s=3.0, metric="ram", value=2.0, threshold=1.0, action="notify")
+ACTED = ActionRecord(
+    t_s=4.0,
+    action="save",
+    ok=False,
+    asked_by="script",
+    fit=1,
+    epoch=1,
+    seconds=0.1,
+    before=Footprint(),
+    why="the disk is full",
+)
 
 
 @pytest.fixture
@@ -162,3 +186,81 @@ def test_a_spool_folder_that_vanishes_is_made_anew(folders: Folders):
     spool = RunSpool.take(folders.spool / "run1")
     assert spool is not None
     spool.close()
+
+
+def _emit_until_lost(test: LinkUnderTest) -> None:
+    """Samples, an epoch, a crossing and an action, on a disk that is full."""
+    for step in range(100):  # more than what is left of the segment's last block
+        test.link.emit(sample(step, t_s=1.0))
+    wait_until(lambda: test.link.status().degraded, 10.0)
+    for event in (sample(100, t_s=2.0), epoch(3), CROSSED, sample(101, t_s=4.0), ACTED):
+        test.link.emit(event)
+    wait_until(lambda: test.link.status().last_seq == 107, 10.0)
+
+
+@pytest.mark.slow
+def test_on_a_full_disk_with_no_hub_the_weighty_events_and_the_end_are_kept(
+    folders: Folders, small_disk: Path
+):
+    folders = replace(folders, spool=small_disk / "spool")
+    with LinkUnderTest(folders) as test:
+        wait_until(lambda: test.link.status().last_seq == 1)
+        _fill(small_disk / "filler")
+        _emit_until_lost(test)
+        test.link.emit(BootEnded(t_s=5.0, why="finished"))
+
+    events = spooled_events(folders)
+    kinds = [type(e).__name__ for e in events if not isinstance(e, Lost | Sample)]
+    lost = [e for e in events if isinstance(e, Lost)]
+    assert sorted(kind for kind in kinds if kind != "Notice") == sorted(
+        ["BootStarted", "EpochEnded", "LimitCrossed", "ActionRecord", "BootEnded"]
+    )
+    assert _codes(events) == ["spool_degraded", "disk_full"]
+    last = [e for e in events if isinstance(e, Notice)][-1]
+    assert "No space left" in last.text
+    assert f"{len(lost)} events" in last.text
+    assert len(lost) >= 3
+    assert all("want of space" in e.why for e in lost)
+    assert not (folders.spool / "run1" / "reserve").exists()
+
+
+@pytest.mark.slow
+def test_on_a_full_disk_a_process_that_is_killed_leaves_its_weighty_events(
+    folders: Folders, small_disk: Path
+):
+    folders = replace(folders, spool=small_disk / "spool")
+    with LinkUnderTest(folders) as test:
+        wait_until(lambda: test.link.status().last_seq == 1)
+        _fill(small_disk / "filler")
+        _emit_until_lost(test)
+        left = [
+            decode_event(record.body)
+            for path in segments_in(folders.spool / "run1")
+            for record in parse_segment(path.read_bytes()).records
+        ]
+
+    assert [type(e).__name__ for e in left if not isinstance(e, Notice | Sample)] == [
+        "BootStarted",
+        "EpochEnded",
+        "LimitCrossed",
+        "ActionRecord",
+    ]
+    assert _codes(left) == ["spool_degraded"]
+
+
+@pytest.mark.slow
+def test_a_disk_that_has_room_again_gets_everything_in_order(folders: Folders, small_disk: Path):
+    folders = replace(folders, spool=small_disk / "spool")
+    with LinkUnderTest(folders) as test:
+        wait_until(lambda: test.link.status().last_seq == 1)
+        _fill(small_disk / "filler")
+        _emit_until_lost(test)
+        (small_disk / "filler").unlink()
+        wait_until(lambda: not test.link.status().degraded)
+        assert (folders.spool / "run1" / "reserve").stat().st_size == RESERVE_BYTES
+        test.link.emit(sample(200, t_s=9.0))
+
+    events = spooled_events(folders)
+    assert not any(isinstance(e, Lost) for e in events)
+    assert [e.step for e in events if isinstance(e, Sample)] == [*range(102), 200]
+    assert _codes(events) == ["spool_degraded", "spool_recovered"]

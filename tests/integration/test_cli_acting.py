@@ -229,6 +229,7 @@ def test_purge_leaves_alone_what_kmonitor_did_not_write(own_hub: Folders):
         "settings/window.json",
         "database/hub.sqlite3.damaged-12345",
         f"spool/{RUN}/00000000000000000001.events",
+        f"spool/{RUN}/reserve",
         "launcher-here.json",
         "host-salt",
     ]
