@@ -57,7 +57,7 @@ def test_it_is_given_up_step_by_step_until_nothing_is_left(reserve: DiskReserve,
         reserve.save([Record(100 + n, bytes(1000)) for n in range(10)])
 
     assert _saved(tmp_path) == reserve.saved == list(range(5, 5 + len(reserve.saved)))
-    assert len(reserve.saved) > 50
+    assert len(reserve.saved) >= 50
 
 
 def test_epochs_get_its_first_half_only_and_samples_nothing(reserve: DiskReserve):
