@@ -13,7 +13,6 @@ from cyclopts import Parameter
 from kmonitor.cli.hub_access import open_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
-from kmonitor.cli.statuses import DONE
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import find_folders
 
@@ -56,16 +55,13 @@ def window(
         _see_place(screenshot)
     # Imported only now: without Qt everything else works, and Qt is slow to load.
     app = importlib.import_module("kmonitor.desktop.app")
-    status = app.run_window(
+    return app.run_window(
         folders=find_folders(),
         screenshot=screenshot,
         select=selected,
         size=PICTURE_SIZE if screenshot is not None else None,
         theme=theme,
     )
-    if screenshot is not None and status != DONE:
-        raise Expected(f"{screenshot} could not be written.", "Name another file.")
-    return status
 
 
 def _selected(run: str | None) -> str | None:
@@ -87,8 +83,15 @@ def _see_name(screenshot: Path) -> None:
 
 def _see_place(screenshot: Path) -> None:
     folder = screenshot.absolute().parent
-    if screenshot.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise Expected(f"{screenshot} cannot be written.", "Name another file.")
+    if screenshot.is_dir():
+        why = "it is a folder"
+    elif not folder.is_dir():
+        why = f"there is no folder {folder}"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        why = f"you may not write in {folder}"
+    else:
+        return
+    raise Expected(f"{screenshot} cannot be written: {why}.", "Name another file.")
 
 
 def ready_for_qt(*, offscreen: bool) -> None:

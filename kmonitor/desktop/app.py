@@ -22,7 +22,7 @@ from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.fonts import load_fonts, window_font
 from kmonitor.desktop.garbage import GarbageTimer
 from kmonitor.desktop.qt_guard import require_sound_qt
-from kmonitor.desktop.screenshot import Shooter, save_picture
+from kmonitor.desktop.screenshot import NoPicture, Shooter, save_picture
 from kmonitor.desktop.settings_file import (
     ThemeName,
     WindowSettings,
@@ -94,10 +94,11 @@ def run_window(
         theme: See `WindowOptions`.
 
     Returns:
-        0; 1 when a screenshot was wanted and could not be drawn or written; 130 after SIGINT.
+        0; 130 after SIGINT.
 
     Raises:
         BrokenQt: This PySide6 would crash.
+        NoPicture: A screenshot was wanted, and is not there or shows no data.
     """
     if screenshot is not None and not _has_display():
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -109,11 +110,14 @@ def run_window(
     app.start()
     try:
         # Whoever wanted to leave while it started was not heard by a loop that did not run yet.
-        status = app.status or qt.exec()
+        status = app.status or (1 if app.failure else qt.exec())
     finally:
         signal.signal(signal.SIGINT, before)
         app.stop()
-    return status or app.status
+    status = status or app.status
+    if app.failure is not None and status != _INTERRUPTED:
+        raise app.failure
+    return status
 
 
 def make_qt_application() -> QApplication:
@@ -146,6 +150,7 @@ class KmonitorApp(QObject):
         desk: What it knows.
         board: Its charts, None until they are loaded.
         status: Exit status so far.
+        failure: Why there is no picture, where one was wanted.
         shell_s: Seconds from construction until the window was shown.
         charts_s: Seconds from construction until the charts were there; 0 before.
     """
@@ -162,6 +167,7 @@ class KmonitorApp(QObject):
         self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
         self._settings: WindowSettings = load_settings(folders.settings)
         self.status = 0
+        self.failure: NoPicture | None = None
         self.shell_s = self.charts_s = 0.0
         self.board: ChartBoard | None = None
         self._garbage = GarbageTimer(self)
@@ -299,30 +305,38 @@ class KmonitorApp(QObject):
         self.desk.changed.add("link")
         if self._options.screenshot is not None:
             # Nobody sees a banner here, and half a picture is none.
-            self._end_badly(f"a part of the window failed: {text}. Details are in {log}.")
+            what = f"A part of the window failed: {text.rstrip('.')}. There is no picture."
+            self._end_badly(what, f"Details are in {log}.")
 
     @Slot()
     def _on_quit_due(self) -> None:
         if self._options.screenshot is None:
             self._qt.quit()
             return
-        # What fails while the window paints is raised here, out of grab().
-        is_drawn = False
+        self.controller.refresh()
+        self._qt.processEvents()
+        if self.failure is not None:
+            return
+        # What fails while the window paints is raised in there, and told by `_on_self_failed`.
         try:
-            self.controller.refresh()
-            self._qt.processEvents()
-            is_drawn = save_picture(self.window, self._options.screenshot)
-        finally:
-            if is_drawn:
-                self._qt.quit()
-            else:
-                log = self._folders.logs / "app.log"
-                self._end_badly(f"no picture was written. Details are in {log}.")
+            save_picture(self.window, self._options.screenshot)
+        except OSError as exc:
+            what = f"{self._options.screenshot} cannot be written: {exc.strerror or exc}."
+            self._end_badly(what, "Name another file.")
+            return
+        if not (self._shooter.has_settled or self._is_settled()):
+            self._end_without_data(self._options.screenshot)
+        self._qt.quit()
 
-    def _end_badly(self, text: str) -> None:
-        if not self.status:
-            sys.stderr.write(f"kmonitor: {text}\n")
-        self.status = self.status or 1
+    def _end_without_data(self, picture: Path) -> None:
+        trouble = self.desk.link.status(version="").tooltip
+        why = f" ({trouble.rstrip('.')})" if trouble and not self.desk.link.is_live else ""
+        what = f"{picture} shows no data: none came in time{why}."
+        self._end_badly(what, "See: kmonitor doctor")
+
+    def _end_badly(self, what: str, remedy: str) -> None:
+        # The first is the cause of those that follow.
+        self.failure = self.failure or NoPicture(what, remedy)
         self._qt.quit()
 
     def _is_settled(self) -> bool:

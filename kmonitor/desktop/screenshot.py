@@ -1,15 +1,15 @@
 """Draws the window into a file once there is something to see."""
 
-import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QBuffer, QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-_log = logging.getLogger(__name__)
+from kmonitor.errors import Expected
+
 _WAITS_S: Final = 20.0
 _SETTLES_S: Final = 1.5
 _LOOK_MS: Final = 100
@@ -32,6 +32,11 @@ class Shooter(QObject):
         self._timer = QTimer(self, interval=_LOOK_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
 
+    @property
+    def has_settled(self) -> bool:
+        """Whether there was something to see."""
+        return self._settled_s is not None
+
     def start(self) -> None:
         """Begin to wait."""
         self._began_s = time.monotonic()
@@ -52,14 +57,19 @@ class Shooter(QObject):
             self.due.emit()
 
 
-def save_picture(widget: QWidget, path: Path) -> bool:
-    """Draw a widget into a PNG file; False, and a line in the log, if it cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as exc:
-        _log.error("the screenshot %s could not be written: %s", path, exc)
-        return False
-    if widget.grab().save(str(path), "PNG"):
-        return True
-    _log.error("the screenshot %s could not be written", path)
-    return False
+class NoPicture(Expected):
+    """A picture of the window was wanted, and is not there or shows no data."""
+
+
+def save_picture(widget: QWidget, path: Path) -> None:
+    """Draw a widget into a PNG file.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    buffer = QBuffer()
+    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+    widget.grab().save(buffer, "PNG")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Written by Python, whose errors say why.
+    path.write_bytes(buffer.data().data())

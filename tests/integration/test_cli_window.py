@@ -32,15 +32,37 @@ def test_the_window_is_drawn_into_a_file_on_a_machine_without_a_screen(
 
 
 @pytest.mark.parametrize(
-    "place", ["no-such-folder/window.png", "a-folder.png", "window.jpg", "window"]
+    ("place", "why"),
+    [
+        ("no-such-folder/window.png", "there is no folder {}/no-such-folder"),
+        ("a-folder.png", "it is a folder"),
+        ("window.jpg", "the picture is a PNG file"),
+        ("window", "the picture is a PNG file"),
+    ],
 )
-def test_a_picture_that_cannot_be_written_is_named(tmp_path: Path, place: str):
+def test_a_picture_that_cannot_be_written_is_named_with_the_cause(
+    tmp_path: Path, place: str, why: str
+):
     (tmp_path / "a-folder.png").mkdir()
 
     ran = kmonitor("--screenshot", tmp_path / place, environ=NO_SCREEN)
 
     assert ran.status == 1
-    assert f"{tmp_path / place} cannot be written" in ran.err
+    assert f"{tmp_path / place} cannot be written: {why.format(tmp_path)}." in ran.err
+
+
+def test_a_disk_that_is_full_is_the_one_cause_that_is_told(live_hub: LiveHub, tmp_path: Path):
+    picture = tmp_path / "window.png"
+    picture.symlink_to("/dev/full")
+
+    ran = kmonitor("--screenshot", picture, environ=NO_SCREEN)
+
+    assert live_hub.process.poll() is None
+    assert ran.status == 1
+    assert ran.err.splitlines() == [
+        f"kmonitor: {picture} cannot be written: No space left on device.",
+        "Name another file.",
+    ]
 
 
 def test_a_run_that_is_not_there_is_named_and_no_window_opens(live_hub: LiveHub, tmp_path: Path):
