@@ -10,6 +10,7 @@ host memory on top. Nothing else may refer to an old variable: a trace that capt
 import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType, ModuleType
 from typing import Any, Final
 
 import psutil
@@ -19,6 +20,9 @@ from kmonitor_agent.frameworks.keras3_state import optimizers_of
 
 _ROOM_FACTOR: Final = 1.5
 """Host memory that must be free, by the bytes that leave a device."""
+_MOST_HOLDERS: Final = 3
+_HOLDER_DEPTH: Final = 5
+_MOST_FOLLOWED: Final = 500
 
 
 def why_not_recreate(model: KerasModel, state: Sequence[StateVariable]) -> str:
@@ -164,10 +168,9 @@ def _why_held(state: Sequence[StateVariable]) -> str:
     held = [each for each in state if _references(each.variable) > usual]
     if not held:
         return ""
-    names = ", ".join(f"`{each.path.partition('/')[2]}`" for each in held[:3])
-    more = f" and {len(held) - 3} more" if len(held) > 3 else ""  # noqa: PLR2004 - named above
-    holders = ", ".join(sorted(_holders(held[0].variable))[:3])
-    return f"{names}{more} also in use by {holders or 'something else'} outside of the model"
+    names = ", ".join(f"`{each.path.partition('/')[2]}`" for each in held[:_MOST_HOLDERS])
+    more = f" and {len(held) - _MOST_HOLDERS} more" if len(held) > _MOST_HOLDERS else ""
+    return f"{names}{more} also in use by {_holders(held[0].variable)}"
 
 
 def _references(variable: Any) -> int:
@@ -176,24 +179,34 @@ def _references(variable: Any) -> int:
     return sys.getrefcount(value) + sys.getrefcount(value.handle)
 
 
-def _holders(variable: Any) -> set[str]:
+def _holders(variable: Any) -> str:
     value = variable._value  # noqa: SLF001
-    own = {id(value), id(vars(value)), id(variable), id(vars(variable))}
-    found: set[str] = set()
-    for each in gc.get_referrers(value, value.handle):
-        if id(each) in own or type(each).__name__ in {"EagerResourceDeleter", "frame"}:
-            continue
-        found.add(_described(each))
-    return found
+    seen = {id(each) for each in (value, vars(value), variable, vars(variable))}
+    found = _new_referrers([value, value.handle], seen)
+    plain = {f"a {type(each).__name__} of the script" for each in found if _is_collection(each)}
+    traces: set[str] = set()
+    # A trace holds what it captured by way of a few collections.
+    for _ in range(_HOLDER_DEPTH):
+        traces |= {f"the tf.function `{each.name}`" for each in found if _is_trace(each)}
+        if traces or len(found) > _MOST_FOLLOWED:
+            break
+        found = _new_referrers(found, seen)
+    return ", ".join(sorted(traces or plain)[:_MOST_HOLDERS]) or "something outside of the model"
 
 
-def _described(holder: Any) -> str:
-    for each in [holder, *gc.get_referrers(holder)]:
-        name = getattr(each, "name", None)
-        if type(each).__name__ in {"FuncGraph", "ConcreteFunction", "AtomicFunction"}:
-            text = name.decode() if isinstance(name, bytes) else str(name)
-            return f"the tf.function `{text}`"
-    return f"a {type(holder).__name__}"
+def _new_referrers(objects: list[Any], seen: set[int]) -> list[Any]:
+    seen.update(id(each) for each in objects)
+    seen.add(id(objects))
+    found = [each for each in gc.get_referrers(*objects) if id(each) not in seen]
+    return [each for each in found if not isinstance(each, FrameType | ModuleType)]
+
+
+def _is_trace(found: Any) -> bool:
+    return type(found).__name__ == "FuncGraph"
+
+
+def _is_collection(found: Any) -> bool:
+    return isinstance(found, list | tuple | dict | set)
 
 
 def _why_no_room(state: Sequence[StateVariable]) -> str:

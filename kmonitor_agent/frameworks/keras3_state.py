@@ -15,7 +15,7 @@ def exact_state(model: KerasModel) -> list[StateVariable]:
     Raises:
         StateUnreadable: The model is not built, so there is nothing to save yet.
     """
-    if not getattr(model, "built", False):
+    if not (getattr(model, "built", False) or _has_stepped(model)):
         raise StateUnreadable("the model is not built yet: it has no weights to save")
     found: dict[int, StateVariable] = {}
     for group, variables in _groups(model):
@@ -27,6 +27,12 @@ def exact_state(model: KerasModel) -> list[StateVariable]:
     if not found:
         raise StateUnreadable("the model has no variables: there is nothing to save")
     return list(found.values())
+
+
+def _has_stepped(model: KerasModel) -> bool:
+    # A model whose `train_step` calls its layers, and never itself, stays "not built".
+    optimizer = getattr(model, "optimizer", None)
+    return bool(model.weights) and bool(getattr(optimizer, "built", False))
 
 
 def _parts(variable: Any) -> Iterable[Any]:

@@ -1,0 +1,100 @@
+"""A training that was reloaded ends as one that was not, bit for bit, in either mode."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from kmonitor_agent.reclaim.actions import Mode
+from tests.frameworks.exactness import scenarios, tensorflow_scenarios
+from tests.support.exactness import (
+    EPOCH_END,
+    MID_EPOCH,
+    MOMENTS,
+    THREE_TIMES,
+    Moments,
+    Result,
+    Scenario,
+    assert_reloaded,
+    assert_same,
+    run_plain,
+    run_reloaded,
+)
+from tests.support.reloading import KERAS
+
+pytestmark = [*KERAS, pytest.mark.slow]
+
+MODES: Final[tuple[Mode, ...]] = ("assign", "recreate")
+CORE: Final = [*scenarios.CORE, *tensorflow_scenarios.CORE, *tensorflow_scenarios.KEPT]
+ALL: Final = [*CORE, *scenarios.SCENARIOS, *tensorflow_scenarios.SCENARIOS]
+
+QUICK: Final = {
+    ("Adam, Dropout, BatchNorm", THREE_TIMES, "recreate"),
+    ("AdamW with a schedule", EPOCH_END, "recreate"),
+    ("ReduceLROnPlateau before us", EPOCH_END, "assign"),
+    ("keras.random without a seed", THREE_TIMES, "recreate"),
+    ("tf.data that shuffles", THREE_TIMES, "assign"),
+    ("train_step of its own", MID_EPOCH, "recreate"),
+    ("two optimizers", EPOCH_END, "recreate"),
+    ("tf.function of the script", MID_EPOCH, "recreate"),
+}
+"""What `make test` runs; the rest is for `make test-full`."""
+
+CASES = [
+    pytest.param(
+        scenario,
+        moments,
+        mode,
+        id=f"{scenario.name}-{moments.name}-{mode}",
+        marks=() if (scenario.name, moments, mode) in QUICK else pytest.mark.full,
+    )
+    for scenario in ALL
+    for moments in MOMENTS
+    for mode in MODES
+]
+
+
+@pytest.fixture(scope="module")
+def plain_runs() -> dict[str, Result]:
+    """Uninterrupted runs by scenario, each made once."""
+    return {}
+
+
+@pytest.mark.parametrize(("scenario", "moments", "mode"), CASES)
+def test_reload_changes_nothing(
+    plain_runs: dict[str, Result], scenario: Scenario, moments: Moments, mode: Mode, tmp_path: Path
+):
+    if scenario.name not in plain_runs:
+        plain_runs[scenario.name] = run_plain(scenario)
+
+    reloaded = run_reloaded(scenario, moments, tmp_path, mode=mode)
+
+    assert_reloaded(scenario, reloaded, mode=mode)
+    assert_same(reloaded, plain_runs[scenario.name])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
+def test_same_seeds_give_the_same_training(plain_runs: dict[str, Result], scenario: Scenario):
+    again = run_plain(scenario)
+
+    assert_same(again, plain_runs.setdefault(scenario.name, run_plain(scenario)))
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(each, id=each.name, marks=() if n == 0 else pytest.mark.full)
+        for n, each in enumerate(tensorflow_scenarios.INEXACT)
+    ],
+)
+def test_what_a_reload_changes_is_announced(scenario: Scenario, tmp_path: Path):
+    plain = run_plain(scenario)
+    assert_same(run_plain(scenario), plain)
+
+    reloaded = run_reloaded(scenario, EPOCH_END, tmp_path)
+
+    assert_reloaded(scenario, reloaded)
+    assert "not exact" in reloaded.outcomes[0].why
+    with pytest.raises(AssertionError):
+        assert_same(reloaded, plain)
