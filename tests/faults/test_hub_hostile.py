@@ -114,7 +114,7 @@ def test_an_oversized_message_ends_its_connection_only(
     with SimulatedAgent(folders) as agent:
         agent.sample()
         agent.wait_acked()
-    assert client.hub().agents >= 1
+        wait_until(lambda: client.hub().agents >= 1, what="it is there")
 
 
 def test_a_batch_without_hello_is_asked_to_say_hello(

@@ -26,7 +26,7 @@ def die_after(folders: Folders, count: int) -> str:
         stdout=subprocess.PIPE,
         check=False,
         text=True,
-        timeout=60,
+        timeout=180,
     ).stdout
     return json.loads(out)["run"]
 

@@ -77,7 +77,8 @@ def _emit(link: Link, count: int, per_s: float) -> tuple[list[float], list[float
             link.emit(Sample(t_s=link.now_s(), fit=1, step=number, ram_bytes=1e9 + number))
             emitted_s.append(time.monotonic())
         if len(emitted_s) == count and sys.argv[3:] == ["die"]:
-            time.sleep(0.2)  # several times what the agent takes to write it to the spool
+            while link.status().last_seq <= count:  # the boot's own event is the first
+                time.sleep(_TICK_S)
             break
         time.sleep(_TICK_S / 5)
         confirmed = link.status().acked - 1  # the boot's own event is the first
