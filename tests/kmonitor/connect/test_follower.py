@@ -104,7 +104,7 @@ def test_a_hub_that_dies_and_comes_back_loses_and_repeats_nothing(
             agent.sample()
         live_hub.start()
         reader.follower.retry_now()
-        wait_until(lambda: len(reader.of(Connected)) == 2)
+        wait_until(lambda: len(reader.of(Connected)) >= 2)
         wait_until(lambda: len(reader.seqs(agent.run)) >= 1001)
 
     assert reader.seqs(agent.run) == list(range(1, 1002))
@@ -201,7 +201,7 @@ def test_a_hub_that_hangs_is_noticed_and_followed_again_when_it_goes_on(
 ):
     wait_until(lambda: reader.of(Connected))
     live_hub.process.send_signal(signal.SIGSTOP)
-    wait_until(lambda: reader.of(Disconnected), 6.0)
+    wait_until(lambda: reader.of(Disconnected))
     live_hub.process.send_signal(signal.SIGCONT)
     reader.follower.retry_now()
 

@@ -166,16 +166,17 @@ def test_an_agent_of_another_version_is_refused_for_good(client: HubClient, fold
 
 def test_a_lone_event_is_confirmed_at_once(live_hub: LiveHub, folders: Folders):
     notice = Notice(t_s=1.0, level="info", code="x", text="y")
-    waited: list[float] = []
     with SimulatedAgent(folders) as agent:
         agent.wait_acked()
-        for _ in range(5):
+
+        def is_quick() -> bool:
             begin = time.monotonic()
             agent.emit_bytes(encode_event(notice))
             agent.wait_acked()
-            waited.append(time.monotonic() - begin)
+            return time.monotonic() - begin < 0.1
 
-    assert min(waited) < 0.1
+        # A busy machine may hold up any one of them; a hub that waits holds up all.
+        wait_until(is_quick, what="a quick one")
 
 
 def test_a_desktop_that_was_closed_goes_on_at_its_cursor(live_hub: LiveHub, folders: Folders):
