@@ -36,7 +36,9 @@ def _has_stepped(model: KerasModel) -> bool:
 
 
 def _parts(variable: Any) -> Iterable[Any]:
-    # Under a strategy each replica has its own; metrics' differ between replicas.
+    # Under a strategy of TensorFlow each replica has its own; metrics' differ between replicas.
+    if sys.modules["keras"].backend.backend() != "tensorflow":
+        return (variable,)
     distributed = sys.modules["tensorflow"].distribute.DistributedValues
     value: Any = getattr(variable, "value", None)
     return value.values if isinstance(value, distributed) else (variable,)
