@@ -41,6 +41,12 @@ _END_PHASES: dict[str, RunState] = {
     "restart": "starting",
 }
 
+_FIT_ENDS = {
+    "failed": "the last fit failed",
+    "interrupted": "the last fit was interrupted",
+    "left": "the last fit ended early",
+}
+
 
 def fold(record: RunRecord, event: AnyEvent) -> float:
     """Add one event to what is known of its run.
@@ -104,8 +110,7 @@ def _fit_started(record: RunRecord, event: FitStarted) -> None:
 def _fit_ended(record: RunRecord, event: FitEnded) -> None:
     record.fits_done += 1
     record.phase = "idle"
-    how = {"failed": "the last fit failed", "interrupted": "the last fit was interrupted"}
-    words = [how.get(event.how, ""), event.error_type, event.message]
+    words = [_FIT_ENDS.get(event.how, ""), event.error_type, event.message]
     record.phase_why = ": ".join(word for word in words if word)
 
 

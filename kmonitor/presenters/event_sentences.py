@@ -137,6 +137,11 @@ def _fit_ended(event: facts.FitEnded, name: str) -> EventLine:
         case "interrupted":
             text = tr("Fit {fit} was interrupted {done}").format(fit=event.fit, done=done)
             return EventLine("stop", "warning", text)
+        case "left":
+            text = tr("Fit {fit} ended early {done}: {why}").format(
+                fit=event.fit, done=done, why=event.message or tr("its exception was caught")
+            )
+            return EventLine("stop", "warning", text)
         case "failed":
             text = tr("Fit {fit} failed {done}: {error}").format(
                 fit=event.fit, done=done, error=_error(event)

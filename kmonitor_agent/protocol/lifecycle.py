@@ -111,14 +111,15 @@ class FitEnded(Event, frozen=True, tag="fit_end"):
 
     Attributes:
         fit: Its ordinal.
-        how: "finished", "stopped" (by an action or a callback), "failed" or "interrupted".
+        how: "finished", "stopped" (by an action or a callback), "failed", "interrupted", or "left"
+            by an exception that the script caught, an error or Ctrl+C: which is not known.
         epochs_done: Epochs that ended in it.
         error_type: Class name of the exception when failed.
         message: Its message; empty when private.
     """
 
     fit: Count
-    how: Literal["finished", "stopped", "failed", "interrupted"]
+    how: Literal["finished", "stopped", "failed", "interrupted", "left"]
     epochs_done: Count = 0
     error_type: Name = ""
     message: Text = ""

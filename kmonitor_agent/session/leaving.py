@@ -92,6 +92,6 @@ class ExitWatch:
             self._met(Uncaught(exc, threading.get_ident(), is_last=False))
 
 
-def how_ended(exc: BaseException | None) -> Literal["failed", "interrupted"]:
-    """How a fit or process ended that an exception left; an unknown one counts as a failure."""
+def how_ended(exc: BaseException) -> Literal["failed", "interrupted"]:
+    """How a fit or process ended that this exception left."""
     return "interrupted" if isinstance(exc, _KEYBOARD) else "failed"

@@ -188,9 +188,9 @@ class RunSession:
             self._teller.fit_ended(fit, "stopped" if stopped else "finished", None)
 
     def leave_fit(self, fit: Fit, exc: BaseException | None) -> None:
-        """A fit was left by an exception; None: the script handled it, which one is not known."""
+        """A fit was left by an exception; None: the script caught it, which one is not known."""
         if self._close(fit):
-            self._teller.fit_ended(fit, how_ended(exc), exc)
+            self._teller.fit_ended(fit, "left" if exc is None else how_ended(exc), exc)
 
     def met_exception(self, met: Uncaught) -> None:
         """Nobody caught an exception: the fits of its thread ended with it."""

@@ -24,7 +24,7 @@ LAYERS_A_PART: Final = 200
 
 _MOST_LOGS: Final = 256
 _LONGEST_NAME: Final = 200
-_HANDLED: Final = "left by an exception that the script handled"
+_CAUGHT: Final = "left by an exception that the script caught (an error or Ctrl+C)"
 _CUT_OFF: Final = "the process ended while it ran"
 
 
@@ -137,7 +137,7 @@ class FitTeller:
     def fit_ended(
         self,
         fit: Fit,
-        how: Literal["finished", "stopped", "failed", "interrupted"],
+        how: Literal["finished", "stopped", "failed", "interrupted", "left"],
         exc: BaseException | None,
     ) -> None:
         """Tell that a fit ended.
@@ -149,7 +149,7 @@ class FitTeller:
         """
         message = "" if exc is None else self._privacy.text(str(exc))
         if exc is None:
-            message = {"failed": _HANDLED + _place(fit), "interrupted": _CUT_OFF}.get(how, "")
+            message = {"left": _CAUGHT + _place(fit), "interrupted": _CUT_OFF}.get(how, "")
         self._emit(
             FitEnded(
                 t_s=self._now_s(),

@@ -238,7 +238,7 @@ def test_one_callback_in_two_threads_times_each_fit_apart(monitor: Any, told: To
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_fit_left_by_an_exception_that_the_script_handles_is_told_as_failed(
+def test_fit_left_by_an_exception_that_the_script_catches_is_told_as_left(
     monitor: Any, told: Told, error: type[BaseException]
 ):
     def leave(epoch: int) -> None:
@@ -252,9 +252,10 @@ def test_fit_left_by_an_exception_that_the_script_handles_is_told_as_failed(
 
     events = told(monitor)
     first, second = of(FitEnded, events)
-    assert (first.fit, first.how, first.epochs_done) == (1, "failed", 1)
+    assert (first.fit, first.how, first.epochs_done) == (1, "left", 1)
     assert first.message == (
-        "left by an exception that the script handled, in epoch 2 at step 0 of 6"
+        "left by an exception that the script caught (an error or Ctrl+C), "
+        "in epoch 2 at step 0 of 6"
     )
     assert (second.fit, second.how) == (2, "finished")
 

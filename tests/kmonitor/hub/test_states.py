@@ -55,6 +55,7 @@ def liveness_of(parts: HubParts) -> tuple[Liveness, Sessions]:
         ([FIT], "training"),
         ([FIT, FitEnded(t_s=2.0, fit=1, how="finished")], "idle"),
         ([FIT, FitEnded(t_s=2.0, fit=1, how="failed", error_type="ValueError")], "idle"),
+        ([FIT, FitEnded(t_s=2.0, fit=1, how="left", message="caught")], "idle"),
         ([FIT, Paused(t_s=2.0, paused=True)], "paused"),
         ([FIT, Paused(t_s=2.0, paused=True), Paused(t_s=3.0, paused=False)], "training"),
         ([FIT, CommandProgress(t_s=2.0, id="a", name="reload", state="started")], "reclaiming"),
@@ -107,6 +108,15 @@ def test_why_a_run_failed_is_told(parts: HubParts):
 
     assert record.summary().state_why == "ValueError: bad shape"
     assert record.summary().actions == []
+
+
+def test_a_fit_left_by_a_caught_exception_is_not_told_as_failed(parts: HubParts):
+    record = parts.started_run(pid=os.getpid())
+
+    parts.take(record, FIT, FitEnded(t_s=2.0, fit=1, how="left", message="left by Ctrl+C or so"))
+
+    why = record.summary().state_why
+    assert why == "the last fit ended early: left by Ctrl+C or so"
 
 
 def test_an_absent_metric_is_told_with_its_reason(parts: HubParts):

@@ -63,6 +63,11 @@ def text_of(event: facts.Event) -> str:
             "Fit 2 was interrupted after 0 epochs",
         ),
         (
+            facts.FitEnded(t_s=1.0, fit=2, how="left", message="by an exception"),
+            "warning",
+            "Fit 2 ended early after 0 epochs: by an exception",
+        ),
+        (
             facts.FitEnded(t_s=1.0, fit=2, how="failed", error_type="OOM"),
             "error",
             "Fit 2 failed after 0 epochs: OOM",
