@@ -76,7 +76,11 @@ def find_internals() -> TensorFlowInternals:
             "default_graph_stack", lambda: _name(ops, "_default_graph_stack")
         ),
         tracing_counts=found(
-            "tracing_counts", lambda: _name(tracing, "_frequent_tracing_detector_manager")
+            "tracing_counts",
+            lambda: _having(
+                _name(tracing, "_frequent_tracing_detector_manager"),
+                ("_lock", "_detectors", "_get_detector"),
+            ),
         ),
         missing=missing,
     )
@@ -84,3 +88,9 @@ def find_internals() -> TensorFlowInternals:
 
 def _name(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
+
+
+def _having(found: Any, names: tuple[str, ...]) -> Any:
+    for name in names:
+        getattr(found, name)
+    return found

@@ -1,9 +1,13 @@
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false
 # pyright: reportFunctionMemberAccess=false
-"""A reload's own retrace is not counted as the script's; what the script retraces still is."""
+"""TensorFlow counts traces and warns of them after reloads as it does without."""
 
+import gc
 import logging
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +18,16 @@ from tensorflow.python.eager.polymorphic_function import polymorphic_function
 
 from kmonitor_agent.frameworks import detect, tensorflow_internals
 from kmonitor_agent.frameworks.tensorflow_internals import find_internals
-from kmonitor_agent.frameworks.tensorflow_retracing import forget_tracing_of, traced_functions
-from tests.support.reloading import KERAS, Reclaim, Training, arrays, dense_model
+from kmonitor_agent.frameworks.tensorflow_retracing import (
+    count_as_before,
+    traced_functions,
+    traces_of,
+)
+from tests.support.reloading import BATCH, KERAS, Reclaim, Training, arrays, dense_model
 
 pytestmark = [*KERAS, pytest.mark.slow]
 
+FULL = pytest.mark.full
 ENOUGH = 5
 """Reloads or retraces after which TensorFlow warns: it does at the fifth trace."""
 
@@ -30,16 +39,58 @@ def line_model() -> Any:
     return model
 
 
+class OwnStep(keras.Sequential):
+    """Makes its train function in its own way."""
+
+    def make_train_function(self, force: Any = None) -> Any:  # pyright: ignore[reportImplicitOverride]
+        if self.train_function is None or force:
+
+            @tf.function(reduce_retracing=True)
+            def own_step(iterator: Any) -> Any:
+                return self.train_step(next(iterator))
+
+            self.train_function = own_step
+        return self.train_function
+
+
+def own_step_model() -> Any:
+    """The same with a train function of the script."""
+    model = OwnStep([keras.Input((8,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
 SHORT = Training(line_model, data=lambda: arrays(samples=16), epochs=ENOUGH + 1)
 """Two steps an epoch: with more calls between them TensorFlow forgives traces."""
 
 
 @pytest.fixture(autouse=True)
-def fresh_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def begin_anew(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """As in a new process: no function was traced yet, no warning was given."""
-    fresh = polymorphic_function._FrequentTracingDetectorManager()
-    monkeypatch.setattr(polymorphic_function, "_frequent_tracing_detector_manager", fresh)
-    monkeypatch.setattr(detect, "_known", {})
+
+    def begin_anew() -> None:
+        fresh = polymorphic_function._FrequentTracingDetectorManager()
+        monkeypatch.setattr(polymorphic_function, "_frequent_tracing_detector_manager", fresh)
+        monkeypatch.setattr(detect, "_known", {})
+
+    begin_anew()
+    return begin_anew
+
+
+def counted() -> list[tuple[Any, ...]]:
+    """TensorFlow's whole count, but for what is ours."""
+    detectors = polymorphic_function._frequent_tracing_detector_manager._detectors
+    return sorted(
+        (
+            key.co_name,
+            key.co_firstlineno,
+            tuple(each._calls_per_tracings),
+            each._call_count,
+            each._total_warning_count,
+        )
+        for key, each in detectors.items()
+        if hasattr(key, "co_name")
+    )
 
 
 @pytest.fixture
@@ -55,6 +106,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Iterator[list[logging.LogRecor
     caplog.clear()
 
 
+@pytest.mark.full
 def test_many_reloads_in_short_epochs_bring_no_warning(warnings: list[Any], tmp_path: Path):
     callback = Reclaim(tmp_path, epochs=range(ENOUGH))
 
@@ -117,34 +169,123 @@ def test_a_function_of_the_script_warns_through_reloads(warnings: list[Any], tmp
     assert warnings
 
 
-def test_only_keras_own_functions_are_forgotten_and_their_calls_are_kept():
+@dataclass(frozen=True)
+class Script:
+    """A script that trains models one after another; reloads come as often as it has places."""
+
+    make: Callable[[], Any] = line_model
+    models: int = 2
+    fits: int = 1
+    samples: int = 16
+    validation: bool = True
+    epochs: int = 3
+    batches: Collection[int] = (0,)
+
+    def run(self, folder: Path, at: str) -> int:
+        """Train, with reloads at "epoch" ends, after a "batch" or "never"; how many there were."""
+        data = arrays(samples=self.samples, validation=self.validation)
+        epochs = range(self.epochs)
+        done = 0
+        for _ in range(self.models):
+            model = self.make()
+            for _ in range(self.fits):
+                callback = Reclaim(
+                    folder,
+                    epochs=epochs if at == "epoch" else (),
+                    batches=[*product(epochs, self.batches)] if at == "batch" else (),
+                )
+                model.fit(**data, epochs=self.epochs, verbose=0, callbacks=[callback])
+                done += sum(outcome.ok for outcome in callback.outcomes)
+            model.predict(data["x"], batch_size=BATCH, verbose=0)
+        return done
+
+
+SCRIPTS = {
+    "both functions, a last batch of its own": Script(samples=12, epochs=2),
+    "one model again": Script(models=1, fits=2),
+    "enough models to warn by itself": Script(models=5, samples=8, validation=False, epochs=2),
+    "new models": Script(models=3, epochs=4),
+    "before every batch": Script(models=1, samples=48, batches=range(6)),
+    "the script's own step function": Script(own_step_model, batches=(0, 1)),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [
+        pytest.param(name, at, marks=() if (n, at) == (0, "batch") else FULL)
+        for n, name in enumerate(SCRIPTS)
+        for at in ("batch", "epoch")
+    ],
+)
+def test_tensorflow_counts_and_warns_as_without_reloads(
+    name: str, at: str, begin_anew: Callable[[], None], warnings: list[Any], tmp_path: Path
+):
+    script = SCRIPTS[name]
+
+    def counted_after(at: str) -> tuple[Any, ...]:
+        begin_anew()
+        warnings.clear()
+        assert (script.run(tmp_path, at) > 1) == (at != "never")
+        return counted(), [record.getMessage()[:60] for record in warnings]
+
+    assert counted_after(at) == counted_after("never")
+
+
+def test_a_trace_that_the_dropped_function_lacked_is_counted():
+    model = line_model()
+    data = arrays(validation=False)["x"]
+    model.fit(data, data[:, :1], batch_size=BATCH, verbose=0)
+    internals = find_internals()
+    (before,) = counted()
+    traced = traces_of(model.train_function, internals)
+    model.train_function = None
+    model.make_train_function()
+    count_as_before(model.train_function, traced, internals)
+
+    model.fit(data, data[:, :1], batch_size=BATCH, verbose=0)
+    (known,) = counted()
+    model.fit(data.astype("int32"), data[:, :1], batch_size=BATCH, verbose=0)
+    (new,) = counted()
+
+    assert len(known[2]) == len(before[2])
+    assert known[3] == 2 * before[3]
+    assert len(new[2]) == len(before[2]) + 1
+
+
+def test_what_stands_for_a_function_ends_with_it():
+    model = line_model()
+    model.fit(**arrays(), verbose=0)
+    internals = find_internals()
+    traced = traces_of(model.train_function, internals)
+    model.train_function = None
+    model.make_train_function()
+    count_as_before(model.train_function, traced, internals)
     detectors = polymorphic_function._frequent_tracing_detector_manager._detectors
-    model = dense_model()
-    model.fit(**arrays(validation=False), verbose=0)
+    ours = [weakref.ref(key) for key in detectors if not hasattr(key, "co_name")]
+    assert ours
 
-    @tf.function
-    def my_step(x: Any) -> Any:
-        return x
+    if hasattr(model, "_delete_tracking"):
+        model._delete_tracking("train_function")
+    model.train_function = None
+    gc.collect()
 
-    my_step(1)
-    functions = list(traced_functions(model.train_function))
-    mine = detectors[my_step._key_for_call_stats]
-    # What is traced inside another function is not counted.
-    (older,) = [detectors[k] for f in functions if (k := f._key_for_call_stats) in detectors]
-    older._calls_per_tracings.insert(0, 3)  # as if another model had been trained before
-    older._call_count += 3
-    calls = older._call_count
+    assert [key() for key in ours] == [None] * len(ours)
+
+
+def test_a_function_that_counts_otherwise_is_left_alone_and_the_reason_is_kept():
+    class Otherwise:
+        python_function = None
+
+        def experimental_get_tracing_count(self) -> int:
+            return 1
+
     internals = find_internals()
 
-    forget_tracing_of([*functions, my_step], internals)
+    assert traces_of(Otherwise(), internals) == {}
+    count_as_before(Otherwise(), {}, internals)
 
-    assert len(functions) == 2
-    assert older._calls_per_tracings == [calls]
-    assert older._call_count == calls
-    assert mine._calls_per_tracings == [1]
-    forget_tracing_of(functions, internals)
-    assert older._calls_per_tracings == []
-    assert older._call_count == 0
+    assert "_key_for_call_stats" in internals.missing["tracing_counts"]
 
 
 def test_an_eager_step_has_no_traced_functions():
