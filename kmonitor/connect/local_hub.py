@@ -19,6 +19,7 @@ from kmonitor_agent.protocol.messages import HubTold
 
 _ANSWER_S = 2.0
 _LOOK_S = 0.25
+_SILENT_S = 0.02
 _ANOTHER_STARTED_IT = 3
 """Exit status of a hub that found another one running (`kmonitor.hub.service.EXIT_ANOTHER`)."""
 
@@ -66,8 +67,13 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
             return found
         if process.poll() not in {None, _ANOTHER_STARTED_IT}:
             break
-        if not _somebody_listens(view_socket(folders)):
-            threading.Event().wait(0.02)
+        if _somebody_listens(view_socket(folders)):
+            continue
+        threading.Event().wait(_SILENT_S)
+        if process.poll() == _ANOTHER_STARTED_IT:
+            # Another one has the lock and no socket: it just starts, or it ends and leaves the
+            # place to ours.
+            process = _start(folders)
     raise _failure(folders, process.poll(), timeout_s)
 
 

@@ -3,15 +3,19 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from kmonitor.connect import home
-from kmonitor.connect.home import HomeUnusable, lack_of_room
+from kmonitor.connect import home, local_hub
+from kmonitor.connect.home import HomeUnusable, lack_of_room, make_home
 from kmonitor.connect.hub_client import HubClient, HubRefused, HubUnreachable
 from kmonitor.connect.local_hub import HubDidNotStart, ensure_hub, hub_answers, stop_hub
+from kmonitor.hub.hub_lock import HubLock
+from kmonitor.hub.service import EXIT_ANOTHER
 from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.sockets import hub_lock
 
 pytestmark = pytest.mark.slow
 
@@ -148,6 +152,27 @@ def test_a_hub_that_was_killed_is_replaced(folders_left_without_hub: Folders):
 
     assert second.pid != first.pid
     assert second.hub == first.hub
+
+
+def test_a_hub_that_still_ends_is_waited_for_and_replaced(
+    folders_left_without_hub: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    folders = folders_left_without_hub
+    make_home(folders)
+    ending = HubLock(hub_lock(folders))
+    start, started = local_hub._start, list[int]()
+
+    def start_and_see_it_refused(folders: Folders) -> Any:
+        process = start(folders)
+        started.append(process.pid)
+        if len(started) == 1:
+            assert process.wait(60) == EXIT_ANOTHER
+            ending.release()
+        return process
+
+    monkeypatch.setattr(local_hub, "_start", start_and_see_it_refused)
+
+    assert ensure_hub(folders, timeout_s=60.0).pid == started[-1]
 
 
 def _is_hub_of(process: psutil.Process, folders: Folders) -> bool:
