@@ -1,0 +1,60 @@
+# pyright: basic
+"""What Keras 3's models have in common on JAX and PyTorch: step functions, how they are remade."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable
+
+FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
+"""Attributes of a model that hold its step functions; `fit` reads the first anew each step."""
+
+
+def check_functions(model: KerasModel) -> None:
+    """See that the model keeps its step functions where Keras does.
+
+    Raises:
+        StateUnreadable: It does not.
+    """
+    if not all(hasattr(model, name) for name in FUNCTIONS):
+        raise StateUnreadable("this model keeps its step functions elsewhere")
+
+
+def step_functions(model: KerasModel | None) -> Iterator[Any]:
+    """The step functions that have been made."""
+    for name in FUNCTIONS:
+        function = getattr(model, name, None)
+        if function is not None:
+            yield function
+
+
+def drop_functions(model: KerasModel) -> Sequence[str]:
+    """Forget the step functions but for one that the script put there; names of the others."""
+    made = [name for name in FUNCTIONS if _can_be_made_again(model, name)]
+    for name in made:
+        setattr(model, name, None)
+    return made
+
+
+def make_functions(model: KerasModel, names: Sequence[str]) -> None:
+    """Make them as Keras would when it next needs them; nothing is compiled yet."""
+    for name in names:
+        if getattr(model, name) is None:
+            getattr(model, f"make_{name}")()
+
+
+def _can_be_made_again(model: KerasModel, name: str) -> bool:
+    function = getattr(model, name, None)
+    if function is None:
+        return False
+    maker = getattr(type(model), f"make_{name}", None)
+    made_by = str(getattr(_unwrapped(function), "__module__", ""))
+    # Keras' own function, or that of a class which makes it in its own way.
+    return made_by.startswith("keras.") or not str(getattr(maker, "__module__", "")).startswith(
+        "keras."
+    )
+
+
+def _unwrapped(function: Any) -> Any:
+    # jax.jit and torch.compile wrap what Keras gives them.
+    return getattr(function, "__wrapped__", function)
