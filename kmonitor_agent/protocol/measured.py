@@ -62,7 +62,8 @@ class Sample(Event, frozen=True, tag="sample"):
         allocator_peak_bytes: Its highest so far.
         graph_operations: The metric `graph`, as of the last count.
         functions: Functions registered with the runtime.
-        step_time_s: Median of the running epoch's steps so far (chart); limits use the epoch's.
+        step_time_s: Median of the running epoch's steps so far; charts, summaries and limits use
+            that of whole epochs.
     """
 
     fit: Count = 0

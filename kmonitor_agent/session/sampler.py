@@ -15,7 +15,10 @@ from kmonitor_agent.session.privacy import Privacy
 
 _NO_MODEL: Final = "no model was fitted yet"
 _STEP_SOURCE: Final = Reading(
-    None, "seconds", "step clock: median of the running epoch, begin to begin"
+    None,
+    "seconds",
+    "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has"
+    " ended, of the running one so far",
 )
 
 

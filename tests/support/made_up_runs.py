@@ -22,6 +22,7 @@ HUB = "hub1"
 NOW_WALL_S = 1_790_000_000.0
 GIB = 2.0**30
 MIB = 2.0**20
+EPOCH_STEP_TIME = "epoch:step_time_s"
 ACTIONS: list[CommandName] = ["save", "collect", "reload", "pause", "resume", "stop", "set_limits"]
 
 
@@ -130,7 +131,10 @@ def told_series(asked: SeriesAsked, run: RunSummary, ask: int) -> SeriesTold:
         ask=ask,
         run=run.run,
         row=50,
-        columns=[_column(name, run) for name in asked.columns],
+        columns=[
+            _epoch_medians(run, ends[:-1]) if name == EPOCH_STEP_TIME else _column(name, run)
+            for name in asked.columns
+        ],
         sources=[
             SourceOf("ram_bytes", "bytes", "process: /proc/self/statm"),
             SourceOf("cgroup_limit_bytes", "bytes", absent="no cgroup limits this process"),
@@ -139,6 +143,15 @@ def told_series(asked: SeriesAsked, run: RunSummary, ask: int) -> SeriesTold:
         epoch_end_t_s=_doubles(ends),
         fit_of_epoch=struct.pack(f"<{len(starts)}i", *([1] * len(starts))),
     )
+
+
+def _epoch_medians(run: RunSummary, ends: list[float]) -> Column:
+    """Step times of whole epochs, which end at what the summary says."""
+    last = run.step_time.value
+    if last is None or not run.epochs_done:
+        return Column(EPOCH_STEP_TIME, b"", b"", 0)
+    values = [last * _shape(end / ends[-1]) for end in ends]
+    return Column(EPOCH_STEP_TIME, _doubles(ends), _doubles(values), len(ends))
 
 
 def _column(name: str, run: RunSummary) -> Column:

@@ -79,3 +79,13 @@ def test_without_an_allocator_vram_is_the_device_by_the_driver(monkeypatch: pyte
 
     assert isinstance(sample, Sample)
     assert (sample.vram_bytes, sample.vram_of_bytes) == (USED.value, TOTAL.value)
+
+
+def test_the_source_of_step_time_says_where_which_median_stands(monkeypatch: pytest.MonkeyPatch):
+    missing = Reading.missing("bytes", "torch tells nothing")
+    sources, _ = sampled(monkeypatch, AllocatorReadings("", missing, missing, missing))
+
+    assert isinstance(sources, Sources)
+    [told] = [source for source in sources.sources if source.field == "step_time_s"]
+    assert "median of a whole epoch" in told.source
+    assert "in samples" in told.source
