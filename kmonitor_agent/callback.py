@@ -123,7 +123,8 @@ class MonitorCallback:
         """Ask for an action, from any thread; it runs on the training thread.
 
         Args:
-            action: "save", "collect", "reload", "pause", "resume" or "stop".
+            action: "save", "collect", "reload", "restart" (under `kmonitor run`; at the epoch's
+                end), "pause", "resume" or "stop".
             at: "epoch": at the running epoch's end; "batch": before the next batch (a stop then
                 ends the fit with that batch).
 

@@ -87,7 +87,8 @@ class Limit:
             metric: "ram", "vram", "graph", "step_time" or "functions".
             threshold: "80%" (ram, vram), "12 GiB", "250 ms", "50 k", or a number of bytes,
                 operations, functions or seconds.
-            action: "notify", "save", "collect", "reload" or "stop".
+            action: "notify", "save", "collect", "reload", "restart" (under `kmonitor run`) or
+                "stop".
             hold_s: How long the metric must stay above, seconds.
             cooldown_s: For how long an answered crossing is not answered again, seconds.
 

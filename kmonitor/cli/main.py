@@ -32,6 +32,7 @@ kmonitor demo                        watch a real training that leaks
 kmonitor runs                        list your trainings
 kmonitor show last                   what the newest one did and does
 kmonitor command last reload --wait  save, clear and reload it now
+kmonitor run -- python train.py      run it so that it can be restarted
 kmonitor doctor                      what is missing here, what to do
 ```
 
@@ -40,6 +41,7 @@ and socket of agent, hub and app below DIR.
 """
 
 _SUBCOMMANDS = {
+    "run": ("kmonitor.cli.run:run", "Run a script so that it can be restarted and go on."),
     "demo": ("kmonitor.cli.demo:demo", "Watch a real training that leaks, and its rescue."),
     "runs": ("kmonitor.cli.runs:runs", "List the runs."),
     "show": ("kmonitor.cli.show:show", "Show one run: state, metrics, epochs, events."),

@@ -39,6 +39,27 @@ def cgroup_limit(proc: Path = Path("/proc/self")) -> Reading:
     return Reading(float(limit), "bytes", f"cgroup: {path}")
 
 
+def group_folders(proc: Path = Path("/proc/self")) -> Iterator[tuple[int, Path]]:
+    """Version and folder of the memory groups of this process, each before the one above it.
+
+    Args:
+        proc: The process's folder in procfs.
+    """
+    try:
+        groups = (proc / "cgroup").read_text()
+        mounts = (proc / "mountinfo").read_text()
+    except OSError:
+        return
+    for line in groups.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            yield from ((2, each) for each in _folders(_mounts_of(mounts, "cgroup2", ""), path))
+        elif "memory" in controllers.split(","):
+            mounted = _mounts_of(mounts, "cgroup", "memory")
+            yield from ((1, each) for each in _folders(mounted, path))
+
+
 def _limits(groups: str, mounts: str) -> Iterator[tuple[int, str]]:
     for line in groups.splitlines():
         number, _, rest = line.partition(":")
@@ -64,12 +85,17 @@ def _mounts_of(mounts: str, kind: str, option: str) -> list[_Mount]:
 
 def _walk(mounts: list[_Mount], group: str, file: str) -> Iterator[tuple[int, str]]:
     """Limits from the process's group up to the mount point."""
+    for folder in _folders(mounts, group):
+        limit = _read_limit(folder / file)
+        if limit is not None:
+            yield limit, str(folder / file)
+
+
+def _folders(mounts: list[_Mount], group: str) -> Iterator[Path]:
     for mount in mounts:
         folder = mount.at / _below(mount.root, PurePosixPath(group))
         while True:
-            limit = _read_limit(folder / file)
-            if limit is not None:
-                yield limit, str(folder / file)
+            yield folder
             if folder == mount.at:
                 break
             folder = folder.parent

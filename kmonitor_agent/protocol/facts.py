@@ -15,6 +15,7 @@ from kmonitor_agent.protocol.acts import (
     Paused,
 )
 from kmonitor_agent.protocol.lifecycle import (
+    BootDied,
     BootEnded,
     BootStarted,
     EpochEnded,
@@ -38,6 +39,7 @@ from kmonitor_agent.protocol.measured import (
 AnyEvent = (
     BootStarted
     | BootEnded
+    | BootDied
     | Sources
     | ModelFacts
     | FitStarted
@@ -62,6 +64,7 @@ __all__ = [
     "ActionRecord",
     "AllocationGrowth",
     "AnyEvent",
+    "BootDied",
     "BootEnded",
     "BootStarted",
     "CommandProgress",

@@ -69,11 +69,38 @@ class BootEnded(Event, frozen=True, tag="boot_end"):
         why: How it ended as far as the process itself knows.
         error_type: Class name of the exception, with why = "failed".
         message: Its message, at most 4096 characters; empty when private.
+        supervisor: With why = "restart", process id of the `kmonitor run` that starts the next
+            process of the run; 0 unknown.
     """
 
     why: Literal["finished", "failed", "interrupted", "stopped", "restart"]
     error_type: Name = ""
     message: Text = ""
+    supervisor: Count = 0
+
+
+class BootDied(Event, frozen=True, tag="boot_died"):
+    """How a process ended, told by the `kmonitor run` that had started it.
+
+    Sent when the process did not end well: then it often could not tell so itself.
+
+    Attributes:
+        boot: The process's boot.
+        how: "memory": killed by the kernel for want of memory; "signal"; "status": by itself.
+        signal: Name of the signal ("SIGKILL"), or empty.
+        status: Its exit status; 0 when a signal ended it.
+        why: In words: what is known and where from.
+        asked: Whether the signal had been sent to kmonitor run, by Ctrl+C for example.
+        supervisor: Process id of the `kmonitor run` that starts a next process; 0: none follows.
+    """
+
+    boot: Id
+    how: Literal["memory", "signal", "status"]
+    signal: Name = ""
+    status: Count = 0
+    why: Text = ""
+    asked: bool = False
+    supervisor: Count = 0
 
 
 class FitStarted(Event, frozen=True, tag="fit_start"):

@@ -33,6 +33,7 @@ class Boot:
     Attributes:
         is_started: Whether the link was opened.
         unavailable: Capability to the reason why the framework lacks it, once started.
+        why_not_restart: Why the process cannot be started again; set before it starts.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Boot:
         """
         self.is_started = False
         self.unavailable: dict[str, str] = {}
+        self.why_not_restart = ""
         self._run = run
         self._name = name
         self._settings = settings
@@ -90,7 +92,9 @@ class Boot:
         if self.is_started:
             return
         self.is_started = True
-        self.unavailable = framework.probed().unavailable
+        self.unavailable = dict(framework.probed().unavailable)
+        if self.why_not_restart:
+            self.unavailable.setdefault("restart", self.why_not_restart)
         boot = new_id()
         link = Link(
             run=self._run,
@@ -132,6 +136,16 @@ class Boot:
         self.emit(ended)
         self._link.close()
 
+    def restart(self, supervisor: int) -> None:
+        """Tell that another process follows, drain and leave.
+
+        Args:
+            supervisor: Process id of who starts it.
+        """
+        if self._link is not None and self.is_ours:
+            self.emit(BootEnded(t_s=self.now_s(), why="restart", supervisor=supervisor))
+            self._link.close()
+
     def _started_event(self, boot: str, framework: Framework) -> BootStarted:
         probed = framework.probed()
         started = boot_started(
@@ -146,8 +160,8 @@ class Boot:
             started,
             versions={**started.versions, **probed.versions},
             backend=probed.backend,
-            unavailable=probed.unavailable,
-            actions=possible_actions(probed.unavailable) if self._settings.commands else [],
+            unavailable=self.unavailable,
+            actions=possible_actions(self.unavailable) if self._settings.commands else [],
         )
 
     def _tell_fault(self, where: str, count: int, text: str) -> None:

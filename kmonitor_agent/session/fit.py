@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.probes.step_clock import StepClock
+from kmonitor_agent.session.requests import Request
 
 _KERAS_LOCAL: Final = "epoch_iterator"
 """A variable of Keras 3's `fit`, by which its frame is known."""
@@ -59,6 +60,10 @@ class Fit:
         is_open: Its end has not been told.
         is_traced: Its graph was counted since its step was traced last.
         undescribed: How the model is compiled, until its facts are told; None afterwards.
+        is_left_out: It had finished in an earlier process of the run: no epoch runs, nothing of
+            it is told again.
+        why_not_restart: Why the process cannot be started again at this fit; empty when it can.
+        leave: The request to leave at the running epoch's end and be started again, once made.
     """
 
     ordinal: int
@@ -77,6 +82,9 @@ class Fit:
     is_open: bool = True
     is_traced: bool = False
     undescribed: FitFacts | None = None
+    is_left_out: bool = False
+    why_not_restart: str = ""
+    leave: Request | None = None
     watch: Any = field(default=None, repr=False)
 
 

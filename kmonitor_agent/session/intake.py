@@ -10,7 +10,12 @@ from kmonitor_agent.session.requests import ACTIONS, Action, Request, RequestQue
 
 _NO_COMMANDS: Final = "this training takes no commands: it was started with commands=False"
 _TOO_MANY: Final = "too many requests wait already"
-_NEEDED: Final = {"save": "reload", "reload": "reload", "collect": "collect"}
+_NEEDED: Final = {
+    "save": "reload",
+    "reload": "reload",
+    "collect": "collect",
+    "restart": "restart",
+}
 
 
 class Intake:

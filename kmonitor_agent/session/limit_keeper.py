@@ -76,6 +76,20 @@ class LimitKeeper:
             self._book.replace(wanted.metrics, specs)
         self.tell()
 
+    def commanded(self) -> SetLimits | None:
+        """The limits that were set by command; None if none were."""
+        with self._lock:
+            metrics = sorted(self._commanded)
+            specs = [spec for spec in self._book.specs() if spec.metric in self._commanded]
+        return SetLimits(metrics=metrics, limits=specs) if metrics else None
+
+    def take_over(self, wanted: SetLimits) -> None:
+        """Limits that were set by command in an earlier process of the run."""
+        with self._lock:
+            self._commanded.update(wanted.metrics)
+            self._book.replace(wanted.metrics, wanted.limits)
+        self.tell()
+
     def tell(self) -> None:
         """Say which limits are in force."""
         with self._lock:

@@ -18,6 +18,7 @@ from kmonitor_agent.session.fit import Fit
 from kmonitor_agent.session.limit_keeper import LimitKeeper
 from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.requests import Action, Request, RequestQueue, is_expired
+from kmonitor_agent.session.resumption import Saved
 from kmonitor_agent.session.wording import Record, Records
 
 _PAUSE_CHECK_S: Final = 0.25
@@ -99,6 +100,8 @@ class Performer:
             model.stop_training = True
             fit.stopped_by_us = True
             self._finish(self._record(fit, request, step), request)
+        elif request.action == "restart":
+            self._plan_to_leave(fit, request, step)
         else:
             outcome = self._reclaim(fit, model, request.action, step)
             record = self._record(fit, request, step, seconds=outcome.seconds, why=outcome.why)
@@ -106,6 +109,38 @@ class Performer:
             fit.clock.leave_out(retraced=request.action == "reload")
         if request.watch is not None:
             self._limits.take_new_base(request.watch)
+
+    def restart_saved(self, fit: Fit, request: Request, saved: Saved) -> None:
+        """Tell what came of saving for a restart; what follows, the next process tells.
+
+        Args:
+            fit: The fit that ends here.
+            request: Who asked.
+            saved: What was saved, or why nothing was.
+        """
+        record = self._record(fit, request, 0, seconds=saved.seconds, why=saved.why)
+        if saved.checkpoint is None:
+            self._finish(record, request)
+            return
+        left_out = "; ".join(f"not kept: {each}" for each in saved.left_out)
+        self._keep(
+            msgspec.structs.replace(
+                record,
+                variables=saved.checkpoint.variables,
+                state_bytes=saved.checkpoint.state_bytes,
+                checksum=saved.checkpoint.checksum,
+                why=self._privacy.text(left_out)[:MAX_TEXT],
+            )
+        )
+
+    def _plan_to_leave(self, fit: Fit, request: Request, step: int) -> None:
+        # At the epoch's end, when all callbacks have seen it; also when a batch was asked for.
+        if fit.why_not_restart:
+            self._finish(self._record(fit, request, step, why=fit.why_not_restart), request)
+        elif fit.leave is None:
+            fit.leave = request
+        else:
+            self.tell(request, "failed", "a restart is under way already")
 
     def _reclaim(self, fit: Fit, model: KerasModel, action: Action, step: int) -> Outcome:
         tag = Tag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=step)
@@ -129,7 +164,7 @@ class Performer:
             fit.clock.leave_out(retraced=False)
             self._emit(Paused(t_s=self._now_s(), paused=False))
             self._keep(self._record(fit, request, step, seconds=perf_counter() - began))
-        if ending.action == "stop":
+        if ending.action in {"stop", "restart"}:
             self.perform(fit, ending, step=step)
         else:
             self.tell(ending, "started")
@@ -140,7 +175,7 @@ class Performer:
             request = self._queue.take_or_wait(_PAUSE_CHECK_S)
             if request is None:
                 continue
-            if request.action in {"resume", "stop"}:
+            if request.action in {"resume", "stop", "restart"}:
                 return request
             if request.action == "pause":
                 self.tell(request, "failed", "the training is paused already")

@@ -92,6 +92,8 @@ def possible_actions(unavailable: Mapping[str, str]) -> list[CommandName]:
         actions.extend(("save", "reload"))
     if "collect" not in unavailable:
         actions.append("collect")
+    if "reload" not in unavailable and "restart" not in unavailable:
+        actions.append("restart")
     actions.extend(("pause", "resume", "stop", "set_limits"))
     return actions
 

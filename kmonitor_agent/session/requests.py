@@ -3,15 +3,15 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from kmonitor_agent.limits import LimitWatch
 from kmonitor_agent.protocol.commands import Command, SafePoint
 
-Action = Literal["save", "collect", "reload", "pause", "resume", "stop"]
+Action = Literal["save", "collect", "reload", "restart", "pause", "resume", "stop"]
 """What can be done at a safe point."""
 
-ACTIONS: Final[tuple[Action, ...]] = ("save", "collect", "reload", "pause", "resume", "stop")
+ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 
 MOST_WAITING: Final = 16
 """Most requests that wait at once, as the protocol says."""

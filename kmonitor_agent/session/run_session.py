@@ -14,7 +14,6 @@ from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.protocol.commands import SafePoint
 from kmonitor_agent.protocol.facts import Event, Notice
-from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
 from kmonitor_agent.session.fit import (
     Fit,
@@ -30,7 +29,9 @@ from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
 from kmonitor_agent.session.performer import Performer
 from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.requests import Request, RequestQueue
+from kmonitor_agent.session.restarting import Restarting
 from kmonitor_agent.session.sampler import Sampler, Watched
+from kmonitor_agent.session.supervised_fits import SupervisedFits
 from kmonitor_agent.session.teller import FitTeller
 from kmonitor_agent.session.wording import Records
 
@@ -64,7 +65,8 @@ class RunSession:
             name: The run's name.
             settings: Of the first callback of this run.
         """
-        self.run_id: Final = new_id()
+        self._restarting = Restarting(name)
+        self.run_id: Final = self._restarting.run_id
         self._folders = find_folders()
         self.faults: Final = FaultLog(self._folders.logs / "agent.log", private=settings.private)
         privacy = Privacy(private=settings.private)
@@ -77,6 +79,7 @@ class RunSession:
             faults=self.faults,
             privacy=privacy,
         )
+        boot.why_not_restart = self._restarting.why_not
         self._fits: list[Fit] = []
         self._fit_count = 0
         self._beginning = threading.Lock()
@@ -97,6 +100,14 @@ class RunSession:
         )
         self._sampler = Sampler(watched=self._watched_now, limits=limits, **ways)
         self._teller = FitTeller(**ways)
+        self._supervised = SupervisedFits(
+            self._restarting,
+            limits=limits,
+            performer=self._performer,
+            boot=boot,
+            queue=queue,
+            faults=self.faults,
+        )
 
     @property
     def records(self) -> Records:
@@ -122,6 +133,7 @@ class RunSession:
             params: As Keras gave them: "epochs", "steps".
             settings: Of this callback.
         """
+        self._restarting.end_if_leaving()
         origin = find_origin(callback)
         if not self._boot.is_ours or self._is_followed(origin):
             return None
@@ -144,10 +156,13 @@ class RunSession:
             planned_steps=_count(params.get("steps")),
             undescribed=facts,
         )
+        self._supervised.follow(fit, model)
         fit.clock.on_due = lambda: self._serve_batch(fit)
         watch_end(fit, self._on_dropped)
         self._fits.append(fit)
         self._watch(fit)
+        if fit.is_left_out:
+            return fit
         self._teller.fit_started(fit, model, facts, _count(params.get("epochs")) or 0)
         if facts.is_built:
             self._describe(fit, model)
@@ -184,7 +199,7 @@ class RunSession:
 
     def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
         """`on_train_end` came."""
-        if self._close(fit):
+        if self._close(fit) and not fit.is_left_out:
             self._teller.fit_ended(fit, "stopped" if stopped else "finished", None)
 
     def leave_fit(self, fit: Fit, exc: BaseException | None) -> None:

@@ -1,0 +1,82 @@
+"""`kmonitor run`: a script under supervision, so that it can be started again and go on."""
+
+import os
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kmonitor.cli.terminal import complain, plain
+from kmonitor.errors import Expected
+from kmonitor_agent.local.folders import find_folders
+
+
+def run(
+    *script: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    resume_after_crash: Annotated[int, Parameter(name="--resume-after-crash")] = 0,
+) -> int:
+    """Run a training script so that it can be started again and go on where it was.
+
+    ```
+    kmonitor run -- python train.py --folds 5
+    kmonitor run --resume-after-crash 3 -- python train.py
+    ```
+
+    Everything looks as without it: terminal, input, output, signals and exit status are the
+    script's own. With `MonitorCallback()` in its fits, the script can then be restarted, from the
+    app, with `kmonitor command last restart`, with `monitor.request("restart")` or by a limit:
+    `Limit("ram", "80%", action="restart")`. At the epoch's end the state is saved, the process
+    ends with status 75, and is started again; fits that had finished are not run again, and the
+    one that was cut goes on with the same result, bit for bit. Only a new process gives back all
+    memory.
+
+    What to know: the script's fits must come in the same order each time; what the script does
+    before a fit happens again; state of generators of your own is not kept. How the script died
+    (signal, out of memory, exit status) is told to the hub: `kmonitor show last`.
+
+    Exit status: the script's. If a signal ended it, the same signal ends this command.
+
+    Args:
+        script: Program and arguments, after `--`.
+        resume_after_crash: How often to start it again after a crash, at most. The state is then
+            also saved at epochs' ends, as often as a tenth of the time allows.
+    """
+    if not script:
+        raise Expected(
+            "there is nothing to run.",
+            "Write the script after --: kmonitor run -- python train.py",
+        )
+    if resume_after_crash < 0:
+        raise Expected("--resume-after-crash takes 0 or more.", "See: kmonitor run --help")
+    if sys.platform == "win32":
+        raise Expected("kmonitor run needs Linux or macOS.", "Start the script without it.")
+    return _supervise(script, resume_after_crash)
+
+
+def _supervise(script: tuple[str, ...], resumes: int) -> int:
+    # Signals of POSIX are needed; the other commands are not.
+    from kmonitor_agent.restart.child import leave_as  # noqa: PLC0415
+    from kmonitor_agent.restart.supervisor import (  # noqa: PLC0415
+        CannotStart,
+        CannotSupervise,
+        Supervisor,
+        Wanted,
+    )
+
+    folders = find_folders()
+    try:
+        supervisor = Supervisor(
+            Wanted(script, resumes),
+            folders=folders,
+            environ=os.environ,
+            tell=lambda line: complain(plain(line)),
+        )
+        return leave_as(supervisor.run())
+    except CannotSupervise as exc:
+        raise Expected(
+            f"the state folder cannot be used: {exc.why}",
+            "Set KMONITOR_HOME to a folder that can be written, or see: kmonitor doctor",
+        ) from exc
+    except CannotStart as exc:
+        complain(f"kmonitor: {plain(exc.why)}")
+        return exc.status

@@ -1,0 +1,103 @@
+# pyright: basic
+"""State of the random generators that a training draws from, other than its variables."""
+
+import random
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+
+def read_random_states() -> dict[str, Any]:
+    """Plain values by generator: Python's, numpy's legacy one, TensorFlow's, PyTorch's."""
+    found: dict[str, Any] = {"python": random.getstate()}
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        found["numpy"] = numpy.random.get_state(legacy=True)
+    context = _eager_context()
+    if context is not None:
+        found["tensorflow_seed"] = context._seed  # noqa: SLF001 - private, looked for
+        found["tensorflow"] = context._rng.getstate() if context._rng is not None else None  # noqa: SLF001
+    generator = _global_generator()
+    if generator is not None:
+        found["tensorflow_generator"] = generator.state.numpy()
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "get_rng_state"):
+        found["torch"] = torch.get_rng_state().numpy().copy()
+    return found
+
+
+def write_random_states(found: Mapping[str, Any]) -> list[str]:
+    """Put them back; what could not be, in words."""
+    left: list[str] = []
+    for name, write in _WRITERS.items():
+        if found.get(name) is None:
+            continue
+        try:
+            write(found[name])
+        except (AttributeError, ImportError, TypeError, ValueError) as exc:
+            left.append(f"the state of {name}'s random generator was not put back: {exc}")
+    return left
+
+
+def _write_python(state: Any) -> None:
+    random.setstate(state)
+
+
+def _write_numpy(state: Any) -> None:
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.set_state(state)
+
+
+def _write_tensorflow_seed(seed: Any) -> None:
+    context = _eager_context()
+    # Set by the script as a rule: setting it again would only drop kernels.
+    if context is not None and context._seed != seed:  # noqa: SLF001
+        context._set_global_seed(seed)  # noqa: SLF001
+
+
+def _write_tensorflow(state: Any) -> None:
+    context = _eager_context()
+    if context is not None:
+        if context._rng is None:  # noqa: SLF001
+            context._rng = random.Random()  # noqa: S311, SLF001 - as TensorFlow has it
+        context._rng.setstate(state)  # noqa: SLF001
+
+
+def _write_tensorflow_generator(state: Any) -> None:
+    tf = sys.modules.get("tensorflow")
+    if tf is not None:
+        tf.random.get_global_generator().state.assign(state)
+
+
+def _write_torch(state: Any) -> None:
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_rng_state(torch.from_numpy(state.copy()))
+
+
+def _eager_context() -> Any:
+    if "tensorflow" not in sys.modules:
+        return None
+    try:
+        from tensorflow.python.eager import context
+    except ImportError:
+        return None
+    found = context.context()
+    return found if hasattr(found, "_rng") and hasattr(found, "_seed") else None
+
+
+def _global_generator() -> Any:
+    # Looked up without making it.
+    module = sys.modules.get("tensorflow.python.ops.stateful_random_ops")
+    return getattr(module, "global_generator", None)
+
+
+_WRITERS = {
+    "python": _write_python,
+    "numpy": _write_numpy,
+    "tensorflow_seed": _write_tensorflow_seed,
+    "tensorflow": _write_tensorflow,
+    "tensorflow_generator": _write_tensorflow_generator,
+    "torch": _write_torch,
+}

@@ -1,0 +1,169 @@
+"""What `kmonitor run` and the script that it started share: one folder, and an exit status.
+
+| file | what | written by |
+|---|---|---|
+| `terms.json` | `Terms`: who supervises, and when state is saved | supervisor |
+| `runs.json` | run name to run id, so that a run keeps its id over its processes | script |
+| `leaving` | the script leaves in order to be started again | script; removed by the supervisor |
+| `lock` | held while the supervisor lives | supervisor |
+| `RUN/FIT.json` | a fit's state; what it names is whole (`resuming.fit_state`) | script |
+| `RUN/fit-FIT/*.h5` | variables of that state | script |
+"""
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.local.sockets import make_private_folder
+from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, new_id
+
+VARIABLE: Final = "KMONITOR_SUPERVISED"
+"""Environment variable of the script: path of the supervision's folder."""
+
+RESTART_STATUS: Final = 75
+"""Exit status of a script that wants to be started again (`EX_TEMPFAIL`: try again later)."""
+
+LEAVE_WITHIN_S: Final = 30.0
+"""How long a script may take to leave once its state is saved, seconds; then it is ended."""
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """What the supervisor tells the script.
+
+    Attributes:
+        supervisor: Process id of `kmonitor run`.
+        saves_each_epoch: Whether state is saved at epochs' ends, to survive a crash.
+        leave_within_s: See `LEAVE_WITHIN_S`.
+    """
+
+    supervisor: Count
+    saves_each_epoch: bool = False
+    leave_within_s: Seconds = LEAVE_WITHIN_S
+
+
+class Leaving(msgspec.Struct, frozen=True):
+    """What a script leaves behind when it wants to be started again.
+
+    Attributes:
+        run: Id of the run that leaves.
+        asked_by: Who asked for the restart.
+    """
+
+    run: Id
+    asked_by: Name = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Supervision:
+    """The shared folder, from either side.
+
+    Attributes:
+        folder: Where it is; of mode 0700.
+    """
+
+    folder: Path
+
+    def terms(self) -> Terms | None:
+        """What the supervisor told; None if it cannot be read."""
+        try:
+            return msgspec.json.decode((self.folder / "terms.json").read_bytes(), type=Terms)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+
+    def set_terms(self, terms: Terms) -> None:
+        """Tell the script. Raises: OSError."""
+        write_private(self.folder / "terms.json", msgspec.json.encode(terms))
+
+    def runs(self) -> dict[str, str]:
+        """Run name to run id."""
+        try:
+            data = (self.folder / "runs.json").read_bytes()
+            return msgspec.json.decode(data, type=dict[str, Id])
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return {}
+
+    def run_id(self, name: str) -> str:
+        """The id of the run of that name: the one it had in the process before, else a new one.
+
+        Raises:
+            OSError: It cannot be noted.
+        """
+        known = self.runs()
+        if name not in known:
+            known[name] = new_id()
+            write_private(self.folder / "runs.json", msgspec.json.encode(known))
+        return known[name]
+
+    def leaving(self) -> Leaving | None:
+        """Whether and for whom the script left to be started again."""
+        try:
+            return msgspec.json.decode((self.folder / "leaving").read_bytes(), type=Leaving)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+
+    def leave(self, leaving: Leaving) -> None:
+        """Say that the script leaves to be started again. Raises: OSError."""
+        write_private(self.folder / "leaving", msgspec.json.encode(leaving))
+
+    def forget_leaving(self) -> None:
+        """The next process begins."""
+        with contextlib.suppress(OSError):
+            (self.folder / "leaving").unlink()
+
+    def states(self, run: str) -> Path:
+        """Folder with the states of a run's fits."""
+        return self.folder / run
+
+    def has_state(self) -> bool:
+        """Whether the state of any fit was committed."""
+        return any(self.folder.glob("*/*.json"))
+
+
+def supervisions(folders: Folders) -> Path:
+    """Folder with the folders of all supervisions."""
+    return folders.state / "restarts"
+
+
+def new_supervision(folders: Folders) -> Supervision:
+    """Make the folder of a new one.
+
+    Raises:
+        NotPrivate: Others could read or write there.
+        OSError: It cannot be made.
+    """
+    place = supervisions(folders)
+    make_private_folder(place)
+    folder = place / new_id()
+    make_private_folder(folder)
+    return Supervision(folder)
+
+
+def supervision_of(environ: Mapping[str, str]) -> Supervision | None:
+    """The supervision that this process was started under, whether it may use it or not."""
+    folder = environ.get(VARIABLE, "")
+    return Supervision(Path(folder)) if folder else None
+
+
+def why_not_ours(supervision: Supervision, terms: Terms | None) -> str:
+    """Why this process cannot be started again by its supervisor; empty when it can.
+
+    Args:
+        supervision: That of the environment.
+        terms: What was read of it.
+    """
+    if terms is None:
+        return f"what `kmonitor run` left in {supervision.folder} cannot be read"
+    if os.getppid() != terms.supervisor:
+        return (
+            "another program stands between kmonitor run and this process, which is not the one"
+            " that would be started again: name the script itself, kmonitor run -- python"
+            " train.py"
+        )
+    return ""

@@ -1,0 +1,140 @@
+"""The script as a child process that notices nothing: same terminal, same signals, same end.
+
+The child stays in our process group, as under `env` or `time`: in a pipeline and under job control
+the shell treats both as one. What the terminal sends reaches the whole group; only what was sent
+to us alone is passed on.
+"""
+
+import os
+import resource
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_PASSED_ON: Final = frozenset(
+    {
+        signal.SIGINT,
+        signal.SIGTERM,
+        signal.SIGHUP,
+        signal.SIGQUIT,
+        signal.SIGUSR1,
+        signal.SIGUSR2,
+        signal.SIGWINCH,
+        signal.SIGTSTP,
+        signal.SIGCONT,
+        signal.SIGALRM,
+    }
+)
+_ENDING: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT})
+_FROM_TERMINAL: Final = frozenset(
+    {signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGWINCH, signal.SIGHUP}
+)
+_BY_KERNEL: Final = 0
+"""`si_code` is above this when the kernel sent a signal, for the terminal; else a process did."""
+
+_PYTHONS_OWN: Final = frozenset(
+    {signal.SIGPIPE, signal.SIGXFSZ} if hasattr(signal, "SIGXFSZ") else {signal.SIGPIPE}
+)
+"""Signals that Python ignores in itself and a child must not inherit ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a child ended.
+
+    Attributes:
+        status: Exit status; 0 when a signal ended it.
+        signal: Number of the signal that ended it; 0 when it left by itself.
+        asked: Number of the ending signal that we were sent, by Ctrl+C for example; 0: none.
+    """
+
+    status: int = 0
+    signal: int = 0
+    asked: int = 0
+
+
+class Child:
+    """One process of the script; `wait` once.
+
+    Attributes:
+        pid: Its process id.
+    """
+
+    def __init__(self, argv: Sequence[str], environ: Mapping[str, str]) -> None:
+        """Start it.
+
+        Args:
+            argv: Program, looked up in PATH, and its arguments.
+            environ: Its environment.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        signal.signal(signal.SIGCHLD, _nothing)
+        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
+        self._asked = 0
+        try:
+            self.pid = os.posix_spawnp(
+                argv[0], list(argv), dict(environ), setsigmask=self._before, setsigdef=_PYTHONS_OWN
+            )
+        except OSError:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+            raise
+
+    def wait(self) -> Ended:
+        """Pass signals on until it has ended."""
+        try:
+            while True:
+                number, by_terminal = _next_signal()
+                if number != signal.SIGCHLD:
+                    self._pass_on(number, by_terminal=by_terminal)
+                    continue
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                if pid:
+                    return self._ended(status)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+
+    def _pass_on(self, number: int, *, by_terminal: bool) -> None:
+        if number in _ENDING:
+            self._asked = number
+        if not by_terminal:
+            os.kill(self.pid, number)
+        if number == signal.SIGTSTP:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _ended(self, status: int) -> Ended:
+        code = os.waitstatus_to_exitcode(status)
+        return Ended(max(0, code), max(0, -code), self._asked)
+
+
+def leave_as(ended: Ended) -> int:
+    """End this process as the child ended: by the same signal, else the status to leave with."""
+    if not ended.signal:
+        return ended.status
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # The child has left its memory dump, if it leaves one; ours tells nothing.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if ended.signal not in {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(ended.signal, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {ended.signal})
+    os.kill(os.getpid(), ended.signal)
+    return 128 + ended.signal  # a signal that ends no process here
+
+
+def _next_signal() -> tuple[int, bool]:
+    """The next signal, and whether the terminal sent it, to the whole group."""
+    wanted = {*_PASSED_ON, signal.SIGCHLD}
+    if hasattr(signal, "sigwaitinfo"):
+        info = signal.sigwaitinfo(wanted)
+        return info.si_signo, info.si_code > _BY_KERNEL
+    # macOS does not say who sent it.
+    number = signal.sigwait(wanted)
+    return number, number in _FROM_TERMINAL and os.isatty(sys.stdin.fileno())
+
+
+def _nothing(number: int, frame: object) -> None:
+    """Without a handler a system may drop the signal before it is waited for."""

@@ -1,0 +1,76 @@
+"""The plain attributes of a fit's callbacks: History, EarlyStopping and the user's own."""
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+import numpy as np
+
+from kmonitor_agent.resuming.fit_state import CallbackState, CannotResume
+from kmonitor_agent.resuming.plain_values import ArrayShelf, NotPlain, to_json
+
+_KERAS_OWN: Final = frozenset({"model", "_model", "params", "validation_data"})
+_NOT_KEPT: Final = frozenset({"MonitorCallback", "Tail", "ProgbarLogger"})
+_LARGEST_BYTES: Final = 64 * 2**20
+"""A user's callback may hold whole data sets, which the script makes again; best weights of
+Keras' own callbacks are kept whatever their size."""
+
+
+def read_callbacks(callbacks: Sequence[Any]) -> tuple[tuple[CallbackState, ...], tuple[str, ...]]:
+    """Attributes of every callback, and what was left out of them, in words.
+
+    Args:
+        callbacks: Of the fit, in order.
+    """
+    states: list[CallbackState] = []
+    left_out: list[str] = []
+    for callback in _kept(callbacks):
+        kind = type(callback).__name__
+        attributes: dict[str, Any] = {}
+        own: dict[str, Any] = vars(callback)
+        for name, value in own.items():
+            if name in _KERAS_OWN:
+                continue
+            why = _why_left_out(callback, value)
+            if why:
+                left_out.append(f"{kind}.{name}: {why}")
+            elif _is_plain(value):
+                attributes[name] = value
+        states.append(CallbackState(kind, attributes))
+    return tuple(states), tuple(left_out)
+
+
+def write_callbacks(states: Sequence[CallbackState], callbacks: Sequence[Any]) -> None:
+    """Put attributes back.
+
+    Raises:
+        CannotResume: The fit has other callbacks than before.
+    """
+    kept = _kept(callbacks)
+    now, before = [type(each).__name__ for each in kept], [each.kind for each in states]
+    if now != before:
+        raise CannotResume(f"its callbacks were {before} and now are {now}")
+    for callback, state in zip(kept, states, strict=True):
+        for name, value in state.attributes.items():
+            setattr(callback, name, value)
+
+
+def _kept(callbacks: Sequence[Any]) -> list[Any]:
+    return [each for each in callbacks if type(each).__name__ not in _NOT_KEPT]
+
+
+def _is_plain(value: object) -> bool:
+    try:
+        to_json(value, ArrayShelf())
+    except NotPlain:
+        return False
+    return True
+
+
+def _why_left_out(callback: object, value: Any) -> str:
+    if type(callback).__module__.partition(".")[0] in {"keras", "tf_keras"} or callable(value):
+        return ""
+    n_bytes: int = value.nbytes if isinstance(value, np.ndarray) else 0
+    if n_bytes > _LARGEST_BYTES:
+        return "larger than 64 MiB"
+    kind = type(cast("object", value)).__name__
+    return "" if _is_plain(value) else f"a {kind}, no plain data"

@@ -1,0 +1,209 @@
+"""One fit that is saved for, or taken up from, another process."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from kmonitor_agent.frameworks.base import KerasModel, ReclaimSteps, StateUnreadable
+from kmonitor_agent.frameworks.keras_data import (
+    FitData,
+    find_fit_data,
+    skip_epochs,
+    skip_evaluations,
+)
+from kmonitor_agent.frameworks.keras_resume import (
+    begin_at,
+    read_build_config,
+    read_trained,
+    why_not_resumable,
+)
+from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
+from kmonitor_agent.reclaim.archive import Checkpoint, SaveRefused
+from kmonitor_agent.resuming.callback_states import read_callbacks, write_callbacks
+from kmonitor_agent.resuming.fit_state import (
+    Asked,
+    CannotResume,
+    FitState,
+    FitStates,
+    SavedFit,
+    facts_of,
+)
+from kmonitor_agent.resuming.variables import build_as_saved, restore_variables
+from kmonitor_agent.session.fit import Fit
+
+_SAVING_PART: Final = 0.1
+"""State that nobody asked for is saved so that saving takes at most this part of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a save of a fit's state did.
+
+    Attributes:
+        seconds: How long the training waited.
+        checkpoint: What was committed; None when nothing was.
+        left_out: What is not kept, in words.
+        why: Why nothing was committed.
+    """
+
+    seconds: float
+    checkpoint: Checkpoint | None = None
+    left_out: tuple[str, ...] = ()
+    why: str = ""
+
+
+class Resumption:
+    """Saves and restores one fit; on its training thread, in the hooks of a tail callback."""
+
+    def __init__(self, fit: Fit, run: str, states: FitStates, saved: SavedFit | None) -> None:
+        """Begin, before Keras' callbacks have been told of the fit's begin.
+
+        Args:
+            fit: The fit.
+            run: Run id.
+            states: Where states are committed.
+            saved: What an earlier process committed of this fit.
+        """
+        self._fit = fit
+        self._run = run
+        self._states = states
+        self._saved = saved
+        self._epochs_before = 0 if saved is None else saved.state.epochs_run
+        self._evaluations = 0 if saved is None else saved.state.evaluations
+        self._next_save_s = 0.0
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the fit had finished in an earlier process, and runs no epoch now."""
+        return self._saved is not None and self._saved.state.kind == "end"
+
+    def begin(self, model: KerasModel, callbacks: Sequence[Any]) -> None:
+        """Take up what was saved; once all other callbacks were told of the fit's begin.
+
+        Raises:
+            CannotResume: The script does something else than before.
+        """
+        if self._saved is None:
+            return
+        try:
+            self._take_up(self._saved, model, callbacks)
+        except CannotResume:
+            raise
+        except Exception as exc:
+            raise CannotResume(f"{type(exc).__name__}: {exc}"[:1000]) from exc
+
+    def _take_up(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
+        state, data = saved.state, find_fit_data()
+        if data is None:
+            raise CannotResume("this Keras keeps the data of a fit elsewhere")
+        if state.model != model.name:
+            raise CannotResume(
+                f'it was of the model "{state.model}" and now is of "{model.name}": the'
+                " script's fits must come in the same order each time it is started"
+            )
+        steps = _steps(self._fit)
+        build_as_saved(steps, model, saved)
+        restore_variables(steps, model, saved)
+        skip_epochs(data, state.epochs_run, goes_on=not self._is_over(data))
+        skip_evaluations(model, data, state.evaluations)
+        if not self.is_left_out:
+            write_callbacks(state.callbacks, callbacks)
+            write_random_states(state.random)
+        begin_at(model, data.epochs if self._is_over(data) else state.next_epoch)
+        model.stop_training = state.stopped
+
+    def begun(self, model: KerasModel) -> None:
+        """`fit` has read where it begins, which Keras never resets."""
+        begin_at(model, None)
+
+    def evaluated(self) -> None:
+        """A validation of the fit ran."""
+        self._evaluations += 1
+
+    def end(self, model: KerasModel, callbacks: Sequence[Any], limits: str) -> Saved:
+        """The fit ended: commit that, or put back how it had ended in an earlier process.
+
+        Raises:
+            CannotResume: It cannot be put back.
+        """
+        begin_at(model, None)
+        saved = self._saved
+        if saved is None or saved.state.kind != "end":
+            return self.save("end", model, callbacks, limits=limits)
+        restore_variables(_steps(self._fit), model, saved)
+        write_callbacks(saved.state.callbacks, callbacks)
+        write_random_states(saved.state.random)
+        model.stop_training = saved.state.stopped
+        return Saved(0.0)
+
+    def is_due(self) -> bool:
+        """Whether state that nobody asked for may be saved again."""
+        return time.monotonic() >= self._next_save_s
+
+    def save(
+        self,
+        kind: Literal["epoch", "end"],
+        model: KerasModel,
+        callbacks: Sequence[Any],
+        *,
+        asked: Asked | None = None,
+        limits: str = "",
+    ) -> Saved:
+        """Commit the fit's state; never raises for what a framework or disk does.
+
+        Args:
+            kind: At an epoch's end, or the fit's.
+            model: What is fitted.
+            callbacks: Of the fit, all told of the epoch's end.
+            asked: Who asked for a restart.
+            limits: Those set from outside, encoded.
+        """
+        began_s = time.monotonic()
+        try:
+            why = why_not_resumable(model)
+            if why:
+                return Saved(0.0, why=why)
+            steps = _steps(self._fit)
+            variables = steps.state(model)
+            plain, left_out = read_callbacks(callbacks)
+            state = FitState(
+                run=self._run,
+                fit=self._fit.ordinal,
+                kind=kind,
+                model=str(model.name),
+                next_epoch=self._fit.epoch + 1,
+                epochs_run=self._epochs_before + self._fit.epochs_done,
+                evaluations=self._evaluations,
+                stopped=bool(getattr(model, "stop_training", False)),
+                build_config=read_build_config(model),
+                optimizers=read_trained(model),
+                variables=facts_of(variables),
+                callbacks=plain,
+                random=read_random_states(),
+                limits=limits,
+                asked=asked or Asked(),
+                left_out=left_out,
+            )
+            checkpoint = self._states.save(state, variables, steps.read)
+        except (SaveRefused, StateUnreadable, CannotResume) as exc:
+            return Saved(time.monotonic() - began_s, why=exc.why)
+        except Exception as exc:  # noqa: BLE001 - a save that fails must never end the training
+            return Saved(time.monotonic() - began_s, why=f"{type(exc).__name__}: {exc}"[:1000])
+        seconds = time.monotonic() - began_s
+        self._next_save_s = time.monotonic() + seconds / _SAVING_PART
+        return Saved(seconds, checkpoint, left_out)
+
+    def _is_over(self, data: FitData) -> bool:
+        if self._saved is None:
+            return False
+        state = self._saved.state
+        return state.kind == "end" or state.stopped or state.next_epoch >= data.epochs
+
+
+def _steps(fit: Fit) -> ReclaimSteps:
+    steps = fit.framework.reclaim_steps()
+    if steps is None:
+        why = fit.framework.probed().unavailable.get("reload", "")
+        raise CannotResume(why or "this framework's state cannot be saved")
+    return steps

@@ -1,0 +1,168 @@
+"""The fits of a run under `kmonitor run`: taken up at their begin, saved at their end, left."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.keras_resume import why_not_resumable
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.protocol.commands import SetLimits
+from kmonitor_agent.protocol.facts import CommandProgress, Notice
+from kmonitor_agent.resuming.fit_state import Asked, SavedFit
+from kmonitor_agent.session.boot import Boot
+from kmonitor_agent.session.fit import Fit
+from kmonitor_agent.session.keras_base import with_keras_callback
+from kmonitor_agent.session.limit_keeper import LimitKeeper
+from kmonitor_agent.session.performer import Performer
+from kmonitor_agent.session.requests import Request, RequestQueue
+from kmonitor_agent.session.restarting import Restarting, read_saved
+from kmonitor_agent.session.resumption import Resumption, Saved
+from kmonitor_agent.session.tail import Tail
+
+_NO_FIT: Final = "kmonitor cannot see Keras' own fit around this callback"
+_SEVERAL: Final = "another fit runs in this process, which would be cut off"
+
+
+class SupervisedFits:
+    """Adds a tail to each fit and does what it calls for; on the threads that train.
+
+    Does nothing at all where the process is not supervised.
+    """
+
+    def __init__(
+        self,
+        restarting: Restarting,
+        *,
+        limits: LimitKeeper,
+        performer: Performer,
+        boot: Boot,
+        queue: RequestQueue,
+        faults: FaultLog,
+    ) -> None:
+        """Keep the parts of the session.
+
+        Args:
+            restarting: The supervisor's side.
+            limits: Whose limits go along.
+            performer: Tells what was done.
+            boot: Ended when the process leaves.
+            queue: What still waits then is told to be too late.
+            faults: Our own faults.
+        """
+        self._restarting = restarting
+        self._limits = limits
+        self._performer = performer
+        self._boot = boot
+        self._queue = queue
+        self._faults = faults
+        self._open: list[Fit] = []
+
+    def follow(self, fit: Fit, model: KerasModel) -> None:
+        """A fit begins: have it taken up where an earlier process left it, and saved later.
+
+        Args:
+            fit: Before anything of it was told.
+            model: What is fitted.
+        """
+        states = self._restarting.states
+        fit.why_not_restart = self._restarting.why_not
+        if states is None:
+            return
+        token = None if fit.origin.token is None else fit.origin.token()
+        fit.why_not_restart = why_not_resumable(model) if token is not None else _NO_FIT
+        if token is None or fit.why_not_restart:
+            return
+        saved, failure = read_saved(self._restarting, fit.ordinal, self._faults)
+        resumption = Resumption(fit, self._restarting.run_id, states, saved)
+        fit.is_left_out = resumption.is_left_out
+        if saved is not None:
+            self._take_over(fit, saved)
+        self._open = [*(each for each in self._open if each.is_open), fit]
+        tail = with_keras_callback(Tail)(
+            resumption,
+            token.callbacks,
+            lambda model, callbacks: self._end_epoch(fit, resumption, model, callbacks),
+            lambda model, callbacks: self._end_fit(resumption, model, callbacks),
+        )
+        if failure is not None:
+            tail.refuse(failure)
+        self._add(tail, token, model)
+
+    def _add(self, tail: Any, token: Any, model: KerasModel) -> None:
+        # Keras goes through this very list at the moment, and comes to what is added to it.
+        tail.set_params(getattr(token, "params", None))
+        tail.set_model(model)
+        token.callbacks.append(tail)
+
+    def _take_over(self, fit: Fit, saved: SavedFit) -> None:
+        state = saved.state
+        if state.limits:
+            self._limits.take_over(msgspec.json.decode(state.limits, type=SetLimits))
+        if fit.is_left_out:
+            return
+        fit.origin = replace(fit.origin, initial_epoch=state.next_epoch)
+        if state.asked.command:
+            told = CommandProgress(
+                t_s=self._boot.now_s(), id=state.asked.command, name="restart", state="done"
+            )
+            self._boot.emit(told)
+
+    def _end_epoch(
+        self, fit: Fit, resumption: Resumption, model: KerasModel, callbacks: list[Any]
+    ) -> None:
+        request, fit.leave = fit.leave, None
+        # The guard lets `SystemExit` pass.
+        with self._faults.guarded("session.tail"):
+            if request is not None:
+                self._leave(fit, resumption, request, model, callbacks)
+            elif self._restarting.saves_each_epoch and resumption.is_due():
+                self._tell_unsaved(
+                    resumption.save("epoch", model, callbacks, limits=self._limits_text())
+                )
+
+    def _end_fit(self, resumption: Resumption, model: KerasModel, callbacks: list[Any]) -> None:
+        self._tell_unsaved(resumption.end(model, callbacks, self._limits_text()))
+
+    def _leave(
+        self,
+        fit: Fit,
+        resumption: Resumption,
+        request: Request,
+        model: KerasModel,
+        callbacks: list[Any],
+    ) -> None:
+        others = [each for each in self._open if each.is_open and each is not fit]
+        saved = Saved(0.0, why=_SEVERAL)
+        if not others:
+            command = "" if request.command is None else request.command.id
+            asked = Asked(command, request.asked_by)
+            saved = resumption.save(
+                "epoch", model, callbacks, asked=asked, limits=self._limits_text()
+            )
+        if saved.checkpoint is not None:
+            try:
+                self._restarting.announce(request.asked_by)
+            except OSError as exc:
+                saved = Saved(saved.seconds, why=f"kmonitor run could not be told: {exc}")
+        self._performer.restart_saved(fit, request, saved)
+        if saved.checkpoint is None:
+            return
+        for waiting in self._queue.take_all():
+            self._performer.tell(waiting, "expired", "the process ended to start again")
+        with self._faults.guarded("session.leave"):
+            self._boot.restart(self._restarting.supervisor)
+            self._faults.write_out()
+        self._restarting.leave()
+
+    def _tell_unsaved(self, saved: Saved) -> None:
+        if saved.why:
+            text = f"State for a restart was not saved: {saved.why}"
+            self._boot.emit(
+                Notice(t_s=self._boot.now_s(), level="warning", code="save_refused", text=text)
+            )
+
+    def _limits_text(self) -> str:
+        commanded = self._limits.commanded()
+        return "" if commanded is None else msgspec.json.encode(commanded).decode()
