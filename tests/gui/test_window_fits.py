@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QSizeF, Qt
-from PySide6.QtGui import QHelpEvent
+from PySide6.QtGui import QHelpEvent, QTextTable
 from PySide6.QtWidgets import QApplication, QLabel, QToolTip
 
 from kmonitor.desktop.controls.action_button import ActionButton
@@ -17,7 +17,7 @@ from kmonitor.desktop.panels.header import HeaderPanel
 from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.desktop.plots.chart_layout import scene_for
 from kmonitor.desktop.plots.overlay import GRIP_WIDTH_PX, end_points
-from kmonitor.desktop.theme import DARK
+from kmonitor.desktop.theme import DARK, LIGHT
 from kmonitor.presenters.chart_picture import (
     CrosshairCard,
     CrosshairLine,
@@ -230,6 +230,26 @@ def test_the_guide_has_air_around_headings_and_lets_the_page_have_the_focus(smal
     assert headings
     assert guide.focusWidget() is guide._reader
     assert guide._reader.focusPolicy() & Qt.FocusPolicy.TabFocus
+    guide.close()
+
+
+def test_the_guide_follows_the_theme_and_is_no_bolder_than_its_typeface(small: DeskWindow):
+    tell(small)
+    small.controller._on_header_help_requested()
+    guide = small.window.findChild(GuideWindow)
+    assert isinstance(guide, GuideWindow)
+    guide.open_page("limits-and-actions.md")
+    document = guide._reader.document()
+
+    for theme, palette in (("dark", DARK), ("light", LIGHT)):
+        small.controller._on_header_theme_chosen(theme)
+        tables = [f for f in document.rootFrame().childFrames() if isinstance(f, QTextTable)]
+        assert tables
+        for table in tables:
+            assert table.format().borderBrush().color().name() == palette.border
+    html = document.toHtml()
+    assert "font-weight:600" in html
+    assert "font-weight:700" not in html
     guide.close()
 
 

@@ -3,27 +3,12 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Slot
-from PySide6.QtGui import (
-    QDesktopServices,
-    QKeySequence,
-    QShortcut,
-    QTextBlock,
-    QTextBlockFormat,
-    QTextCursor,
-    QTextDocument,
-)
+from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut, QTextDocument
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout, QWidget
 
 from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.panels.guide_page import set_well
 from kmonitor.resource_files import resource_path
-
-_LINE_PERCENT = 128.0
-_ABOVE_HEADING_PX = (0.0, 22.0, 16.0)
-"""By level of the heading; the last for all that follow."""
-
-_BELOW_HEADING_PX = 8.0
-_BELOW_PARAGRAPH_PX = 9.0
-_BELOW_ITEM_PX = 4.0
 
 
 class GuideWindow(QDialog):
@@ -33,6 +18,7 @@ class GuideWindow(QDialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("kmonitor guide"))
         self.resize(820, 680)
+        self._look = look
         self._folder = _guide_folder()
         self._page = ""
         self._history: list[str] = []
@@ -54,7 +40,7 @@ class GuideWindow(QDialog):
         self._page = page.name
         features = QTextDocument.MarkdownFeature.MarkdownDialectGitHub
         self._reader.document().setMarkdown(page.read_text(encoding="utf-8"), features)
-        _space_out(self._reader.document())
+        set_well(self._reader.document(), self._look.palette)
         self._reader.moveCursor(self._reader.textCursor().MoveOperation.Start)
         self._back.setEnabled(bool(self._history))
 
@@ -70,6 +56,7 @@ class GuideWindow(QDialog):
         self._reader.anchorClicked.connect(self._on_reader_anchor_clicked)
         self._back.clicked.connect(self._on_back_clicked)
         self._index.clicked.connect(self._on_index_clicked)
+        look.palette_changed.connect(self._on_look_palette_changed)
         back = QShortcut(QKeySequence("Alt+Left"), self)
         back.activated.connect(self._on_back_clicked)
         row = QHBoxLayout()
@@ -95,6 +82,12 @@ class GuideWindow(QDialog):
             self.open_page(page)
 
     @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._back.setIcon(self._look.icon("back"))
+        if self._page:
+            set_well(self._reader.document(), self._look.palette)
+
+    @Slot()
     def _on_index_clicked(self) -> None:
         self.open_page("index.md")
 
@@ -104,34 +97,3 @@ def _guide_folder() -> Path | None:
         return resource_path("guide")
     except FileNotFoundError:
         return None
-
-
-def _space_out(document: QTextDocument) -> None:
-    """Give headings, paragraphs and items air: Qt's Markdown sets them solid."""
-    cursor = QTextCursor(document)
-    cursor.beginEditBlock()
-    block = document.begin()
-    while block.isValid():
-        cursor.setPosition(block.position())
-        cursor.mergeBlockFormat(_spaced(block))
-        block = block.next()
-    cursor.endEditBlock()
-    document.clearUndoRedoStacks()
-
-
-def _spaced(block: QTextBlock) -> QTextBlockFormat:
-    spaced, known = QTextBlockFormat(), block.blockFormat()
-    level = known.headingLevel()
-    if level:
-        spaced.setTopMargin(_ABOVE_HEADING_PX[min(level, len(_ABOVE_HEADING_PX)) - 1])
-        spaced.setBottomMargin(_BELOW_HEADING_PX)
-        return spaced
-    is_code = known.hasProperty(QTextBlockFormat.Property.BlockCodeLanguage) or (
-        known.nonBreakableLines()
-    )
-    if not is_code:
-        spaced.setLineHeight(
-            _LINE_PERCENT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value
-        )
-        spaced.setBottomMargin(_BELOW_ITEM_PX if block.textList() else _BELOW_PARAGRAPH_PX)
-    return spaced
