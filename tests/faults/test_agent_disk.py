@@ -192,10 +192,10 @@ def _emit_until_lost(test: LinkUnderTest) -> None:
     """Samples, an epoch, a crossing and an action, on a disk that is full."""
     for step in range(100):  # more than what is left of the segment's last block
         test.link.emit(sample(step, t_s=1.0))
-    wait_until(lambda: test.link.status().degraded, 10.0)
+    wait_until(lambda: test.link.status().degraded)
     for event in (sample(100, t_s=2.0), epoch(3), CROSSED, sample(101, t_s=4.0), ACTED):
         test.link.emit(event)
-    wait_until(lambda: test.link.status().last_seq == 107, 10.0)
+    wait_until(lambda: test.link.status().last_seq == 107)
 
 
 @pytest.mark.slow

@@ -145,7 +145,7 @@ def test_a_hub_runs_in_the_terminal_until_it_is_stopped(own_hub: Folders):
 
         status, again = kmonitor("hub", "status", "--json"), kmonitor("hub")
         stopped = kmonitor("hub", "stop")
-        process.wait(20)
+        process.wait(60)
 
     assert status.json["pid"] == process.pid
     assert "runs here until Ctrl+C" in said
@@ -185,7 +185,7 @@ def test_purge_asks_who_sits_at_the_terminal(own_hub: Folders, answer: bytes, st
     try:
         os.write(ours, answer)
         with subprocess.Popen([sys.executable, "-m", MODULE, "purge"], stdin=theirs) as process:
-            process.wait(30)
+            process.wait(60)
     finally:
         os.close(ours)
         os.close(theirs)

@@ -159,7 +159,7 @@ def test_samples_name_the_source_of_what_they_hold_and_why_the_rest_is_absent(
     samples = threading.Event()
     emit = monitor._session._sampler._emit
     monitor._session._sampler._emit = lambda e: (emit(e), isinstance(e, Sample) and samples.set())
-    fit(small_model(), monitor, Hook(lambda _: samples.wait(5.0)))
+    fit(small_model(), monitor, Hook(lambda _: samples.wait(60.0)))
 
     events = told(monitor)
     sources = {s.field: s for event in of(Sources, events) for s in event.sources}
@@ -215,7 +215,7 @@ def test_nested_fits_are_told_apart(monitor: Any, told: Told):
 
 
 def test_one_callback_in_two_threads_times_each_fit_apart(monitor: Any, told: Told):
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=60)
     models = [small_model(), small_model()]
 
     def train(model: Any) -> None:
@@ -267,14 +267,14 @@ def test_fit_of_a_thread_that_the_process_leaves_behind_is_told_as_interrupted(
 
     def hold(_: int) -> None:
         arrived.set()
-        leave.wait(30)
+        leave.wait(60)
 
     thread = threading.Thread(target=fit, args=(small_model(), monitor, Hook(hold)))
     thread.start()
-    assert arrived.wait(30)
+    assert arrived.wait(60)
     [end] = of(FitEnded, told(monitor))
     leave.set()
-    thread.join(30)
+    thread.join(60)
 
     assert (end.how, end.message) == ("interrupted", "the process ended while it ran")
 
@@ -290,7 +290,7 @@ def test_exception_that_nobody_handles_in_a_thread_is_told_with_its_message(
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     monkeypatch.setattr(RUNS, "_is_watching", False)
     thread.start()
-    thread.join(30)
+    thread.join(60)
 
     [end] = of(FitEnded, told(monitor))
     assert (end.how, end.error_type, end.message) == ("failed", "ValueError", "the user's own")
@@ -345,14 +345,14 @@ def test_pause_from_code_holds_the_training_until_another_thread_resumes(monitor
     monitor._session._performer._emit = lambda e: (emit(e), held.set())
 
     def resume() -> None:
-        held.wait(20)
+        held.wait(60)
         monitor.request("resume")
 
     helper = threading.Thread(target=resume)
     helper.start()
     monitor.request("pause")
     fit(small_model(), monitor)
-    helper.join(20)
+    helper.join(60)
 
     assert [(r.action, r.ok) for r in monitor.records] == [("pause", True), ("resume", True)]
 

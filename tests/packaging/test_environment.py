@@ -125,7 +125,7 @@ def test_a_second_set_up_of_the_same_clone_waits_for_the_first(tmp_path: Path):
         assert not entered.wait(0.1)
 
     wait_until(entered.is_set)
-    waiting.join(5.0)
+    waiting.join(60.0)
 
 
 @pytest.mark.slow

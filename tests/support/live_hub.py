@@ -46,7 +46,7 @@ class LiveHub:
         process = self.spawn(*options)
 
         def answer() -> HubTold | None:
-            told = hub_answers(self.folders, timeout_s=0.25)
+            told = hub_answers(self.folders, timeout_s=5.0)
             return told if told is not None and told.pid == process.pid else None
 
         told = wait_until(answer, what="hub answers")

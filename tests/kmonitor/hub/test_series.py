@@ -8,7 +8,6 @@ from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import GraphSize
 from kmonitor_agent.protocol.messages import Column, SeriesTold
 from tests.support.simulated_agent import MIB, SimulatedAgent
-from tests.support.waiting import wait_until
 
 
 def points(column: Column) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +112,7 @@ def test_charts_do_not_hold_up_what_arrives(client: HubClient, folders: Folders)
         agent.wait_acked()
         told: list[SeriesTold] = [client.series(agent.run, ["ram_bytes"] * 16, buckets=4000)]
         agent.sample(t_s=20_000.0)
-        wait_until(lambda: agent.acked == len(agent.bodies), 2.0)
+        agent.wait_acked()
 
     assert told[0].columns[0].n_raw == 20_000
 

@@ -55,15 +55,15 @@ def test_other_threads_keep_their_settings(steps: ReclaimSteps):
     def other() -> None:
         with keras.name_scope("mine"):
             begun.set()
-            cleared.wait(20)
+            cleared.wait(60)
             seen.append(keras.src.backend.common.name_scope.current_path())
 
     thread = threading.Thread(target=other)
     thread.start()
-    begun.wait(20)
+    begun.wait(60)
     assert steps.clear_session() == ""
     cleared.set()
-    thread.join(20)
+    thread.join(60)
 
     assert seen == ["mine"]
 

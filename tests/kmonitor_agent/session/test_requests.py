@@ -63,10 +63,10 @@ def test_late_requests_are_taken_out(queue: RequestQueue):
 def test_waiting_thread_is_woken_by_a_put(queue: RequestQueue):
     assert queue.take_or_wait(0.0) is None
     found: list[Request | None] = []
-    waiting = threading.Thread(target=lambda: found.append(queue.take_or_wait(10.0)))
+    waiting = threading.Thread(target=lambda: found.append(queue.take_or_wait(60.0)))
     waiting.start()
 
     queue.put(Request("resume"))
-    waiting.join(10.0)
+    waiting.join(60.0)
 
     assert found == [Request("resume")]
