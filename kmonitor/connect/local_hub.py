@@ -61,7 +61,7 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
     end_s = time.monotonic() + timeout_s
     process = _start(folders)
     while time.monotonic() < end_s:
-        found = hub_answers(folders, timeout_s=_LOOK_S)
+        found = hub_answers(folders, timeout_s=_ANSWER_S)
         if found is not None:
             _withdraw(process, found)
             return found
