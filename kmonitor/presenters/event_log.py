@@ -40,7 +40,7 @@ def event_line(event: AnyEvent, *, name: str) -> EventLine | None:
 
     Args:
         event: Any event of a run.
-        name: The run's name.
+        name: The run's name; empty where it is told beside the sentence.
     """
     return sentence(event, name)
 
@@ -76,7 +76,8 @@ class EventLog:
         """Add an event's line; returns whether there was one and it is new."""
         if row in self._known:
             return False
-        line = event_line(event, name=name)
+        # The name has a column of its own; a long one would push the rest out of sight.
+        line = event_line(event, name="")
         if line is None:
             return False
         self._known.add(row)

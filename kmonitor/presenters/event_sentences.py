@@ -58,7 +58,7 @@ def sentence(event: facts.Event, name: str) -> EventLine | None:
 
     Args:
         event: Any event; samples, epochs and counts say nothing here.
-        name: Name of its run.
+        name: Name of its run; empty where it is told beside the sentence.
     """
     del event, name
 
@@ -70,9 +70,11 @@ def _boot(event: facts.BootStarted, name: str) -> EventLine:
         for package in ("keras", "tensorflow", "jax", "torch")
         if package in event.versions
     )
-    text = tr("{name} started on {host}, process {pid}").format(
-        name=name, host=event.host, pid=event.pid
-    )
+    if name:
+        text = tr("{name} started on {host}, process {pid}")
+    else:
+        text = tr("Process {pid} started on {host}")
+    text = text.format(name=name, host=event.host, pid=event.pid)
     return EventLine("play", "info", f"{text} · {stack}" if stack else text)
 
 
@@ -88,7 +90,8 @@ def _boot_ended(event: facts.BootEnded, name: str) -> EventLine:
         case "interrupted":
             return EventLine("stop", "warning", tr("Process was interrupted"))
         case "failed":
-            text = tr("{name} failed: {error}").format(name=name, error=_error(event))
+            text = tr("{name} failed: {error}") if name else tr("Process failed: {error}")
+            text = text.format(name=name, error=_error(event))
             return EventLine("error", "error", text)
 
 

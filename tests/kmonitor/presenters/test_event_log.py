@@ -282,3 +282,22 @@ def test_the_filter_shows_warnings_or_actions_and_says_when_there_are_none():
 def test_the_oldest_rows_leave_a_full_log(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MAX_ROWS", 2)
     assert [row.row for row in filled().rows()] == [3, 2]
+
+
+def test_in_the_log_the_name_stands_beside_the_sentence_not_in_it():
+    log = EventLog()
+    name = "n" * 120
+    started = facts.BootStarted(
+        t_s=0.0, boot="b", name=name, host="gpu-01", pid=7, started_wall_s=0.0
+    )
+    failed = facts.BootEnded(
+        t_s=9.0, why="failed", error_type="ValueError", message="no such file"
+    )
+    log.add(1, started, run="r", name=name, wall_s=0.0)
+    log.add(2, failed, run="r", name=name, wall_s=9.0)
+
+    rows = log.rows()
+
+    assert [row.run_name for row in rows] == [name, name]
+    assert rows[0].line.text.startswith("Process failed: ValueError")
+    assert rows[1].line.text == "Process 7 started on gpu-01"
