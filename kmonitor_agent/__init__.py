@@ -10,15 +10,19 @@ from kmonitor_agent.release import VERSION
 
 if TYPE_CHECKING:
     from kmonitor_agent.callback import MonitorCallback
+    from kmonitor_agent.collecting import Collected, collect, collected
     from kmonitor_agent.limits import Limit
 
 __version__: Final = VERSION
 
-__all__ = ["Limit", "MonitorCallback", "__version__"]
+__all__ = ["Collected", "Limit", "MonitorCallback", "__version__", "collect", "collected"]
 
 _HOMES: Final = {
+    "Collected": "kmonitor_agent.collecting",
     "Limit": "kmonitor_agent.limits",
     "MonitorCallback": "kmonitor_agent.callback",
+    "collect": "kmonitor_agent.collecting",
+    "collected": "kmonitor_agent.collecting",
 }
 
 

@@ -12,20 +12,17 @@ A function's definition is read once, when it is first seen; afterwards one look
 tells that nothing has changed.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import GraphCount
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
+from kmonitor_agent.frameworks.tensorflow_names import traced_name
 from kmonitor_agent.frameworks.tensorflow_retained import Retained, RetainedTraces
 from kmonitor_agent.protocol.facts import FunctionTraces
 
 SOURCE: Final = "tensorflow: registered functions and gradient registry"
-
-_TRACE = re.compile(r"^__(?:inference|forward|backward)_(.*?)(?:_\d+)?$")
-"""What TensorFlow puts around a function's name; around a gradient's twice."""
 
 _BRANCHES: Final = "branches and loop bodies"
 _MOST_FUNCTIONS: Final = 64
@@ -103,7 +100,7 @@ class GraphInventory:
         owners = _owners(self._facts, retained)
         tallies: dict[str, _Tally] = {}
         for name, facts in self._facts.items():
-            trace = _traced_name(name)
+            trace = traced_name(name)
             user_name = trace or owners.get(name, _BRANCHES)
             tallies.setdefault(user_name, _Tally()).add(facts.operations, is_trace=bool(trace))
         for graph in retained.orphans:
@@ -135,13 +132,6 @@ class _Tally:
         self.retained += 1
 
 
-def _traced_name(name: str) -> str:
-    found = _TRACE.match(name)
-    if found is None:
-        return ""  # a branch or loop body
-    return _traced_name(found.group(1)) or found.group(1)
-
-
 def _marks(registry: Mapping[Any, Any]) -> tuple[int, Any]:
     # Names are never used twice and both registries keep the order of arrival: equal length and
     # equal newest key mean that nothing came and nothing went.
@@ -165,14 +155,15 @@ def _read_function(context: Any, name: str) -> FunctionFacts:
     random: set[str] = set()
     for node in definition.node_def:
         if node.op in _CALLS:
-            calls.update(_called(node))
+            calls.update(called_functions(node))
         elif node.op in STATEFUL_RANDOM:
             random.add(node.op)
     operations = len(definition.node_def) + len(definition.signature.input_arg)
     return FunctionFacts(operations, frozenset(calls), frozenset(random))
 
 
-def _called(node: Any) -> Iterable[str]:
+def called_functions(node: Any) -> Iterable[str]:
+    """Names of the functions in the attributes of a node's definition."""
     for value in node.attr.values():
         if value.HasField("func"):
             yield value.func.name
@@ -182,14 +173,14 @@ def _called(node: Any) -> Iterable[str]:
 def _owners(facts: Mapping[str, FunctionFacts], retained: Retained) -> dict[str, str]:
     # A branch belongs to the trace that calls it, through other branches.
     owners: dict[str, str] = {}
-    todo = [(name, trace) for name in facts if (trace := _traced_name(name))]
+    todo = [(name, trace) for name in facts if (trace := traced_name(name))]
     for graph in retained.orphans:
         owners.update(dict.fromkeys(graph.branches, graph.name))
         todo.extend((branch, graph.name) for branch in graph.branches)
     while todo:
         name, owner = todo.pop()
         for called in facts[name].calls if name in facts else ():
-            if called not in owners and not _TRACE.match(called):
+            if called not in owners and not traced_name(called):
                 owners[called] = owner
                 todo.append((called, owner))
     return owners

@@ -21,6 +21,7 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.base import Released
 from kmonitor_agent.frameworks.closures import closure_values
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
+from kmonitor_agent.frameworks.tensorflow_user_functions import functions_with_many_traces
 
 STEP_FUNCTIONS: Final = frozenset(
     {"one_step_on_data", "one_step_on_data_distributed", "one_step_on_iterator"}
@@ -206,7 +207,11 @@ class RetainedTraces:
                 for graph in _alive(entry.graphs)
             )
         )
-        for name, count in users.most_common(_MOST_HELD_LINES - 2):
+        many = functions_with_many_traces(self._internals, but=STEP_FUNCTIONS)
+        yield from (str(each) for each in many)
+        for each in many:
+            del users[each.name]
+        for name, count in users.most_common(_MOST_HELD_LINES - 2 - len(many)):
             yield f"{_traces(count)} held by `{name}` (a tf.function of the script)"
         unknown = sum(1 for entry in self._entries.values() if not entry.graphs)
         if unknown:

@@ -14,7 +14,7 @@ def footprint(framework: Framework, model: KerasModel | None) -> Footprint:
     """Memory and graph size now; what cannot be read is None."""
     graph = framework.graph(model)
     return Footprint(
-        ram_process_bytes=_resident_bytes(),
+        ram_process_bytes=resident_bytes(),
         allocator_in_use_bytes=framework.allocator().in_use.value,
         graph_operations=graph.operations,
         functions=None if graph.operations is None else graph.functions,
@@ -36,7 +36,8 @@ def give_pages_back() -> None:
         trim(0)
 
 
-def _resident_bytes() -> float | None:
+def resident_bytes() -> float | None:
+    """Resident set of this process, bytes; None if it cannot be read."""
     try:
         return float(psutil.Process().memory_info().rss)
     except psutil.Error:

@@ -92,6 +92,26 @@ class Performer:
                 )
             )
 
+    def tell_collected(self, outcome: Outcome, *, fit: int, epoch: int) -> None:
+        """Tell of a `collect()` that the script called itself, between two fits or in one.
+
+        Args:
+            outcome: What it did.
+            fit: Ordinal of the newest fit.
+            epoch: Index of its newest epoch.
+        """
+        record = ActionRecord(
+            t_s=self._now_s(),
+            action="collect",
+            ok=outcome.ok,
+            asked_by="script",
+            fit=fit,
+            epoch=epoch,
+            seconds=outcome.seconds,
+            why=self._privacy.text(outcome.why)[:MAX_TEXT],
+        )
+        self._keep(self._with_outcome(record, outcome, None))
+
     def _do(self, fit: Fit, request: Request, step: int) -> None:
         model = fit.model()
         if model is None:
@@ -105,7 +125,7 @@ class Performer:
         else:
             outcome = self._reclaim(fit, model, request.action, step)
             record = self._record(fit, request, step, seconds=outcome.seconds, why=outcome.why)
-            self._finish(self._with_outcome(record, outcome, fit), request)
+            self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
             fit.clock.leave_out(retraced=request.action == "reload")
         if request.watch is not None:
             self._limits.take_new_base(request.watch)
@@ -206,12 +226,14 @@ class Performer:
             why=self._privacy.text(why)[:MAX_TEXT],
         )
 
-    def _with_outcome(self, record: ActionRecord, outcome: Outcome, fit: Fit) -> ActionRecord:
+    def _with_outcome(
+        self, record: ActionRecord, outcome: Outcome, step_s: float | None
+    ) -> ActionRecord:
         hide = self._privacy.text
         return msgspec.structs.replace(
             record,
             ok=outcome.ok,
-            before=msgspec.structs.replace(outcome.before, step_time_s=fit.last_step_s),
+            before=msgspec.structs.replace(outcome.before, step_time_s=step_s),
             after=outcome.after,
             mode=outcome.mode,
             variables=outcome.variables,

@@ -14,6 +14,7 @@ from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.protocol.commands import SafePoint
 from kmonitor_agent.protocol.facts import Event, Notice
+from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
 from kmonitor_agent.session.fit import (
     Fit,
@@ -82,6 +83,7 @@ class RunSession:
         boot.why_not_restart = self._restarting.why_not
         self._fits: list[Fit] = []
         self._fit_count = 0
+        self._last_epoch = 0
         self._beginning = threading.Lock()
         self._acting = threading.Lock()
         self._stopped_by_us = False
@@ -121,6 +123,13 @@ class RunSession:
             self._boot.emit(
                 Notice(t_s=self._boot.now_s(), level="warning", code="request_dropped", text=text)
             )
+
+    def tell_collected(self, outcome: Outcome) -> None:
+        """The script collected by itself: show it with the run, if one has begun."""
+        if self._boot.is_started and self._boot.is_ours:
+            newest = self._fits[-1] if self._fits else None
+            epoch = self._last_epoch if newest is None else newest.epoch
+            self._performer.tell_collected(outcome, fit=self._fit_count, epoch=epoch)
 
     def begin_fit(
         self, callback: object, model: KerasModel, params: dict[str, object], settings: Settings
@@ -264,6 +273,7 @@ class RunSession:
         if not fit.is_open:
             return False
         fit.is_open = False
+        self._last_epoch = fit.epoch
         fit.watch = None
         if fit in self._fits:
             self._fits.remove(fit)

@@ -6,6 +6,7 @@ import threading
 from typing import Final
 
 from kmonitor_agent.config import Settings
+from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.session.leaving import ExitWatch, Uncaught
 from kmonitor_agent.session.process_facts import default_run_name
 from kmonitor_agent.session.run_session import RunSession
@@ -27,6 +28,12 @@ class RunsOfProcess:
             if name not in self._sessions:
                 self._sessions[name] = RunSession(name, settings)
             return self._sessions[name]
+
+    def tell_collected(self, outcome: Outcome) -> None:
+        """The script collected by itself: every run of this process shows it."""
+        for session in tuple(self._sessions.values()):
+            with session.faults.guarded("session.tell_collected"):
+                session.tell_collected(outcome)
 
     def watch_exits(self) -> None:
         """Follow exceptions and the process's exit from now on; called when a fit has begun."""

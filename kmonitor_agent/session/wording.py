@@ -94,8 +94,8 @@ def _changes(event: ActionRecord) -> list[str]:
 
 def _differences(before: Footprint, after: Footprint) -> list[str]:
     pairs = [
-        ("graph", before.graph_operations, after.graph_operations, _count_text),
-        ("functions", before.functions, after.functions, _count_text),
+        ("graph", before.graph_operations, after.graph_operations, count_text),
+        ("functions", before.functions, after.functions, count_text),
         ("RAM", before.ram_process_bytes, after.ram_process_bytes, bytes_text),
         ("allocator", before.allocator_in_use_bytes, after.allocator_in_use_bytes, bytes_text),
     ]
@@ -106,5 +106,6 @@ def _differences(before: Footprint, after: Footprint) -> list[str]:
     ]
 
 
-def _count_text(count: float) -> str:
+def count_text(count: float) -> str:
+    """A whole number with its thousands apart."""
     return f"{count:,.0f}".replace(",", " ")

@@ -1,0 +1,219 @@
+"""`collect()` and `collected()`: let go of what dead models left, in any loop."""
+
+import contextlib
+import sys
+import threading
+import weakref
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import Framework, KerasModel
+from kmonitor_agent.frameworks.detect import framework_for, loaded_frameworks
+from kmonitor_agent.frameworks.live_models import models_in_use, models_with_functions
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.protocol.facts import Footprint
+from kmonitor_agent.reclaim import actions
+from kmonitor_agent.reclaim.memory import collect_garbage, give_pages_back, resident_bytes
+from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.session.wording import bytes_text, count_text
+
+_NO_KERAS: Final = "no Keras is imported in this process: only garbage was collected"
+
+_acting = threading.Lock()
+"""What a framework counted so far belongs to one thread at a time."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Collected:
+    """What one `collect()` did; `print` shows it in a line.
+
+    Attributes:
+        ok: Whether there was anything to look at, and looking worked.
+        seconds: How long it took.
+        released_traces: Traces let go.
+        released_models: Dead models that they belonged to.
+        before: Memory and graph size just before; what could not be read is None.
+        after: Just after.
+        held: What is still held and by whom, in words.
+        why: What failed or was left out, in words; empty when all went well.
+    """
+
+    ok: bool
+    seconds: float
+    released_traces: int = 0
+    released_models: int = 0
+    before: Footprint = field(default_factory=Footprint)
+    after: Footprint = field(default_factory=Footprint)
+    held: tuple[str, ...] = ()
+    why: str = ""
+
+    def __str__(self) -> str:  # pyright: ignore[reportImplicitOverride]
+        """What was released, memory before and after, what is still held and what failed.
+
+        For example "released 16 traces of 3 dead models (2 100 operations), RAM 732.0 MiB ->
+        598.1 MiB; still held: 12 traces held by `my_step` (a tf.function of the script, 12
+        shapes)".
+        """
+        parts = [", ".join([_released(self), *_memory(self)])]
+        if self.held:
+            parts.append(f"still held: {', '.join(self.held)}")
+        if self.why:
+            parts.append(self.why)
+        return "; ".join(parts)
+
+    def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
+        """The same as `str`, for notebooks."""
+        return str(self)
+
+
+def collect() -> Collected:
+    """Let go of traces that dead models left behind, collect garbage, give free pages back.
+
+    For the place between two models of a loop where `clear_session()` is usually written: that
+    leaves the traced graphs of each trained model in memory for good. Models that are alive, and
+    every `tf.function` of the script, keep theirs; nothing that a training computes changes. Safe
+    anywhere, also while other threads train. Works with no callback and no hub; with one, the app
+    shows what was done.
+
+    Never raises: `why` of what it returns tells what failed or was left out.
+    """
+    done = _collect_with()
+    _tell_runs(done)
+    return done
+
+
+@contextlib.contextmanager
+def collected() -> Generator[list[Collected]]:
+    """A block that is a model's whole life: what its models left is let go at its end.
+
+    Other than after `collect()`, the models may still have a name at the end of the block:
+    whatever was first fitted, evaluated or asked to predict in it loses its traced step functions
+    (Keras makes them anew if the model is used again). A model in use at that moment keeps them.
+
+    Yields:
+        A list; after the block it holds what was done, a `Collected`.
+    """
+    before_block = _fitted_before()
+    done: list[Collected] = []
+    try:
+        yield done
+    finally:
+        done.append(_collect_with(before_block))
+        _tell_runs(done[-1])
+
+
+def _fitted_before() -> "list[weakref.ref[KerasModel]] | None":
+    try:
+        return [weakref.ref(model) for model in models_with_functions()]
+    except Exception:  # noqa: BLE001 - a guest: what cannot be looked at is left alone
+        return None
+
+
+def _collect_with(before_block: "list[weakref.ref[KerasModel]] | None" = None) -> Collected:
+    """Collect in every framework that is here.
+
+    Args:
+        before_block: Models that had been fitted when a block began: all others lose their step
+            functions. None: no model is touched.
+    """
+    clock = SystemClock()
+    began_s = clock.monotonic_s()
+    notes: list[str] = []
+    with _acting:
+        if before_block is not None:
+            notes += _drop_functions(before_block)
+        outcomes = [actions.collect(framework, None) for framework in _frameworks(notes)]
+    if not outcomes:
+        outcomes = [_without_keras()]
+    return _joined(outcomes, notes, seconds=clock.monotonic_s() - began_s)
+
+
+def _frameworks(notes: list[str]) -> list[Framework]:
+    try:
+        return loaded_frameworks()
+    except Exception as exc:  # noqa: BLE001 - a guest: told in the record
+        notes.append(f"the framework could not be looked at: {type(exc).__name__}: {exc}"[:1000])
+        return []
+
+
+def _drop_functions(before_block: "list[weakref.ref[KerasModel]]") -> list[str]:
+    try:
+        known = {id(model) for each in before_block if (model := each()) is not None}
+        in_use = models_in_use()
+        fitted = [model for model in models_with_functions() if id(model) not in known]
+        for model in fitted:
+            steps = framework_for(model).reclaim_steps()
+            if id(model) not in in_use and steps is not None:
+                steps.drop_functions(model)
+        used = sum(1 for model in fitted if id(model) in in_use)
+    except Exception as exc:  # noqa: BLE001 - a guest: told in the record
+        return [f"the block's models were left alone: {type(exc).__name__}: {exc}"[:1000]]
+    return [f"{used} of the block's models are in use and were left alone"] if used else []
+
+
+def _without_keras() -> Outcome:
+    before = Footprint(ram_process_bytes=resident_bytes())
+    collect_garbage()
+    give_pages_back()
+    after = Footprint(ram_process_bytes=resident_bytes())
+    return Outcome(
+        ok=True, action="collect", seconds=0.0, before=before, after=after, why=_NO_KERAS
+    )
+
+
+def _joined(outcomes: Sequence[Outcome], notes: list[str], *, seconds: float) -> Collected:
+    whys = dict.fromkeys([*notes, *(outcome.why for outcome in outcomes if outcome.why)])
+    return Collected(
+        ok=all(outcome.ok for outcome in outcomes),
+        seconds=seconds,
+        released_traces=sum(outcome.released_traces for outcome in outcomes),
+        released_models=sum(outcome.released_models for outcome in outcomes),
+        before=outcomes[0].before,
+        after=outcomes[-1].after or outcomes[-1].before,
+        held=tuple(dict.fromkeys(line for outcome in outcomes for line in outcome.held)),
+        why="; ".join(whys),
+    )
+
+
+def _tell_runs(done: Collected) -> None:
+    # Only where a callback has made a run: without one there is nobody to tell.
+    runs: Any = sys.modules.get("kmonitor_agent.session.runs")
+    if runs is not None:
+        runs.RUNS.tell_collected(
+            Outcome(
+                ok=done.ok,
+                action="collect",
+                seconds=done.seconds,
+                before=done.before,
+                after=done.after,
+                released_traces=done.released_traces,
+                released_models=done.released_models,
+                held=done.held,
+                why=done.why,
+            )
+        )
+
+
+def _released(done: Collected) -> str:
+    if not done.released_traces:
+        return "nothing to release"
+    text = (
+        f"released {_counted(done.released_traces, 'trace')}"
+        f" of {_counted(done.released_models, 'dead model')}"
+    )
+    before, after = done.before.graph_operations, done.after.graph_operations
+    if before is None or after is None or after >= before:
+        return text
+    return f"{text} ({count_text(before - after)} operations)"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count_text(count)} {what}s"
+
+
+def _memory(done: Collected) -> list[str]:
+    before, after = done.before.ram_process_bytes, done.after.ram_process_bytes
+    if before is None or after is None:
+        return []
+    return [f"RAM {bytes_text(before)} -> {bytes_text(after)}"]

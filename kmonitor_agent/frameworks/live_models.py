@@ -1,0 +1,57 @@
+# pyright: basic
+"""Which Keras models are alive in this process, and which of them are being used right now."""
+
+import gc
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from kmonitor_agent.frameworks.base import KerasModel
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
+
+
+def models_with_functions() -> list[KerasModel]:
+    """Every living model that was fitted, evaluated or asked to predict.
+
+    Looks through all objects that the garbage collector follows: tens of milliseconds in a large
+    process. Objects that the script froze (`gc.freeze`) are not found.
+    """
+    kinds = _model_classes()
+    if not kinds:
+        return []
+    # The type's own attribute: `isinstance` would ask a stranger's proxy for its class.
+    models = [each for each in gc.get_objects() if issubclass(type(each), kinds)]
+    return [model for model in models if _has_functions(model)]
+
+
+def models_in_use() -> set[int]:
+    """Identities of the models that some thread's running call belongs to, this one's included.
+
+    A model whose `fit` runs must keep its step function: Keras reads it anew at each step.
+    """
+    kinds = _model_classes()
+    used: set[int] = set()
+    for innermost in sys._current_frames().values():  # noqa: SLF001 - documented, CPython's own
+        frame: FrameType | None = innermost
+        while frame is not None:
+            # Only methods of models are looked into: reading all locals of every frame costs.
+            if frame.f_code.co_varnames[:1] == ("self",):
+                owner = frame.f_locals.get("self")
+                if kinds and issubclass(type(owner), kinds):
+                    used.add(id(owner))
+            frame = frame.f_back
+    return used
+
+
+def _model_classes() -> tuple[type, ...]:
+    found = (getattr(sys.modules.get(name), "Model", None) for name in ("keras", "tf_keras"))
+    return tuple(each for each in found if isinstance(each, type))
+
+
+def _has_functions(model: Any) -> bool:
+    # In the instance: an unbuilt model's `__getattr__` may be the script's own.
+    attributes = getattr(model, "__dict__", {})
+    return any(attributes.get(name) is not None for name in _FUNCTIONS)

@@ -1,0 +1,95 @@
+# pyright: basic
+"""Traces that a script's own `tf.function`s hold, which nobody but the script can let go."""
+
+import gc
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
+from kmonitor_agent.frameworks.tensorflow_names import traced_name
+
+MANY_TRACES: Final = 5
+"""From how many traces on a function is named: TensorFlow itself warns of retracing at five."""
+
+_MOST_NAMED: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ManyTraces:
+    """A function that holds more traces than it should need.
+
+    Attributes:
+        name: Its Python name.
+        traces: How many it holds.
+        why: What its traces differ in: "300 shapes", "40 Python values"; empty if not told.
+    """
+
+    name: str
+    traces: int
+    why: str = ""
+
+    def __str__(self) -> str:
+        """One line for a record."""
+        told = f", {self.why}" if self.why else ""
+        return f"{self.traces} traces held by `{self.name}` (a tf.function of the script{told})"
+
+
+def functions_with_many_traces(
+    internals: TensorFlowInternals, but: Iterable[str] = ()
+) -> list[ManyTraces]:
+    """The script's functions with `MANY_TRACES` or more, most first, at most eight.
+
+    Only when there are such does it look through all objects for them: tens of milliseconds.
+
+    Args:
+        internals: Where registered functions are listed.
+        but: Names to leave out: Keras' own.
+    """
+    names = Counter(
+        traced_name(name.decode("utf-8", "replace")) for _, name in list(internals.functions or ())
+    )
+    suspects = {name for name, count in names.items() if name and count >= MANY_TRACES}
+    suspects -= set(but)
+    if not suspects:
+        return []
+    found = [each for function in _alive(suspects) if (each := _read(function)) is not None]
+    # What the script froze for the garbage collector is not listed: its name and count are.
+    hidden = suspects - {each.name for each in found} if gc.get_freeze_count() else set[str]()
+    found += [ManyTraces(name, names[name]) for name in hidden]
+    return sorted(found, key=lambda each: -each.traces)[:_MOST_NAMED]
+
+
+def _alive(names: set[str]) -> Iterator[Any]:
+    types = getattr(getattr(sys.modules.get("tensorflow"), "types", None), "experimental", None)
+    kind = getattr(types, "PolymorphicFunction", None)
+    if kind is None:
+        return
+    for found in gc.get_objects():
+        # The type's own attribute: `isinstance` would ask a stranger's proxy for its class.
+        if issubclass(type(found), kind) and getattr(found, "__name__", "") in names:
+            yield found
+
+
+def _read(function: Any) -> ManyTraces | None:
+    try:
+        traces = function._list_all_concrete_functions()  # noqa: SLF001 - looked for, may be missing
+        if len(traces) < MANY_TRACES:
+            return None
+        return ManyTraces(function.__name__, len(traces), _differences(traces))
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return None
+
+
+def _differences(traces: list[Any]) -> str:
+    tf = sys.modules["tensorflow"]
+    shapes: set[str] = set()
+    values: set[str] = set()
+    for trace in traces:
+        leaves = tf.nest.flatten(trace.structured_input_signature)
+        shapes.add(repr([str(leaf.shape) for leaf in leaves if isinstance(leaf, tf.TensorSpec)]))
+        values.add(repr([repr(leaf) for leaf in leaves if not isinstance(leaf, tf.TensorSpec)]))
+    parts = [(len(shapes), "shapes"), (len(values), "Python values")]
+    return ", ".join(f"{count} {what}" for count, what in parts if count > 1)
