@@ -226,6 +226,15 @@ class RecreatesVariables(Protocol):
         ...
 
 
+@runtime_checkable
+class KnowsWorkers(Protocol):
+    """What reclaim steps may also know: that other processes train the same model."""
+
+    def why_not_here(self, model: KerasModel, action: str) -> str:
+        """Why this process must not "save" or "reload" by itself; empty when it may."""
+        ...
+
+
 class Framework(Protocol):
     """One Keras on one backend. Methods run on the training thread unless they say otherwise.
 

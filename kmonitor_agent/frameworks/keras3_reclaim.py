@@ -8,7 +8,11 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
 from kmonitor_agent.frameworks.keras3_recreate import recreate, why_not_recreate
-from kmonitor_agent.frameworks.keras3_session import clear_session_keeping_settings, why_not_clear
+from kmonitor_agent.frameworks.keras3_session import (
+    clear_session_keeping_settings,
+    eagerly,
+    why_not_clear,
+)
 from kmonitor_agent.frameworks.keras3_state import exact_state
 from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
@@ -19,8 +23,10 @@ from kmonitor_agent.frameworks.tensorflow_retracing import (
     traced_functions,
     traces_of,
 )
+from kmonitor_agent.frameworks.tensorflow_workers import why_not_here
 
 _FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
+_OF_KERAS: Final = ("keras.", "tf_keras.")
 _SLICE_BYTES: Final = 4 * 1024 * 1024
 """A larger variable is assigned in slices: a whole one would be in memory twice more."""
 
@@ -47,25 +53,20 @@ class Keras3TensorFlowReclaim:
 
     def read(self, variable: Any) -> Any:
         """The value as a numpy array, of the variable's own dtype."""
-        return sys.modules["numpy"].asarray(_tensorflows(variable))
+        with eagerly():
+            return sys.modules["numpy"].asarray(_tensorflows(variable))
 
     def assign(self, variable: Any, value: Any) -> None:
         """In place; large variables slice by slice."""
-        target = _tensorflows(variable)
-        rows = value.shape[0] if value.ndim else 0
-        if value.nbytes <= _SLICE_BYTES or rows < 2 or not _is_variable(target):  # noqa: PLR2004 - rows to cut between
-            variable.assign(value)
-            return
-        step = max(1, rows // math.ceil(value.nbytes / _SLICE_BYTES))
-        for start in range(0, rows, step):
-            target[start : start + step].assign(value[start : start + step])
+        with eagerly():
+            _assign(variable, value)
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
         """Forget train, test and predict functions, but for one that the script put there."""
         made = [name for name in _FUNCTIONS if _can_be_made_again(model, name)]
         for name in made:
             self._dropped[name] = traces_of(getattr(model, name), self._internals)
-            _untrack(model, name)
+            untrack(model, name)
             setattr(model, name, None)
         return made
 
@@ -84,10 +85,17 @@ class Keras3TensorFlowReclaim:
         """Clear unless this point of the program forbids it."""
         return why_not_clear(self._internals) or clear_session_keeping_settings()
 
+    def why_not_here(self, model: KerasModel, action: str) -> str:
+        """See `tensorflow_workers.why_not_here`."""
+        return why_not_here(model, action)
+
     def why_not_recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> str:
         """See `keras3_recreate.why_not_recreate`."""
-        # What hides holders of traces hides holders of variables.
-        return self._retained.why_unavailable() or why_not_recreate(model, state)
+        return (
+            why_not_clear(self._internals).removeprefix("session not cleared: ")
+            or self._retained.why_unavailable()  # what hides holders of traces hides variables'
+            or why_not_recreate(model, state)
+        )
 
     def recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> None:
         """See `keras3_recreate.recreate`."""
@@ -113,6 +121,17 @@ class Keras3TensorFlowReclaim:
         )
 
 
+def _assign(variable: Any, value: Any) -> None:
+    target = _tensorflows(variable)
+    rows = value.shape[0] if value.ndim else 0
+    if value.nbytes <= _SLICE_BYTES or rows < 2 or not _is_variable(target):  # noqa: PLR2004 - rows to cut between
+        variable.assign(value)
+        return
+    step = max(1, rows // math.ceil(value.nbytes / _SLICE_BYTES))
+    for start in range(0, rows, step):
+        target[start : start + step].assign(value[start : start + step])
+
+
 def _can_be_made_again(model: KerasModel, name: str) -> bool:
     function = getattr(model, name, None)
     if function is None:
@@ -120,10 +139,11 @@ def _can_be_made_again(model: KerasModel, name: str) -> bool:
     makers = (getattr(function, "python_function", function), getattr(type(model), f"make_{name}"))
     made_by, maker = (str(getattr(each, "__module__", "")) for each in makers)
     # Keras' own function, or that of a class which makes it in its own way.
-    return made_by.startswith("keras.") or not maker.startswith("keras.")
+    return made_by.startswith(_OF_KERAS) or not maker.startswith(_OF_KERAS)
 
 
-def _untrack(model: KerasModel, name: str) -> None:
+def untrack(model: KerasModel, name: str) -> None:
+    """Have the model let go of a function that is, or was, an attribute of it."""
     # TensorFlow keeps a tf.function that was an attribute (Keras 3.6) also as a dependency of the
     # model, until another takes its place: setting None is not enough to let it go.
     delete = getattr(model, "_delete_tracking", None)

@@ -1,8 +1,11 @@
 # pyright: basic
 """`keras.backend.clear_session()` that forgets no settings, and where it must be left out."""
 
+import contextlib
 import sys
+from collections.abc import Generator
 
+from kmonitor_agent.frameworks.base import StateUnreadable
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 
 
@@ -19,6 +22,24 @@ def why_not_clear(internals: TensorFlowInternals) -> str:
     if getattr(stack, "stack", ()):
         return "session not cleared: the code runs inside a nested tf.Graph"
     return ""
+
+
+@contextlib.contextmanager
+def eagerly() -> Generator[None]:
+    """Run at once what is in the block, also where the code around it builds a graph.
+
+    Raises:
+        StateUnreadable: The code builds a graph, and this TensorFlow has no way out of it.
+    """
+    tf = sys.modules["tensorflow"]
+    if tf.executing_eagerly():
+        yield
+        return
+    context = getattr(getattr(tf, "__internal__", None), "eager_context", None)
+    if not hasattr(context, "eager_mode"):
+        raise StateUnreadable("the code runs inside a graph, where values cannot be read")
+    with context.eager_mode():
+        yield
 
 
 def clear_session_keeping_settings() -> str:

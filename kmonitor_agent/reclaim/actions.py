@@ -12,6 +12,7 @@ from typing import Any
 from kmonitor_agent.frameworks.base import (
     Framework,
     KerasModel,
+    KnowsWorkers,
     ReclaimSteps,
     RecreatesVariables,
     Released,
@@ -105,7 +106,7 @@ def _act(
     run: _Run | None = None
     try:
         nothing = replace(nothing, before=footprint(framework, model))
-        steps = _steps(framework, action)
+        steps = _steps(framework, model, action)
         run = _Run(framework, steps, model, replace(nothing, ok=True), [])
         work(run)
         outcome = replace(run.outcome, why="; ".join(run.notes)[:_MOST_WHY])
@@ -116,11 +117,15 @@ def _act(
     return replace(outcome, seconds=clock.monotonic_s() - started_s)
 
 
-def _steps(framework: Framework, action: ActionName) -> ReclaimSteps:
+def _steps(framework: Framework, model: KerasModel | None, action: ActionName) -> ReclaimSteps:
     steps = framework.reclaim_steps()
     why = framework.probed().unavailable.get(action, "")
     if steps is None or why:
         raise _Failed(why or f"{action} is not available here")
+    if model is not None and isinstance(steps, KnowsWorkers):
+        why = steps.why_not_here(model, action)
+        if why:
+            raise _Failed(why)
     return steps
 
 

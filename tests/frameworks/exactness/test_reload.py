@@ -73,14 +73,6 @@ def test_reload_changes_nothing(
     assert_same(reloaded, plain_runs[scenario.name])
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
-def test_same_seeds_give_the_same_training(plain_runs: dict[str, Result], scenario: Scenario):
-    again = run_plain(scenario)
-
-    assert_same(again, plain_runs.setdefault(scenario.name, run_plain(scenario)))
-
-
 @pytest.mark.parametrize(
     "scenario",
     [
