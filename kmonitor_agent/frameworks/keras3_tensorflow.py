@@ -2,6 +2,7 @@
 """Keras 3 on TensorFlow, the framework that the agent knows best."""
 
 import sys
+from collections.abc import Callable
 
 from kmonitor_agent.frameworks.base import (
     AllocatorReadings,
@@ -24,28 +25,28 @@ from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals, 
 from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
 from kmonitor_agent.reading import Reading
 
+StepsMaker = Callable[[TensorFlowInternals, RetainedTraces, GraphInventory], ReclaimSteps]
+
 
 class TensorFlowFramework:
-    """Reads a Keras on TensorFlow; reclaims unless told why not.
+    """Reads and reclaims a Keras on TensorFlow in eager mode: Keras 3, and tf_keras by its steps.
 
     Made on the training thread, which owns it; `function_count` and `allocator` may be called
     from any thread.
     """
 
-    def __init__(self, *, versions: dict[str, str], why_no_reclaim: str = "") -> None:
+    def __init__(
+        self, *, versions: dict[str, str], make_steps: StepsMaker = Keras3TensorFlowReclaim
+    ) -> None:
         self._internals = find_internals()
         self._retained = RetainedTraces(self._internals)
         self._inventory = GraphInventory(self._internals, self._retained)
         self._allocator = TensorFlowAllocator(self._internals)
-        self._steps = (
-            None
-            if why_no_reclaim
-            else Keras3TensorFlowReclaim(self._internals, self._retained, self._inventory)
-        )
+        self._steps = make_steps(self._internals, self._retained, self._inventory)
         self._probed = Probed(
             backend="tensorflow",
             versions=versions,
-            unavailable=_unavailable(self._internals, self._retained, why_no_reclaim),
+            unavailable=_unavailable(self._internals, self._retained),
         )
 
     def probed(self) -> Probed:
@@ -80,17 +81,13 @@ class TensorFlowFramework:
         return self._allocator.read()
 
     def reclaim_steps(self) -> ReclaimSteps | None:
-        """The steps, or None where `probed().unavailable` says why."""
+        """The steps; `probed().unavailable` says what they cannot do."""
         return self._steps
 
 
-def _unavailable(
-    internals: TensorFlowInternals, retained: RetainedTraces, why_no_reclaim: str
-) -> dict[str, str]:
+def _unavailable(internals: TensorFlowInternals, retained: RetainedTraces) -> dict[str, str]:
     unavailable: dict[str, str] = {}
-    if why_no_reclaim:
-        unavailable |= dict.fromkeys(("save", "collect", "reload"), why_no_reclaim)
-    elif retained.why_unavailable():
+    if retained.why_unavailable():
         unavailable["collect"] = retained.why_unavailable()
     if internals.functions is None:
         unavailable["graph"] = internals.missing["functions"]

@@ -191,20 +191,25 @@ def _slots(model: KerasModel) -> Iterator[SlotFacts]:
         return
     weights = {str(getattr(w, "path", w.name)).replace("/", "_") for w in _list(model, "weights")}
     kinds: dict[str, list[Any]] = {}
+    named: Any = getattr(optimizer, "get_slot_names", None)
+    names = frozenset(named()) if named is not None else frozenset()
     for variable in variables_of(optimizer):
-        kinds.setdefault(_slot_kind(variable, weights), []).append(variable)
+        kinds.setdefault(_slot_kind(variable, weights, names), []).append(variable)
     for kind, variables in kinds.items():
         yield SlotFacts(name=kind[:200], n=len(variables), n_bytes=_bytes(variables))
 
 
-def _slot_kind(variable: Any, weights: set[str]) -> str:
-    # Keras 3 names a slot "<weight's path with _>_<slot>"; tf_keras "Adam/m/<weight>:0".
+def _slot_kind(variable: Any, weights: set[str], slots: frozenset[str]) -> str:
+    # Keras 3 names a slot "<weight's path with _>_<slot>"; tf_keras "Adam/m/<weight>:0", and its
+    # optimizers of before TensorFlow 2.11 "Adam/<weight>/m:0".
     name = str(variable.name)
     parts = name.split("_")
     for cut in range(len(parts) - 1, 0, -1):
         if "_".join(parts[:cut]) in weights:
             return "_".join(parts[cut:])
     pieces = name.partition(":")[0].split("/")
+    if slots:
+        return pieces[-1]
     return pieces[1] if len(pieces) > 2 else pieces[-1]  # noqa: PLR2004 - optimizer/slot/weight
 
 

@@ -88,8 +88,10 @@ def possible_actions(unavailable: Mapping[str, str]) -> list[CommandName]:
         unavailable: Capability to the reason why the framework lacks it.
     """
     actions: list[CommandName] = []
+    if "save" not in unavailable:
+        actions.append("save")
     if "reload" not in unavailable:
-        actions.extend(("save", "reload"))
+        actions.append("reload")
     if "collect" not in unavailable:
         actions.append("collect")
     if "reload" not in unavailable and "restart" not in unavailable:

@@ -1,0 +1,79 @@
+# pyright: basic
+"""Save, collect and reload on tf_keras 2 in eager mode: where it differs from Keras 3."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
+from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim, untrack
+from kmonitor_agent.frameworks.keras3_session import why_not_clear
+from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
+from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
+from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
+from kmonitor_agent.frameworks.tf_keras_session import clear_session_keeping_settings
+from kmonitor_agent.frameworks.tf_keras_state import tf_keras_state
+
+_EXACT_WITH = "keras.random and tf.random.Generator are exact"
+_EXACT_HERE = (
+    "tf.random.Generator is exact, and layers such as Dropout are after"
+    " tf_keras.backend.experimental.enable_tf_random_generator() before they are made"
+)
+
+
+class TfKerasReclaim:
+    """Implements `ReclaimSteps`; owned by the training thread.
+
+    A tf_keras model's step functions are the tf.functions themselves, under the names that Keras 3
+    uses: finding, dropping and making them is the same.
+    """
+
+    def __init__(
+        self,
+        internals: TensorFlowInternals,
+        retained: RetainedTraces,
+        inventory: GraphInventory,
+        *,
+        package: str = "tf_keras",
+    ) -> None:
+        self._internals = internals
+        self._package = package
+        self._same = Keras3TensorFlowReclaim(internals, retained, inventory)
+
+    def state(self, model: KerasModel) -> list[StateVariable]:
+        """See `ReclaimSteps.state`."""
+        if not hasattr(model, "train_function"):
+            raise StateUnreadable("this model keeps its step functions elsewhere")
+        return tf_keras_state(model)
+
+    def read(self, variable: Any) -> Any:
+        """The value as a numpy array, of the variable's own dtype."""
+        return self._same.read(variable)
+
+    def assign(self, variable: Any, value: Any) -> None:
+        """In place; large variables slice by slice."""
+        self._same.assign(variable, value)
+
+    def drop_functions(self, model: KerasModel) -> Sequence[str]:
+        """Forget train, test and predict functions, but for one that the script put there."""
+        dropped = self._same.drop_functions(model)
+        if "train_function" in dropped and getattr(model, "train_tf_function", None) is not None:
+            # The same function again, which TensorBoard logs the graph from.
+            untrack(model, "train_tf_function")
+            model.train_tf_function = None
+        return dropped
+
+    def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
+        """Make them as tf_keras would when it next needs them; nothing is traced yet."""
+        self._same.make_functions(model, names)
+
+    def release_retained(self) -> Released:
+        """See `RetainedTraces.release`."""
+        return self._same.release_retained()
+
+    def clear_session(self) -> str:
+        """Clear unless this point of the program forbids it."""
+        return why_not_clear(self._internals) or clear_session_keeping_settings(self._package)
+
+    def inexact(self, model: KerasModel) -> str:
+        """Whether a train step draws from stateful operations, which a retrace seeds anew."""
+        return self._same.inexact(model).replace(_EXACT_WITH, _EXACT_HERE)
