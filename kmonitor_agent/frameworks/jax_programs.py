@@ -103,7 +103,7 @@ class JaxPrograms:
 
 def _key(program: Any) -> Any:
     # Equal programs have one fingerprint; the place tells them apart.
-    return program.fingerprint, program.unsafe_executable_pointer()
+    return program.fingerprint, program.unsafe_executable_pointer
 
 
 def _read_program(program: Any) -> _Program:
