@@ -20,6 +20,7 @@ from kmonitor_agent.frameworks.keras3_state import optimizers_of
 
 _ROOM_FACTOR: Final = 1.5
 """Host memory that must be free, by the bytes that leave a device."""
+_ATTEMPTS: Final = 3
 _MOST_HOLDERS: Final = 3
 _HOLDER_DEPTH: Final = 5
 _MOST_FOLLOWED: Final = 500
@@ -46,7 +47,7 @@ def recreate(
         read: Gives a variable's value as a numpy array.
     """
     variables = [each.variable for each in state]
-    old_ids = {id(each): each._value._unique_id for each in variables}  # noqa: SLF001 - Keras'
+    old_ids = [each._value._unique_id for each in variables]  # noqa: SLF001 - Keras'
     devices = [each._value.device for each in variables]  # noqa: SLF001
     values: list[Any] = []
     try:
@@ -55,16 +56,24 @@ def recreate(
             each._value = None  # noqa: SLF001
         gc.collect()
     finally:
-        _make_all(variables, values, devices)
-        new_ids = {old_ids[id(each)]: each._value._unique_id for each in variables}  # noqa: SLF001
-        for optimizer in _all_optimizers(model, set(new_ids)):
-            _rename(optimizer, new_ids)
+        try:
+            _make_all(variables, values, devices)
+        finally:
+            pairs = zip(old_ids, variables, strict=True)
+            new_ids = {old: str(_id_of(each)) for old, each in pairs}
+            for optimizer in _all_optimizers(model, set(new_ids)):
+                _rename(optimizer, new_ids)
+
+
+def _id_of(variable: Any) -> Any:
+    return getattr(variable._value, "_unique_id", None)  # noqa: SLF001 - None if it could not be made
 
 
 def _make_all(variables: Sequence[Any], values: list[Any], devices: Sequence[str]) -> None:
-    # The first failure is raised when all have been tried twice: a training needs every one.
+    # A training needs every one: what fails is tried again when the others are made, and the
+    # first failure is raised at the end.
     failed: BaseException | None = None
-    for attempt in range(2):
+    for _ in range(_ATTEMPTS):
         for at, value in enumerate(values):
             if value is None:
                 continue
@@ -75,8 +84,7 @@ def _make_all(variables: Sequence[Any], values: list[Any], devices: Sequence[str
                 failed = failed or exc
         if all(value is None for value in values):
             break
-        if attempt == 0:
-            gc.collect()
+        gc.collect()
     if failed is not None:
         raise failed
 

@@ -238,10 +238,14 @@ def _settle(
     why: str,
 ) -> None:
     # Variables are assigned in place: after a failure they mostly still hold what was saved.
-    if _checksum(run, state) != checkpoint.checksum:
-        _assign(run, state, store, checkpoint)
+    try:
         if _checksum(run, state) != checkpoint.checksum:
-            raise _Failed(f"the state is damaged, stop and load {checkpoint.path.name}: {why}")
+            _assign(run, state, store, checkpoint)
+        is_whole = _checksum(run, state) == checkpoint.checksum
+    except Exception as exc:  # noqa: BLE001 - whatever a framework raises: the state is not whole
+        is_whole, why = False, f"{why}; {_described(exc)}"
+    if not is_whole:
+        raise _Failed(f"the state is damaged, stop and load {checkpoint.path.name}: {why}")
     raise _Failed(f"restoring failed, the state is as it was saved: {why}")
 
 

@@ -1,0 +1,254 @@
+"""Whatever fails while variables are made anew, each has its value again and training goes on."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import pytest
+import tensorflow as tf
+
+from kmonitor_agent.frameworks import keras3_recreate
+from kmonitor_agent.frameworks.base import StateVariable
+from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim
+from kmonitor_agent.reclaim.actions import Outcome, Tag, reload
+from kmonitor_agent.reclaim.archive import CheckpointStore
+from tests.frameworks.exactness import data, models
+from tests.support.exactness import (
+    EPOCH_END,
+    Result,
+    Scenario,
+    assert_same,
+    run_plain,
+    run_reloaded,
+    state_of,
+)
+from tests.support.reloading import KERAS
+
+pytestmark = [*KERAS, pytest.mark.slow]
+full = pytest.mark.full
+
+TRAINING = Scenario("dense", models.dense, data.arrays, epochs=2)
+TAG = Tag("run", 1, 0)
+Patch = pytest.MonkeyPatch
+
+
+@pytest.fixture(scope="module")
+def plain() -> Result:
+    return run_plain(TRAINING)
+
+
+def out_of_memory() -> Exception:
+    return tf.errors.ResourceExhaustedError(None, None, "no memory, for a test")
+
+
+def failing(monkeypatch: Patch, owner: Any, name: str, fails: Callable[[int], Exception | None]):
+    """Let a method raise what `fails` gives for its how many-th call while variables are made."""
+    real = getattr(owner, name)
+    recreate = Keras3TensorFlowReclaim.recreate
+    calls: list[int] = []
+    armed: list[bool] = []
+
+    def method(self: Any, *args: Any) -> Any:
+        if armed:
+            calls.append(1)
+            error = fails(len(calls))
+            if error is not None:
+                raise error
+        return real(self, *args)
+
+    def armed_recreate(self: Any, model: Any, state: list[StateVariable]) -> None:
+        armed.append(True)
+        try:
+            recreate(self, model, state)
+        finally:
+            armed.clear()
+
+    monkeypatch.setattr(owner, name, method)
+    monkeypatch.setattr(Keras3TensorFlowReclaim, "recreate", armed_recreate)
+
+
+def making_fails_once(monkeypatch: Patch) -> None:
+    failing(
+        monkeypatch, keras.Variable, "_initialize", lambda n: out_of_memory() if n == 5 else None
+    )
+
+
+def making_fails_twice(monkeypatch: Patch) -> None:
+    real_count = len(state_of(models.dense()))
+    failing(
+        monkeypatch,
+        keras.Variable,
+        "_initialize",
+        lambda n: out_of_memory() if n in {5, real_count + 1} else None,
+    )
+
+
+def reading_fails(monkeypatch: Patch) -> None:
+    failing(
+        monkeypatch,
+        Keras3TensorFlowReclaim,
+        "read",
+        lambda n: out_of_memory() if n == 6 else None,
+    )
+
+
+def clearing_fails(monkeypatch: Patch) -> None:
+    def fail(_: Any) -> str:
+        raise out_of_memory()
+
+    monkeypatch.setattr(Keras3TensorFlowReclaim, "clear_session", fail)
+
+
+@pytest.mark.parametrize(
+    "arm",
+    [
+        making_fails_once,
+        pytest.param(making_fails_twice, marks=full),
+        reading_fails,
+        pytest.param(clearing_fails, marks=full),
+    ],
+)
+def test_training_goes_on_exactly(
+    plain: Result, monkeypatch: Patch, tmp_path: Path, arm: Callable[[Patch], None]
+):
+    arm(monkeypatch)
+
+    result = run_reloaded(TRAINING, EPOCH_END, tmp_path, mode="recreate")
+
+    (outcome,) = result.outcomes
+    assert not outcome.ok
+    assert "no memory" in outcome.why
+    assert outcome.mode == ""
+    assert_same(result, plain)
+
+
+def test_an_interrupt_finds_a_whole_model(monkeypatch: Patch, tmp_path: Path):
+    model = fitted()
+    before = state_of(model)
+    failing(
+        monkeypatch,
+        keras.Variable,
+        "_initialize",
+        lambda n: KeyboardInterrupt() if n == 5 else None,  # pyright: ignore[reportArgumentType, reportReturnType]
+    )
+
+    with pytest.raises(KeyboardInterrupt):
+        recreated(model, tmp_path)
+
+    assert same(before, state_of(model))
+    model.fit(**data.arrays(), verbose=0)
+
+
+def test_a_variable_that_can_never_be_made_names_the_checkpoint_to_load(
+    monkeypatch: Patch, tmp_path: Path
+):
+    model = fitted()
+    unlucky = model.trainable_variables[0]
+    real = keras.Variable._initialize
+
+    def initialize(self: Any, value: Any) -> None:
+        if self is unlucky:
+            raise out_of_memory()
+        real(self, value)
+
+    monkeypatch.setattr(keras.Variable, "_initialize", initialize)
+
+    outcome = recreated(model, tmp_path)
+
+    assert not outcome.ok
+    assert f"the state is damaged, stop and load {outcome.checkpoint}" in outcome.why
+    assert CheckpointStore(tmp_path).latest() is not None
+
+
+def hide_value(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(keras.Variable, "_initialize", None)
+
+
+def hide_index(monkeypatch: Patch) -> None:
+    real = keras3_recreate._all_optimizers
+
+    def without_index(model: Any, ids: set[str]) -> list[Any]:
+        found = real(model, ids)
+        for each in found:
+            vars(each).pop("_trainable_variables_indices", None)
+        return found
+
+    monkeypatch.setattr(keras3_recreate, "_all_optimizers", without_index)
+
+
+@pytest.mark.parametrize(
+    ("hide", "why"),
+    [
+        (hide_value, "this Keras keeps a variable's value elsewhere"),
+        (hide_index, "this optimizer keeps its variables in its own way"),
+    ],
+)
+def test_a_hidden_name_leaves_the_variables_and_says_why(
+    monkeypatch: Patch, tmp_path: Path, hide: Callable[[Patch], None], why: str
+):
+    model = fitted()
+    before = state_of(model)
+    hide(monkeypatch)
+
+    outcome = recreated(model, tmp_path)
+
+    assert outcome.ok
+    assert outcome.mode == "assign"
+    assert f"variables assigned, not made anew: {why}" in outcome.why
+    assert same(before, state_of(model))
+
+
+def test_a_variable_that_the_script_holds_too_stays(tmp_path: Path):
+    model = fitted()
+    held = [model.trainable_variables[0].value]
+
+    outcome = recreated(model, tmp_path)
+
+    assert outcome.mode == "assign"
+    assert "`sequential" in outcome.why
+    assert "in use by a list of the script" in outcome.why
+    assert model.trainable_variables[0].value is held[0]
+
+
+def test_a_second_optimizer_anywhere_in_the_script_keeps_the_variables(tmp_path: Path):
+    model = fitted()
+    other = keras.optimizers.SGD()
+    other.build(model.trainable_variables)
+
+    outcome = recreated(model, tmp_path)
+
+    assert outcome.mode == "assign"
+    assert "2 optimizers" in outcome.why
+
+
+def test_variables_are_new_and_the_memory_of_the_old_is_free(tmp_path: Path):
+    model = fitted()
+    old = [id(each.value) for each in model.variables]
+    keep = [each.value._unique_id for each in model.variables]
+    framework = framework_for(model)
+    in_use = framework.allocator().in_use.value
+
+    for _ in range(3):
+        outcome = recreated(model, tmp_path)
+        assert outcome.mode == "recreate", outcome.why
+
+    assert len(old) == len(model.variables)
+    assert not {each.value._unique_id for each in model.variables} & set(keep)
+    assert in_use is not None
+    assert (framework.allocator().in_use.value or 0) <= in_use
+
+
+def fitted() -> Any:
+    model = models.dense()
+    model.fit(**data.arrays(), verbose=0)
+    return model
+
+
+def recreated(model: Any, folder: Path) -> Outcome:
+    return reload(framework_for(model), model, CheckpointStore(folder), tag=TAG, mode="recreate")
+
+
+def same(one: list[tuple[str, Any]], other: list[tuple[str, Any]]) -> bool:
+    return [value.tobytes() for _, value in one] == [value.tobytes() for _, value in other]
