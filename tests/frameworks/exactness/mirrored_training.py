@@ -8,16 +8,20 @@ from typing import Any
 
 import tensorflow as tf
 
+from kmonitor_agent.reclaim.actions import Mode
 from tests.frameworks.exactness import data, models
 from tests.support.exactness import (
     MID_EPOCH,
     THREE_TIMES,
+    Moments,
     Scenario,
     assert_reloaded,
     assert_same,
     run_plain,
     run_reloaded,
 )
+
+CASES: list[tuple[Moments, Mode]] = [(THREE_TIMES, "assign"), (MID_EPOCH, "recreate")]
 
 
 def main(folder: Path) -> None:
@@ -43,7 +47,7 @@ def main(folder: Path) -> None:
         with strategy.scope() if scenario is inside else contextlib.nullcontext():
             plain = run_plain(scenario)
             assert len(plain.state) > len(models.dense().variables), "each replica has its own"
-            for moments, mode in ((THREE_TIMES, None), (MID_EPOCH, "recreate")):
+            for moments, mode in CASES:
                 reloaded = run_reloaded(scenario, moments, _folder(folder), mode=mode)
                 assert_reloaded(scenario, reloaded, mode=mode)
                 assert_same(reloaded, plain)
