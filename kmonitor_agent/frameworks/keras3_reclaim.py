@@ -68,6 +68,7 @@ class Keras3TensorFlowReclaim:
             self._dropped[name] = traces_of(getattr(model, name), self._internals)
             untrack(model, name)
             setattr(model, name, None)
+        _forget_losses(model)
         return made
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
@@ -119,6 +120,14 @@ class Keras3TensorFlowReclaim:
             f"not exact: the step draws from stateful operations ({', '.join(sorted(found))}) that"
             " a new trace seeds anew; keras.random and tf.random.Generator are exact"
         )
+
+
+def _forget_losses(model: KerasModel) -> None:
+    # A layer that calls `add_loss` keeps the tensor, and so the whole trace, until its next call,
+    # which begins by clearing it. Eager tensors have values that a script may still read.
+    clear = getattr(model, "_clear_losses", None)
+    if callable(clear) and not getattr(model, "run_eagerly", False):
+        clear()
 
 
 def _assign(variable: Any, value: Any) -> None:
