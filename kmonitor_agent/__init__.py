@@ -11,18 +11,30 @@ from kmonitor_agent.release import VERSION
 if TYPE_CHECKING:
     from kmonitor_agent.callback import MonitorCallback
     from kmonitor_agent.collecting import Collected, collect, collected
+    from kmonitor_agent.fitting import Fitted, fit
     from kmonitor_agent.limits import Limit
 
 __version__: Final = VERSION
 
-__all__ = ["Collected", "Limit", "MonitorCallback", "__version__", "collect", "collected"]
+__all__ = [
+    "Collected",
+    "Fitted",
+    "Limit",
+    "MonitorCallback",
+    "__version__",
+    "collect",
+    "collected",
+    "fit",
+]
 
 _HOMES: Final = {
     "Collected": "kmonitor_agent.collecting",
+    "Fitted": "kmonitor_agent.fitting",
     "Limit": "kmonitor_agent.limits",
     "MonitorCallback": "kmonitor_agent.callback",
     "collect": "kmonitor_agent.collecting",
     "collected": "kmonitor_agent.collecting",
+    "fit": "kmonitor_agent.fitting",
 }
 
 

@@ -209,6 +209,23 @@ class MonitorCallback:
                 self._session.end_fit(fit, stopped=stopped)
         self._choose_tick()
 
+    def on_part_end(self) -> None:
+        """A call of `fit` ends whose training goes on in another (`kmonitor_agent.fit`)."""
+        with self._session.faults.guarded("callback.part_end"):
+            fit = self._running()
+            if fit is not None:
+                self._session.end_part(fit)
+
+    def on_part_begin(self) -> None:
+        """The training goes on, with another model object."""
+        with self._session.faults.guarded("callback.part_begin"):
+            fit = self._running()
+            found = self._models.get(threading.get_ident())
+            model = None if found is None else found()
+            if fit is not None and model is not None:
+                self._session.begin_part(self, fit, model)
+        self._choose_tick()
+
     def _implements_train_batch_hooks(self) -> bool:
         return True  # tf_keras asks; also when Keras 3 is the base
 

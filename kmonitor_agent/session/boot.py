@@ -82,17 +82,26 @@ class Boot:
         """The boot's time, seconds; 0 before it started."""
         return 0.0 if self._link is None else self._link.now_s()
 
-    def start(self, framework: Framework, on_command: Callable[[Command], None]) -> None:
+    def start(
+        self,
+        framework: Framework,
+        on_command: Callable[[Command], None],
+        *,
+        rebuilds: bool = False,
+    ) -> None:
         """Open the link and tell who this is; a second call does nothing.
 
         Args:
             framework: Of the first model.
             on_command: Called on the agent's thread for each command.
+            rebuilds: The first fit makes its model anew for a reload, whatever the framework.
         """
         if self.is_started:
             return
         self.is_started = True
         self.unavailable = dict(framework.probed().unavailable)
+        if rebuilds:
+            self.unavailable.pop("reload", None)
         if self.why_not_restart:
             self.unavailable.setdefault("restart", self.why_not_restart)
         boot = new_id()

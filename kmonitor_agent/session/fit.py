@@ -12,10 +12,15 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.probes.step_clock import StepClock
+from kmonitor_agent.session.parts import Parts
 from kmonitor_agent.session.requests import Request
 
-_KERAS_LOCAL: Final = "epoch_iterator"
-"""A variable of Keras 3's `fit`, by which its frame is known."""
+_KERAS_LOCALS: Final = frozenset({"aggregator", "data_handler", "epoch_iterator"})
+"""A variable of the loop of v1 graph mode, of tf_keras 2's `fit` and of Keras 3's, by which their
+frames are known."""
+
+_BETWEEN: Final = "_call_begin_hook"
+"""In v1 graph mode the list of callbacks calls itself through this method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ class Fit:
         stopped_by_us: An action of ours asked it to stop.
         is_open: Its end has not been told.
         is_traced: Its graph was counted since its step was traced last.
+        parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain `fit`.
         undescribed: How the model is compiled, until its facts are told; None afterwards.
         is_left_out: It had finished in an earlier process of the run: no epoch runs, nothing of
             it is told again.
@@ -82,6 +88,7 @@ class Fit:
     is_open: bool = True
     is_traced: bool = False
     undescribed: FitFacts | None = None
+    parts: Parts | None = None
     is_left_out: bool = False
     why_not_restart: str = ""
     leave: Request | None = None
@@ -100,6 +107,8 @@ def find_origin(callback: object) -> FitOrigin:
         return FitOrigin(thread)
     token = frame.f_locals.get("self")
     fit_frame = frame.f_back
+    if fit_frame is not None and fit_frame.f_code.co_name == _BETWEEN:
+        fit_frame = fit_frame.f_back
     if token is None or fit_frame is None:
         return FitOrigin(thread)
     batch_size, initial_epoch = _read_locals(fit_frame)
@@ -153,7 +162,7 @@ def _list_frame(frame: FrameType | None, callback: object) -> FrameType | None:
 def _read_locals(frame: FrameType) -> tuple[int | None, int]:
     """Batch size and first epoch from the frame of Keras' `fit`, where alone they are told."""
     code = frame.f_code
-    if not code.co_flags & inspect.CO_OPTIMIZED or _KERAS_LOCAL not in code.co_varnames:
+    if not code.co_flags & inspect.CO_OPTIMIZED or _KERAS_LOCALS.isdisjoint(code.co_varnames):
         # A script's own loop. Never look further: at module level the "locals" are its globals.
         return None, 0
     found: Any = frame.f_locals

@@ -27,6 +27,7 @@ from kmonitor_agent.session.fit import (
 from kmonitor_agent.session.intake import Intake
 from kmonitor_agent.session.leaving import Uncaught, how_ended
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
+from kmonitor_agent.session.parts import parts_of
 from kmonitor_agent.session.performer import Performer
 from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.requests import Request, RequestQueue
@@ -164,7 +165,10 @@ class RunSession:
             checkpoint_dir=self._checkpoint_dir(settings),
             planned_steps=_count(params.get("steps")),
             undescribed=facts,
+            parts=parts_of(model),
         )
+        if fit.parts is not None:
+            self._boot.unavailable.pop("reload", None)
         self._supervised.follow(fit, model)
         fit.clock.on_due = lambda: self._serve_batch(fit)
         watch_end(fit, self._on_dropped)
@@ -178,6 +182,24 @@ class RunSession:
         self._count_graph(fit, model)
         fit.clock.due = True
         return fit
+
+    def end_part(self, fit: Fit) -> None:
+        """A call of Keras' `fit` ends, the training goes on in another one."""
+        fit.watch = None  # the death of its frame is no end
+
+    def begin_part(self, callback: object, fit: Fit, model: KerasModel) -> None:
+        """It goes on: the same fit to all who watch, with another model object.
+
+        Args:
+            callback: Whose hook this is.
+            fit: The one that goes on.
+            model: The new object.
+        """
+        fit.origin = find_origin(callback)
+        fit.model = weakref.ref(model)
+        watch_end(fit, self._on_dropped)
+        fit.is_traced, fit.clock.due = False, True
+        self._count_graph(fit, model)
 
     def begin_epoch(self, fit: Fit, epoch: int) -> None:
         """An epoch begins."""
@@ -246,7 +268,8 @@ class RunSession:
     def _start(self, model: KerasModel) -> None:
         if self._boot.is_started:
             return
-        self._boot.start(framework_for(model), self._intake.receive)
+        rebuilds = parts_of(model) is not None
+        self._boot.start(framework_for(model), self._intake.receive, rebuilds=rebuilds)
         self._boot.every(max(SLOW_INTERVAL_S, self._interval_s), self._sampler.read_slowly)
         self._boot.every(self._interval_s, self._sampler.sample)
         self._boot.every(LOOK_AFTER_S, self._look_after)

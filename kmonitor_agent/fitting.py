@@ -1,0 +1,243 @@
+"""`fit(model, ...)`: Keras' own `fit`, in which a reload gives a new model object.
+
+For v1 graph mode, where a model cannot outlive the clearing of its session, and for whoever wants
+a new model object elsewhere. The training is one: one History, callbacks that begin and end once,
+epochs that go on counting; only `callback.model` changes.
+"""
+
+import inspect
+import operator
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, cast
+
+from kmonitor_agent.callback import MonitorCallback
+from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks.model_copy import CannotCopy, Rebuild, keras_of
+from kmonitor_agent.protocol.facts import Footprint
+from kmonitor_agent.reclaim import rebuild as rebuilt
+from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.reclaim.state_file import Tag
+from kmonitor_agent.session.part_hooks import part_callback
+from kmonitor_agent.session.parts import Parts
+
+_ENDS: Final = "the training ends with this epoch: nothing is left to reload for"
+_READ_AHEAD: Final = (
+    "not exact: Keras had read ahead in the generator, and those batches are lost; a Sequence, a"
+    " tf.data pipeline or arrays are read anew"
+)
+
+
+_MOST_ARRAYS: Final = 64
+"""How many inputs are looked at, for data given as lists of numbers."""
+
+
+class Fitted(NamedTuple):
+    """What `fit` returns.
+
+    Attributes:
+        model: The trained model: another object than the one given if there was a reload.
+        history: Keras' History of the whole training, as `model.history` too.
+    """
+
+    model: KerasModel
+    history: Any
+
+
+def fit(
+    model: KerasModel, *arguments: Any, rebuild: Rebuild | None = None, **named: Any
+) -> Fitted:
+    """Train as `model.fit(...)` does; a reload saves, makes the model anew and goes on with it.
+
+    Ask for reloads as usual: a limit, `MonitorCallback.request("reload")`, the app, the command
+    line. The result is that of an uninterrupted `fit`, to the bit. In v1 graph mode a reload
+    clears the session, as `clear_session()` does: use no other model of before afterwards. With
+    tf_keras in eager mode a reload keeps the model object, as in a plain `fit`.
+
+        model, history = kmonitor_agent.fit(model, x, y, epochs=100, callbacks=[monitor])
+
+    Args:
+        model: Built, or to be built by the first batch, and compiled.
+        *arguments: As for `model.fit`.
+        rebuild: Returns the model built and compiled, for models that cannot be made from their
+            configuration; the values of its variables do not matter. In v1 graph mode it is also
+            called once at the start, to see that it works.
+        **named: As for `model.fit`. If no MonitorCallback is among `callbacks`, one is added.
+
+    Raises:
+        TypeError: An argument is of the wrong type; the message says what to write instead.
+        ValueError: An argument makes no sense, or the model cannot be rebuilt; likewise.
+        kmonitor_agent.reclaim.rebuild.ModelLost: In v1 graph mode, when the model could not be
+            rebuilt although it could at the start; the exact state is on disk.
+    """
+    return _Fitting(model, _bound(model, arguments, named), rebuild).run()
+
+
+def _bound(model: KerasModel, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    method: Any = getattr(model, "fit", None)
+    if not callable(method) or framework_for(model).reclaim_steps() is None:
+        why = framework_for(model).probed().unavailable.get("reload", "it has no fit")
+        raise TypeError(f"fit: {type(model).__name__} cannot be trained here: {why}")
+    bound = inspect.signature(method).bind(*arguments, **named)
+    given = dict(bound.arguments)
+    return {**given.pop("kwargs", {}), **given}
+
+
+class _Fitting:
+    """One training; holds the only strong reference of ours to its model."""
+
+    def __init__(
+        self, model: KerasModel, arguments: dict[str, Any], script: Rebuild | None
+    ) -> None:
+        if script is not None and not callable(script):
+            raise TypeError(
+                f"fit: rebuild={script!r} is no function; write rebuild=make_model, without ()."
+            )
+        self._model = model
+        self._arguments = arguments
+        self._script = script
+        self._framework = framework_for(model)
+        self._how = rebuilt.rebuilding_for(self._framework, model)
+        self._epochs = _count(arguments, "epochs", 1)
+        self._initial_epoch = _count(arguments, "initial_epoch", 0)
+        keras = keras_of(model)
+        theirs = _callbacks(arguments.get("callbacks"), keras)
+        outside = [each for each in theirs if isinstance(each, keras.callbacks.ProgbarLogger)]
+        inside = [each for each in theirs if each not in outside]
+        if not any(isinstance(each, MonitorCallback) for each in inside):
+            inside.append(MonitorCallback())
+        self._history = keras.callbacks.History()
+        self._callbacks = [*inside, self._history]
+        self._outside = outside
+        self._check()
+        self._parts = Parts(model)
+        self._saved: rebuilt.SavedModel | None = None
+        self._store: CheckpointStore | None = None
+        self._next_epoch = 0
+
+    def run(self) -> Fitted:
+        """Call Keras' `fit` until the training is over."""
+        if self._how is None:
+            self._model.fit(**{**self._arguments, "callbacks": [*self._callbacks, *self._outside]})
+            return Fitted(self._model, self._history)
+        hooks = part_callback(keras_of(self._model), self, self._callbacks)
+        arguments = {**self._arguments, "callbacks": [hooks, *self._outside]}
+        begin = self._initial_epoch
+        try:
+            with self._parts:
+                while True:
+                    self._saved = None
+                    self._model.fit(**{**arguments, "initial_epoch": begin})
+                    if self._saved is None:
+                        break
+                    begin = self._next_model(self._saved)
+        finally:
+            self._tell(_nothing("the training ended before it was done"))
+        self._model.history = self._history
+        return Fitted(self._model, self._history)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the running call of Keras' `fit` ends for a reload, and another follows."""
+        return self._saved is not None
+
+    def epoch_ended(self, model: KerasModel, epoch: int) -> None:
+        """All callbacks have seen the epoch: save if a reload was asked for."""
+        asked = self._parts.asked
+        if not asked:
+            return
+        store = CheckpointStore(asked[0].folder)
+        tag = Tag(run=asked[0].run, fit=asked[0].fit, epoch=epoch)
+        saved = rebuilt.save_for_rebuild(self._framework, model, store, tag=tag)
+        if saved.checkpoint is None or model.stop_training or epoch + 1 >= self._epochs:
+            why = saved.outcome.why if saved.checkpoint is None else _ENDS
+            self._tell(replace(saved.outcome, ok=False, why=why))
+            return
+        self._saved, self._store, self._next_epoch = saved, store, epoch + 1
+        model.stop_training = True
+
+    def _next_model(self, saved: rebuilt.SavedModel) -> int:
+        store = self._store
+        if store is None:
+            raise AssertionError("a state was saved, but nowhere")
+        made, outcome = rebuilt.rebuild(self._framework, self._model, saved, store, self._script)
+        if _reads_ahead(self._arguments.get("x")):
+            outcome = replace(outcome, why="; ".join(filter(None, (outcome.why, _READ_AHEAD))))
+        self._model = self._parts.model = made
+        self._tell(outcome)
+        return self._next_epoch
+
+    def _tell(self, outcome: Outcome) -> None:
+        asked, self._parts.asked = self._parts.asked, []
+        for each in asked:
+            each.done(outcome)
+
+    def _check(self) -> None:
+        how = self._how
+        if how is None:
+            return
+        if how.destroys and (why := _of_the_graph(self._arguments)):
+            raise TypeError(f"fit: {why}")
+        if why := how.why_not_now():
+            raise ValueError(f"fit: a reload would not be possible here: {why}")
+        try:
+            how.try_out(self._model, self._script)
+        except CannotCopy as exc:
+            raise ValueError(f"fit: the model cannot be rebuilt: {exc.why}") from exc
+
+
+def _count(arguments: dict[str, Any], name: str, otherwise: int) -> int:
+    given = arguments.get(name, otherwise)
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise TypeError(f"fit: {name}={given!r} is no whole number; write {name}=10.") from None
+
+
+def _callbacks(given: object, keras: Any) -> list[Any]:
+    if given is None:
+        return []
+    if isinstance(given, keras.callbacks.CallbackList):
+        raise TypeError("fit: callbacks is a CallbackList; write a list of callbacks.")
+    listed = _flat(given)
+    for each in listed:
+        # Ours is a callback of every Keras, whichever it was made for.
+        if not isinstance(each, keras.callbacks.Callback | MonitorCallback):
+            raise TypeError(
+                f"fit: {each!r} among callbacks is no {keras.__name__} callback;"
+                f" write callbacks=[MonitorCallback()]."
+            )
+    return listed
+
+
+def _of_the_graph(arguments: dict[str, Any]) -> str:
+    """Why the data cannot outlive the clearing of the session; empty when they can."""
+    for name in ("x", "y", "sample_weight", "validation_data"):
+        kinds = {
+            cls.__module__.partition(".")[0]
+            for each in _flat(arguments.get(name))[:_MOST_ARRAYS]
+            for cls in type(each).__mro__
+        }
+        if "tensorflow" in kinds and not hasattr(arguments[name], "__getitem__"):
+            return (
+                f"{name} is of TensorFlow, and in v1 graph mode belongs to the graph that a reload"
+                " clears; write arrays, a Sequence or a generator"
+            )
+    return ""
+
+
+def _flat(data: Any) -> list[Any]:
+    if isinstance(data, dict):
+        return _flat(list(cast("dict[Any, Any]", data).values()))
+    if isinstance(data, list | tuple):
+        return [part for each in cast("list[Any]", data) for part in _flat(each)]
+    return [data]
+
+
+def _reads_ahead(data: Any) -> bool:
+    return hasattr(data, "__next__")
+
+
+def _nothing(why: str) -> Outcome:
+    return Outcome(ok=False, action="reload", seconds=0.0, before=Footprint(), why=why)

@@ -1,0 +1,165 @@
+"""Reload with a new model object: the state is saved, the model made anew, the state assigned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kmonitor_agent.frameworks.base import Framework, KerasModel, ReclaimSteps
+from kmonitor_agent.frameworks.model_copy import CannotCopy, Rebuild, keras_of
+from kmonitor_agent.frameworks.rebuilding import (
+    EagerRebuilding,
+    Rebuilding,
+    VariableShape,
+    check_same_variables,
+    shapes_of,
+)
+from kmonitor_agent.frameworks.tf_keras_graph import V1GraphFramework
+from kmonitor_agent.frameworks.tf_keras_rebuilding import v1_rebuilding
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.reclaim.actions import save
+from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore
+from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
+from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.reclaim.state_file import Tag
+
+_MODE = "rebuild"
+
+
+class ModelLost(Exception):
+    """The old model's session was cleared and the new one could not be made.
+
+    Attributes:
+        why: What failed.
+        checkpoint: Where its exact state is.
+    """
+
+    def __init__(self, why: str, checkpoint: Checkpoint) -> None:
+        super().__init__(f"{why}; the exact state is in {checkpoint.path}")
+        self.why = why
+        self.checkpoint = checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class SavedModel:
+    """A model's state on disk, ready to go into another object.
+
+    Attributes:
+        outcome: Of the reload so far; not ok when nothing was saved.
+        checkpoint: The state; None when nothing was saved.
+        shapes: Of the saved variables, in order.
+    """
+
+    outcome: Outcome
+    checkpoint: Checkpoint | None = None
+    shapes: tuple[VariableShape, ...] = ()
+
+
+def rebuilding_for(framework: Framework, model: KerasModel) -> Rebuilding | None:
+    """How this model is replaced; None where that changes the result, and `reload` does not.
+
+    tf_keras in eager mode shuffles arrays by one iterator for the whole `fit`, which a second
+    call would begin again.
+    """
+    if isinstance(framework, V1GraphFramework):
+        return v1_rebuilding(model)
+    return None if keras_of(model).__name__ == "tf_keras" else EagerRebuilding()
+
+
+def save_for_rebuild(
+    framework: Framework, model: KerasModel, store: CheckpointStore, *, tag: Tag
+) -> SavedModel:
+    """Write the exact state; nothing else changes. Never raises."""
+    steps, how = framework.reclaim_steps(), rebuilding_for(framework, model)
+    why = "" if how is None else how.why_not_now()
+    outcome = replace(save(framework, model, store, tag=tag), action="reload")
+    checkpoint = store.latest() if outcome.ok else None
+    if steps is None or why or checkpoint is None:
+        return SavedModel(replace(outcome, ok=False, why=why or outcome.why))
+    notes = [text for text in (steps.inexact(model), outcome.why) if text]
+    return SavedModel(
+        replace(outcome, why="; ".join(notes)), checkpoint, tuple(shapes_of(steps.state(model)))
+    )
+
+
+def rebuild(
+    framework: Framework,
+    model: KerasModel,
+    saved: SavedModel,
+    store: CheckpointStore,
+    script: Rebuild | None,
+) -> tuple[KerasModel, Outcome]:
+    """The new model, or the old one when that failed, and what was done.
+
+    Args:
+        framework: The model's.
+        model: The old one; its `fit` has ended.
+        saved: Its state.
+        store: Where that is.
+        script: The script's own way to make the model; None: from its configuration.
+
+    Raises:
+        ModelLost: The old one is gone and there is no new one.
+    """
+    clock = SystemClock()
+    began_s = clock.monotonic_s()
+    steps, how = framework.reclaim_steps(), rebuilding_for(framework, model)
+    checkpoint = saved.checkpoint
+    if steps is None or how is None or checkpoint is None:
+        return model, saved.outcome
+    outcome = replace(saved.outcome, mode=_MODE)
+    try:
+        made = _make(steps, model, how, script)
+        _restore(steps, made, saved.shapes, store, checkpoint)
+    except Exception as exc:
+        why = exc.why if isinstance(exc, CannotCopy) else f"{type(exc).__name__}: {exc}"
+        if how.destroys:
+            raise ModelLost(why, checkpoint) from exc
+        # Keras may have changed variables when the fit ended (averages of weights).
+        _restore(steps, model, saved.shapes, store, checkpoint)
+        made, outcome = model, replace(outcome, ok=False, mode="", why=why)
+    collect_garbage()
+    released = steps.release_retained()
+    collect_garbage()
+    give_pages_back()
+    seconds = outcome.seconds + clock.monotonic_s() - began_s
+    return made, replace(
+        outcome,
+        seconds=seconds,
+        after=footprint(framework, made),
+        released_traces=released.traces,
+        released_models=released.models,
+        held=released.held,
+    )
+
+
+def _make(
+    steps: ReclaimSteps, model: KerasModel, how: Rebuilding, script: Rebuild | None
+) -> KerasModel:
+    if not how.destroys:
+        steps.drop_functions(model)
+        collect_garbage()
+        steps.release_retained()
+        steps.clear_session()
+    return how.make(model, script)
+
+
+def _restore(
+    steps: ReclaimSteps,
+    model: KerasModel,
+    shapes: Sequence[VariableShape],
+    store: CheckpointStore,
+    checkpoint: Checkpoint,
+) -> None:
+    state = steps.state(model)
+    new = shapes_of(state)
+    check_same_variables(shapes, new)
+    wanted = iter(
+        [each.variable for each, shape in zip(state, new, strict=True) if shape.is_wanted]
+    )
+    seeds = iter([each.variable for each, shape in zip(state, new, strict=True) if shape.is_seed])
+    for shape, value in zip(shapes, store.read(checkpoint), strict=True):
+        target = next(wanted) if shape.is_wanted else next(seeds, None) if shape.is_seed else None
+        if target is None:
+            continue
+        steps.assign(target, value)
+        if steps.read(target).tobytes() != value.tobytes():
+            raise CannotCopy("a variable of the new model did not take the saved value")
