@@ -76,12 +76,14 @@ class FlagPicture:
         text: On the flag, for example "reload".
         tooltip: What it did, shown under the pointer.
         ok: False: it failed, drawn in the warning colour.
+        row: The hub's row id of its record, told on a click; None: a click means nothing.
     """
 
     x: float
     text: str
     tooltip: str = ""
     ok: bool = True
+    row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,18 @@ import msgspec
 
 from kmonitor.presenters.command_desk import Ask, CommandDesk
 from kmonitor.presenters.connection import Connection
+from kmonitor.presenters.diagnosis import DiagnosisBook
 from kmonitor.presenters.event_log import EventLog
 from kmonitor.presenters.history import History
 from kmonitor.presenters.limit_desk import LimitDesk
 from kmonitor.presenters.readings import RunReadings
+from kmonitor.presenters.reclaim_table import ReclaimBook
 from kmonitor.presenters.run_book import RunBook
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.errors import ProtocolError
-from kmonitor_agent.protocol.facts import AnyEvent, Sample, Sources
+from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent, Diagnosis, Sample, Sources
 from kmonitor_agent.protocol.messages import (
     CommandTold,
     ErrorMessage,
@@ -60,7 +62,8 @@ class Desk:
 
     Attributes:
         book: The runs. link: The connection. log: Event log. commands: What was asked from here.
-        limits: Limits in force and asked for.
+        limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
+            found.
         changed: What changed since the window last looked; the window clears it.
     """
 
@@ -68,6 +71,8 @@ class Desk:
         self.book = RunBook()
         self.link = Connection()
         self.log = EventLog()
+        self.reclaims = ReclaimBook()
+        self.diagnoses = DiagnosisBook()
         self.commands = CommandDesk(ask, asked_by=user)
         self.limits = LimitDesk(self.commands, user=user)
         self.changed: set[Topic] = set()
@@ -91,6 +96,8 @@ class Desk:
         if told.hub != self._hub:
             self._hub = told.hub
             self.log.clear()
+            self.reclaims.clear()
+            self.diagnoses.clear()
             self._history.forget()
             self._readings.clear()
             if self._charts is not None:
@@ -179,6 +186,10 @@ class Desk:
         name = summary.name if summary else row.run[:8]
         start_wall_s = summary.started_wall_s if summary else self._clock.wall_s() - row.t_s
         wall_s = start_wall_s + row.t_s
+        if isinstance(event, ActionRecord):
+            self.reclaims.add(row.run, row.row, event, wall_s=wall_s)
+        elif isinstance(event, Diagnosis):
+            self.diagnoses.add(row.run, row.row, event, wall_s=wall_s)
         return self.log.add(row.row, event, run=row.run, name=name, wall_s=wall_s)
 
     def _take_series(self, told: SeriesTold) -> None:

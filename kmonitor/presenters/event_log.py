@@ -17,6 +17,7 @@ LogFilter = Literal["all", "warnings", "actions"]
 LOG_KINDS = (
     "boot",
     "boot_end",
+    "boot_died",
     "model",
     "fit_start",
     "fit_end",

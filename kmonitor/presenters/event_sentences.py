@@ -13,7 +13,7 @@ from kmonitor.presenters.limit_words import (
     metric_name,
     round_amount,
 )
-from kmonitor.presenters.record_words import record_sentence
+from kmonitor.presenters.record_words import action_icon, death_text, record_sentence
 from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.commands import CommandName
 
@@ -86,13 +86,23 @@ def _boot_ended(event: facts.BootEnded, name: str) -> EventLine:
         case "stopped":
             return EventLine("stop", "info", tr("Process ended after a stop"))
         case "restart":
-            return EventLine("reload", "info", tr("Process ends to start again"))
+            return EventLine("restart", "info", tr("Process ends to start again"))
         case "interrupted":
             return EventLine("stop", "warning", tr("Process was interrupted"))
         case "failed":
             text = tr("{name} failed: {error}") if name else tr("Process failed: {error}")
             text = text.format(name=name, error=_error(event))
             return EventLine("error", "error", text)
+
+
+@sentence.register
+def _boot_died(event: facts.BootDied, name: str) -> EventLine:
+    del name
+    text = death_text(event)
+    if event.supervisor:
+        text += "; " + tr("a new process follows")
+    level: Level = "warning" if event.asked else "error"
+    return EventLine("bolt" if event.asked else "error", level, text)
 
 
 @sentence.register
@@ -155,11 +165,9 @@ def _fit_ended(event: facts.FitEnded, name: str) -> EventLine:
 @sentence.register
 def _action(event: facts.ActionRecord, name: str) -> EventLine:
     del name
-    icons = {"save": "save", "collect": "broom", "reload": "reload", "notify": "bell"}
-    icon = icons.get(event.action, event.action)
     if not event.ok:
         return EventLine("warning", "warning", record_sentence(event), is_action=True)
-    return EventLine(icon, "info", record_sentence(event), is_action=True)
+    return EventLine(action_icon(event.action), "info", record_sentence(event), is_action=True)
 
 
 @sentence.register
@@ -237,7 +245,7 @@ def _diagnosis(event: facts.Diagnosis, name: str) -> EventLine:
     parts += event.holders[:1]
     found = " · ".join(parts) or tr("nothing grew since the one before")
     text = tr("Diagnosis after epoch {epoch}: {found}").format(epoch=event.epoch + 1, found=found)
-    return EventLine("info", "info", text)
+    return EventLine("diagnose", "info", text, is_action=True)
 
 
 @sentence.register

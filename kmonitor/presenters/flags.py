@@ -1,12 +1,16 @@
 """Actions that were carried out, as flags on the charts."""
 
+from typing import Final
+
 from kmonitor.presenters.chart_picture import FlagPicture, XKind
 from kmonitor.presenters.language import tr
-from kmonitor.presenters.record_words import record_sentence
+from kmonitor.presenters.reclaim_table import RECLAIMS
+from kmonitor.presenters.record_facts import record_tooltip
 from kmonitor.presenters.series_store import SeriesStore
 from kmonitor_agent.protocol.facts import ActionRecord
 
-_FLAGGED = ("reload", "collect", "stop")
+_FLAGGED: Final = RECLAIMS | {"stop"}
+_CLEARING: Final = frozenset({"collect", "reload", "restart"})
 
 
 class FlagBook:
@@ -33,32 +37,46 @@ class FlagBook:
 
     def flags(self, run: str, store: SeriesStore, kind: XKind) -> tuple[FlagPicture, ...]:
         """The flags of a run on an axis, rising."""
-        found = sorted(self._records.get(run, {}).values(), key=_time)
+        found = sorted(self._records.get(run, {}).items(), key=_time)
         return tuple(
             FlagPicture(
                 x=store.x_of(run, t_s, kind),
                 text=_text(record),
-                tooltip=record_sentence(record),
+                tooltip=_tooltip(record),
                 ok=record.ok,
+                row=row if record.action in RECLAIMS else None,
             )
-            for t_s, record in found
+            for row, (t_s, record) in found
         )
 
     def last_clearing_s(self, run: str) -> float:
-        """Run time of the last reload or collect that worked; 0 if there was none."""
+        """Run time of the last collect, reload or restart that worked; 0 if there was none."""
         times = [
             t_s
             for t_s, record in self._records.get(run, {}).values()
-            if record.ok and record.action != "stop"
+            if record.ok and record.action in _CLEARING
         ]
         return max(times, default=0.0)
 
 
-def _time(entry: tuple[float, ActionRecord]) -> float:
-    return entry[0]
+def _time(entry: tuple[int, tuple[float, ActionRecord]]) -> float:
+    return entry[1][0]
 
 
 def _text(record: ActionRecord) -> str:
-    words = {"reload": tr("reload"), "collect": tr("collect"), "stop": tr("stop")}
+    words = {
+        "save": tr("save"),
+        "collect": tr("collect"),
+        "reload": tr("reload"),
+        "restart": tr("restart"),
+        "stop": tr("stop"),
+    }
     word = words.get(record.action, record.action)
     return word if record.ok else tr("{action} failed").format(action=word)
+
+
+def _tooltip(record: ActionRecord) -> str:
+    text = record_tooltip(record)
+    if record.action not in RECLAIMS:
+        return text
+    return f"{text}\n{tr('Click: its row in the table below')}"

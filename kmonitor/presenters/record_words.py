@@ -1,13 +1,37 @@
-"""What an action did, in one sentence."""
+"""What an action did, in one sentence and in single facts; and how a process died."""
+
+from dataclasses import dataclass
+from typing import Final
 
 from kmonitor.presenters.formats import (
     bytes_change_text,
     bytes_text,
     count_change_text,
+    count_text,
     seconds_text,
 )
 from kmonitor.presenters.language import tr
-from kmonitor_agent.protocol.facts import ActionRecord, Footprint
+from kmonitor_agent.protocol.facts import ActionRecord, BootDied, Footprint
+
+_TIMED: Final = ("save", "collect", "reload", "restart", "diagnose")
+"""Actions whose time is worth telling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One measure before and after an action.
+
+    Attributes:
+        key: "ram", "allocator", "graph" or "functions".
+        title: Its name.
+        text: "88.0 → 47.0 GiB".
+        gained: How much less it is now, in its unit.
+    """
+
+    key: str
+    title: str
+    text: str
+    gained: float
 
 
 def record_sentence(record: ActionRecord) -> str:
@@ -16,7 +40,8 @@ def record_sentence(record: ActionRecord) -> str:
     For example "Reload after epoch 22 in 14.2 s · RAM 731 → 598 MiB · functions 700 → 28 ·
     asked by limit ram 80%".
     """
-    parts = [_done(record), *_changes(record.before, record.after)]
+    parts = [_done(record)]
+    parts += [f"{change.title} {change.text}" for change in record_changes(record)]
     if record.checkpoint and record.ok:
         parts.append(tr("checkpoint {size}").format(size=bytes_text(record.state_bytes)))
     if record.why:
@@ -26,12 +51,90 @@ def record_sentence(record: ActionRecord) -> str:
     return " · ".join(parts)
 
 
-def _done(record: ActionRecord) -> str:
-    where = (
-        tr("in epoch {epoch}, step {step}").format(epoch=record.epoch + 1, step=record.step)
-        if record.step
-        else tr("after epoch {epoch}").format(epoch=record.epoch + 1)
+def record_changes(record: ActionRecord) -> list[Change]:
+    """What was measured both before and after."""
+    if record.after is None:
+        return []
+    pairs = (
+        ("ram", tr("RAM"), *_pair(record, "ram_process_bytes"), bytes_change_text),
+        (
+            "allocator",
+            tr("allocator"),
+            *_pair(record, "allocator_in_use_bytes"),
+            bytes_change_text,
+        ),
+        ("graph", tr("graph"), *_pair(record, "graph_operations"), count_change_text),
+        ("functions", tr("functions"), *_pair(record, "functions"), count_change_text),
     )
+    return [
+        Change(key, title, change_text(old, new), old - new)
+        for key, title, old, new, change_text in pairs
+        if old is not None and new is not None and (old or new)
+    ]
+
+
+def action_title(record: ActionRecord) -> str:
+    """What was done, in a word, with its mode: "Reload (assign)"."""
+    titles = {
+        "save": tr("Save"),
+        "collect": tr("Collect"),
+        "reload": tr("Reload"),
+        "restart": tr("Restart"),
+        "diagnose": tr("Diagnose"),
+        "stop": tr("Stop"),
+    }
+    title = titles.get(record.action, record.action)
+    modes = {"assign": tr("assign"), "recreate": tr("recreate")}
+    return f"{title} ({modes.get(record.mode, record.mode)})" if record.mode else title
+
+
+def action_icon(action: str) -> str:
+    """Name of the icon of an action."""
+    icons = {"collect": "broom", "auto": "layers", "notify": "bell"}
+    return icons.get(action, action)
+
+
+def released_text(record: ActionRecord) -> str:
+    """What was let go: "16 traces of 3 models"; empty where nothing was."""
+    if not record.released_traces:
+        return ""
+    traces = (
+        tr("1 trace")
+        if record.released_traces == 1
+        else tr("{n} traces").format(n=count_text(record.released_traces))
+    )
+    if not record.released_models:
+        return traces
+    if record.released_models == 1:
+        return tr("{traces} of 1 model").format(traces=traces)
+    models = count_text(record.released_models)
+    return tr("{traces} of {models} models").format(traces=traces, models=models)
+
+
+def place_text(record: ActionRecord) -> str:
+    """Where in the training: "after epoch 22", "in epoch 22, step 512"."""
+    if not record.step:
+        return tr("after epoch {epoch}").format(epoch=record.epoch + 1)
+    return tr("in epoch {epoch}, step {step}").format(
+        epoch=record.epoch + 1, step=count_text(record.step)
+    )
+
+
+def death_text(event: BootDied) -> str:
+    """How a process died: "Process was killed: out of memory · ..."."""
+    match event.how:
+        case "memory":
+            text = tr("Process was killed for want of memory")
+        case "signal":
+            text = tr("Process was ended by {signal}").format(
+                signal=event.signal or tr("a signal")
+            )
+        case "status":
+            text = tr("Process ended with status {status}").format(status=event.status)
+    return f"{text}: {event.why}" if event.why else text
+
+
+def _done(record: ActionRecord) -> str:
     words = {
         "save": tr("Checkpoint saved {where}"),
         "collect": tr("Collected {where}"),
@@ -51,28 +154,12 @@ def _done(record: ActionRecord) -> str:
         "diagnose": tr("Diagnose failed {where}"),
     }
     text = words[record.action] if record.ok else failed.get(record.action, words[record.action])
-    text = text.format(where=where)
-    if record.action in failed:
+    text = text.format(where=place_text(record))
+    if record.action in _TIMED:
         text += " " + tr("in {time}").format(time=seconds_text(record.seconds))
     return text
 
 
-def _changes(before: Footprint, after: Footprint | None) -> list[str]:
-    if after is None:
-        return []
-    changes: list[str] = []
-    pairs = (
-        (tr("RAM"), before.ram_process_bytes, after.ram_process_bytes, bytes_change_text),
-        (
-            tr("allocator"),
-            before.allocator_in_use_bytes,
-            after.allocator_in_use_bytes,
-            bytes_change_text,
-        ),
-        (tr("graph"), before.graph_operations, after.graph_operations, count_change_text),
-        (tr("functions"), before.functions, after.functions, count_change_text),
-    )
-    for title, old, new, change_text in pairs:
-        if old is not None and new is not None and (old or new):
-            changes.append(f"{title} {change_text(old, new)}")
-    return changes
+def _pair(record: ActionRecord, field: str) -> tuple[float | None, float | None]:
+    after = record.after or Footprint()
+    return getattr(record.before, field), getattr(after, field)

@@ -403,5 +403,5 @@ def test_history_reaches_log_and_flags_but_no_column_twice(setup: Setup):
     setup.desk.take(RowsTold(ask=number, hub="hub1", cursor=9, rows=rows, more=False, head=9))
 
     picture = setup.charts.picture("ram", 4000)
-    assert [flag.text for flag in picture.flags] == ["reload"]
+    assert [flag.text for flag in picture.flags] == ["save", "reload"]
     assert len(picture.curves[0].x) == before

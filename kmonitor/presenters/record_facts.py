@@ -1,0 +1,134 @@
+"""All that one record of an action says, fact by fact: tooltip, panel and copied text."""
+
+from dataclasses import dataclass
+
+from kmonitor.presenters.formats import bytes_text, count_text, plain_text, seconds_text
+from kmonitor.presenters.language import tr
+from kmonitor.presenters.record_words import (
+    action_title,
+    place_text,
+    record_changes,
+    released_text,
+)
+from kmonitor_agent.protocol.facts import ActionRecord
+
+_MOST_HELD = 4
+_MOST_LETTERS = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of a record.
+
+    Attributes:
+        title: What it is.
+        text: What it says; several lines where it is a list.
+    """
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPicture:
+    """A record that is read in full.
+
+    Attributes:
+        title: What was done.
+        subtitle: Where and when.
+        ok: Whether it did what was asked.
+        facts: The rest.
+    """
+
+    title: str
+    subtitle: str
+    ok: bool
+    facts: tuple[Fact, ...]
+
+    def as_text(self) -> str:
+        """All of it as plain text, for the clipboard."""
+        lines = [self.title, self.subtitle]
+        lines += [f"{fact.title}: {_indented(fact.text)}" for fact in self.facts]
+        return plain_text("\n".join(line for line in lines if line))
+
+
+def record_picture(record: ActionRecord, *, run_name: str, moment: str) -> RecordPicture:
+    """A record in full.
+
+    Args:
+        record: What was done.
+        run_name: Of which run.
+        moment: When, in the viewer's zone.
+    """
+    title = action_title(record)
+    title = title if record.ok else tr("{action} failed").format(action=title)
+    where = tr("fit {fit}").format(fit=record.fit) + ", " + place_text(record)
+    subtitle = " \u00b7 ".join(part for part in (run_name, where, moment) if part)
+    return RecordPicture(title, subtitle, record.ok, tuple(_facts(record)))
+
+
+def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
+    """A record in few lines, for under the pointer."""
+    title = action_title(record)
+    title = title if record.ok else tr("{action} failed").format(action=title)
+    head = " \u00b7 ".join(part for part in (f"{title} {place_text(record)}", moment) if part)
+    lines = [head]
+    lines += [f"{_capital(change.title)} {change.text}" for change in record_changes(record)]
+    took = tr("took {time}").format(time=seconds_text(record.seconds))
+    released = released_text(record)
+    lines.append(f"{took}, {tr('released {what}').format(what=released)}" if released else took)
+    held = [
+        tr("still held: {what}").format(what=_short(line)) for line in record.held[:_MOST_HELD]
+    ]
+    lines += held
+    if len(record.held) > _MOST_HELD:
+        lines.append(tr("and {n} more").format(n=len(record.held) - _MOST_HELD))
+    if record.why:
+        lines.append(_short(record.why))
+    lines.append(asked_text(record))
+    return "\n".join(line for line in lines if line)
+
+
+def asked_text(record: ActionRecord) -> str:
+    """Who asked: "asked by limit ram 80%, as part of Reclaim"; empty when unknown."""
+    parts = [tr("asked by {who}").format(who=record.asked_by)] if record.asked_by else []
+    if record.part_of:
+        parts.append(tr("as a step of Reclaim"))
+    return ", ".join(parts)
+
+
+def _facts(record: ActionRecord) -> list[Fact]:
+    result = tr("done") if record.ok else tr("failed")
+    facts = [Fact(tr("Result"), f"{result}: {record.why}" if record.why else result)]
+    facts += [Fact(_capital(each.title), each.text) for each in record_changes(record)]
+    facts.append(Fact(tr("The training waited"), seconds_text(record.seconds)))
+    if record.action != "save":
+        facts.append(Fact(tr("Released"), released_text(record) or tr("nothing was retained")))
+        facts.append(Fact(tr("Still held"), "\n".join(record.held) or tr("nothing known")))
+    if record.variables:
+        state = tr("{n} variables, {size}").format(
+            n=count_text(record.variables), size=bytes_text(record.state_bytes)
+        )
+        facts.append(Fact(tr("State"), state))
+    for title, text in (
+        (tr("Checkpoint"), record.checkpoint),
+        (tr("Checksum"), record.checksum),
+        (tr("Export"), record.export),
+    ):
+        if text:
+            facts.append(Fact(title, text))
+    facts.append(Fact(tr("Asked"), asked_text(record) or tr("not known by whom")))
+    return facts
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "\u2026"
+
+
+def _indented(text: str) -> str:
+    lines = text.splitlines()
+    return lines[0] if len(lines) == 1 else "".join(f"\n  {line}" for line in lines)
