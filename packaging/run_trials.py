@@ -7,7 +7,7 @@ Names on the command line pick trials.
 import sys
 import time
 
-from kmonitor_trials import debian, environments
+from kmonitor_trials import backends, debian, environments
 from kmonitor_trials.outcome import CannotTry, Failed, tell
 
 TRIALS = {
@@ -15,6 +15,8 @@ TRIALS = {
     "without-framework": environments.try_without_framework,
     "without-qt": environments.try_without_qt,
     "floors": environments.try_floors,
+    "jax": backends.try_jax,
+    "torch": backends.try_torch,
     "debian13": lambda: debian.try_release("trixie"),
     "debian12": lambda: debian.try_release("bookworm"),
 }

@@ -23,7 +23,7 @@ def try_wheel() -> None:
     Raises:
         Failed: With what did not work.
     """
-    python = _environment("wheel")
+    python = make_environment("wheel")
     made = WORK / "wheel" / "dist"
     shutil.rmtree(made, ignore_errors=True)
     pip = [python, "-m", "pip"]
@@ -39,15 +39,15 @@ def try_without_framework() -> None:
     Raises:
         Failed: With what did not work.
     """
-    python = _environment("without-framework")
-    _install(python, [str(ROOT), *TEST_TOOLS], locked=True)
-    _expect_missing(python, "tensorflow", "keras", "PySide6")
+    python = make_environment("without-framework")
+    install(python, [str(ROOT), *TEST_TOOLS], locked=True)
+    expect_missing(python, "tensorflow", "keras", "PySide6")
     expect(
         [python, "-c", "import kmonitor_agent; kmonitor_agent.MonitorCallback"],
         what="import kmonitor_agent without TensorFlow",
         cwd=WORK,
     )
-    _expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1", "ALLOW_NO_FRAMEWORK": "1"})
+    expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1", "ALLOW_NO_FRAMEWORK": "1"})
 
 
 def try_without_qt() -> None:
@@ -56,10 +56,10 @@ def try_without_qt() -> None:
     Raises:
         Failed: With what did not work.
     """
-    python = _environment("without-qt")
-    _install(python, [f"{ROOT}[demo]", *TEST_TOOLS], locked=True)
-    _expect_missing(python, "PySide6", "pyqtgraph")
-    _expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1"})
+    python = make_environment("without-qt")
+    install(python, [f"{ROOT}[demo]", *TEST_TOOLS], locked=True)
+    expect_missing(python, "PySide6", "pyqtgraph")
+    expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1"})
 
 
 def try_floors() -> None:
@@ -68,25 +68,36 @@ def try_floors() -> None:
     Raises:
         Failed: With what did not work.
     """
-    python = _environment("floors")
+    python = make_environment("floors")
     # Not locked: the lock is for the newest versions, which need newer companions.
-    _install(python, [f"{ROOT}[demo]", *FLOORS, *TEST_TOOLS], locked=False)
+    install(python, [f"{ROOT}[demo]", *FLOORS, *TEST_TOOLS], locked=False)
     said = expect(
         [python, "-c", "import keras, tensorflow as t; print(keras.__version__, t.__version__)"],
         what="versions",
     )
     tell(f"  keras and tensorflow: {said.splitlines()[-1]}")
-    _expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1"}, "-m", "keras and not full")
+    expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1"}, "-m", "keras and not full")
 
 
-def _environment(name: str) -> Path:
+def make_environment(name: str) -> Path:
+    """A new empty environment of that name; its Python."""
     folder = WORK / name / "venv"
     folder.parent.mkdir(parents=True, exist_ok=True)
     venv.create(folder, clear=True, with_pip=True)
     return folder / "bin" / "python"
 
 
-def _install(python: Path, wanted: Sequence[str], *, locked: bool) -> None:
+def install(python: Path, wanted: Sequence[str], *, locked: bool) -> None:
+    """Have pip install into an environment.
+
+    Args:
+        python: Of the environment.
+        wanted: What pip is told.
+        locked: Whether versions are those of the lock.
+
+    Raises:
+        Failed: pip could not.
+    """
     constraints = ["-c", str(LOCK)] if locked else []
     expect(
         [python, "-m", "pip", "install", "-q", *constraints, *wanted],
@@ -95,16 +106,34 @@ def _install(python: Path, wanted: Sequence[str], *, locked: bool) -> None:
     )
 
 
-def _expect_missing(python: Path, *modules: str) -> None:
+def expect_missing(python: Path, *modules: str) -> None:
+    """See that an environment has none of these.
+
+    Raises:
+        Failed: It has one.
+    """
     expect(
         [python, "-c", f"import importlib.util as u; assert not any(map(u.find_spec, {modules}))"],
         what=f"there is no {', '.join(modules)} here",
     )
 
 
-def _expect_tests_pass(python: Path, allowed: dict[str, str], *options: str) -> None:
+def expect_tests_pass(
+    python: Path, allowed: dict[str, str], *options: str, below: str = "tests"
+) -> None:
+    """Run tests in an environment.
+
+    Args:
+        python: Of the environment.
+        allowed: Variables that say what may be missing there, and others that the tests need.
+        options: For pytest; none: all but the slowest.
+        below: Folder of the tests.
+
+    Raises:
+        Failed: One did not pass, or there was none to run.
+    """
     picked = options or ("-m", "not full")
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *picked, "tests"]
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *picked, below]
     said = expect(command, what="the tests", environ={**_OWN_ENVIRON, **allowed})
     tell(f"  {said.strip().splitlines()[-1]}")
 
