@@ -110,6 +110,7 @@ class Keras3JaxReclaim:
     def __init__(self, internals: JaxInternals, programs: JaxPrograms) -> None:
         self._internals = internals
         self._programs = programs
+        self._is_reloading = False
 
     def state(self, model: KerasModel) -> list[StateVariable]:
         """Every variable, with the values that `fit` holds put back into them."""
@@ -138,15 +139,20 @@ class Keras3JaxReclaim:
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
         """Forget train, test and predict functions, but for one that the script put there."""
+        self._is_reloading = True
         return drop_functions(model)
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
         """Make them anew; the next step compiles."""
+        self._is_reloading = False
         make_functions(model, names)
 
     def release_retained(self) -> Released:
-        """Nothing: JAX' programs go with the functions that they were compiled for."""
-        return Released(held=self._programs.held())
+        """Nothing: JAX' programs go with the functions that they were compiled for.
+
+        What stays in use is told, but for a reload, which is about to let go of it.
+        """
+        return Released() if self._is_reloading else Released(held=self._programs.held())
 
     def clear_session(self) -> str:
         """Let go of all compiled programs. Keras' settings stay, they hold no memory here."""
