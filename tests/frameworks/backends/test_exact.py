@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pytest
 
 from kmonitor_agent.frameworks.detect import framework_for
@@ -146,7 +147,7 @@ def test_a_state_that_was_changed_meanwhile_is_restored_from_the_file(tmp_path: 
     saved = [steps.read(each.variable).copy() for each in variables]
 
     for each in variables:
-        steps.assign(each.variable, steps.read(each.variable) * 0)
+        steps.assign(each.variable, np.zeros_like(steps.read(each.variable)))
     for each, value in zip(variables, saved, strict=True):
         steps.assign(each.variable, value)
 

@@ -1,4 +1,4 @@
-# pyright: reportImplicitOverride=false, reportArgumentType=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
 """Trainings that use PyTorch itself."""
 
 from typing import Any
