@@ -14,7 +14,7 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.base import GraphCount, KerasModel
 from kmonitor_agent.frameworks.closures import closure_values
 from kmonitor_agent.frameworks.jax_internals import JaxInternals
-from kmonitor_agent.frameworks.keras3_common import step_functions
+from kmonitor_agent.frameworks.keras3_functions import step_functions
 from kmonitor_agent.protocol.facts import FunctionTraces
 from kmonitor_agent.reading import Reading
 

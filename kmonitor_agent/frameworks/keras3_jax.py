@@ -26,7 +26,7 @@ from kmonitor_agent.frameworks.base import (
 from kmonitor_agent.frameworks.jax_allocator import JaxAllocator
 from kmonitor_agent.frameworks.jax_internals import JaxInternals
 from kmonitor_agent.frameworks.jax_programs import JaxPrograms
-from kmonitor_agent.frameworks.keras3_common import (
+from kmonitor_agent.frameworks.keras3_functions import (
     check_functions,
     drop_functions,
     make_functions,

@@ -18,7 +18,7 @@ from kmonitor_agent.frameworks.base import (
     Released,
     StateVariable,
 )
-from kmonitor_agent.frameworks.keras3_common import (
+from kmonitor_agent.frameworks.keras3_functions import (
     check_functions,
     drop_functions,
     make_functions,

@@ -27,10 +27,11 @@ def backend_here() -> str:
         name for name in ("tensorflow", *OTHERS) if importlib.util.find_spec(name) is not None
     ]
     chosen = os.environ.get("KERAS_BACKEND") or (found[0] if found else "")
-    if chosen in found and importlib.util.find_spec("keras") is not None:
+    if chosen not in found or importlib.util.find_spec("keras") is None:
+        return ""
+    if chosen in OTHERS:
         os.environ["KERAS_BACKEND"] = chosen  # before anything imports Keras
-        return chosen
-    return ""
+    return chosen
 
 
 def on_backend(*names: str, only: tuple[str, ...] = OTHERS) -> Any:

@@ -1,5 +1,5 @@
 # pyright: basic
-"""What Keras 3's models have in common on JAX and PyTorch: step functions, how they are remade."""
+"""The step functions of Keras 3's models on JAX and PyTorch, and how they are made anew."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
