@@ -24,7 +24,7 @@ from kmonitor_agent.protocol.commands import (
 from kmonitor_agent.protocol.facts import ActionRecord
 from kmonitor_agent.protocol.messages import ENDED_STATES, Row, RunSummary
 
-Action = Literal["save", "collect", "reload", "pause", "resume", "stop", "set_limits"]
+Action = Literal["save", "collect", "reload", "restart", "pause", "resume", "stop", "set_limits"]
 
 
 def command(
@@ -48,6 +48,7 @@ def command(
         run: Id, the beginning of an id, name, or `last`.
         action: save: write a checkpoint. collect: free what dead models left behind.
             reload: save, clear and reload, with the same result. pause, resume.
+            restart: go on in a new process, with the same result; under `kmonitor run` only.
             stop: end the fit. set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
             METRIC is ram, vram, graph, step_time or functions and ACTION is notify, save,
@@ -86,6 +87,12 @@ def _see_that_it_can(run: RunSummary, action: CommandName) -> None:
         )
     if action in run.actions:
         return
+    if action == "restart" and run.actions:
+        raise Expected(
+            f'"{plain(run.name)}" cannot be restarted: kmonitor run did not start it, or its Keras'
+            " cannot be taken up by another process.",
+            "Start it with: kmonitor run -- python train.py",
+        )
     can = ", ".join(run.actions) or "nothing: it was started with commands=False, or is starting"
     raise Expected(f'"{plain(run.name)}" cannot {action} now.', f"It can: {can}.")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.supervised import supervisions
 
 _RUN: Final = re.compile(r"[0-9a-f]{32}")
 _STATE: Final = re.compile(r"launcher-[0-9A-Za-z_.-]{1,64}\.json(\.new)?|host-salt(\.\d+\.new)?")
@@ -21,6 +22,9 @@ _SPOOLED: Final = re.compile(r"\d{20}\.(events|thin|aside)|(acked|commands)(\.ne
 _CHECKPOINT: Final = re.compile(r"\d{6,}-fit\d+-epoch-?\d+-step\d+\.h5(\.\d+\.tmp)?")
 _LOG: Final = re.compile(r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|hub\.err|demo-[a-z]+\.log")
 _SETTINGS: Final = re.compile(r"window\.(json|new)")
+_SUPERVISED: Final = re.compile(r"(terms|runs)\.json(\.new)?|leaving(\.new)?|lock")
+_FIT: Final = re.compile(r"\d+\.json(\.new)?")
+_FIT_FOLDER: Final = re.compile(r"fit-\d+")
 _RUNTIME: Final = re.compile(r"agents\.sock|view\.sock|hub\.lock")
 
 
@@ -47,6 +51,7 @@ def belongings(folders: Folders) -> Belongings:
     _sort_files(found, folders.database, _DATABASE)
     _sort_runs(found, folders.spool, _SPOOLED)
     _sort_runs(found, folders.checkpoints, _CHECKPOINT)
+    _sort_supervisions(found, supervisions(folders))
     _sort_files(found, folders.logs, _LOG)
     _sort_files(found, folders.settings, _SETTINGS)
     _sort_files(found, folders.runtime, _RUNTIME)
@@ -79,15 +84,42 @@ def remove_if_empty(folder: Path) -> None:
 
 def _places(folders: Folders) -> set[Path]:
     kept = {folders.database, folders.spool, folders.checkpoints, folders.logs}
-    return kept | {folders.settings, folders.runtime}
+    restarts = supervisions(folders)
+    runs = {run for each in _entries(restarts) for run in (each, *_entries(each))}
+    return kept | {folders.settings, folders.runtime, restarts} | runs
 
 
 def _sort_runs(found: Belongings, place: Path, pattern: re.Pattern[str]) -> None:
     for path in _entries(place):
-        if _RUN.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+        if _is_run(path):
             _sort_files(found, path, pattern)
         else:
             found.others.append(path)
+
+
+def _sort_supervisions(found: Belongings, place: Path) -> None:
+    for each in _entries(place):
+        if not _is_run(each):
+            found.others.append(each)
+            continue
+        for path in _entries(each):
+            if _is_run(path):
+                _sort_fits(found, path)
+            else:
+                (found.ours if _is_ours(path, _SUPERVISED) else found.others).append(path)
+
+
+def _sort_fits(found: Belongings, run: Path) -> None:
+    for path in _entries(run):
+        is_folder = path.is_dir() and not path.is_symlink()
+        if is_folder and _FIT_FOLDER.fullmatch(path.name):
+            _sort_files(found, path, _CHECKPOINT)
+        else:
+            (found.ours if _is_ours(path, _FIT) else found.others).append(path)
+
+
+def _is_run(path: Path) -> bool:
+    return bool(_RUN.fullmatch(path.name)) and path.is_dir() and not path.is_symlink()
 
 
 def _sort_files(found: Belongings, folder: Path, pattern: re.Pattern[str]) -> None:

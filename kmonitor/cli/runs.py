@@ -45,7 +45,7 @@ def _say_runs(found: list[RunSummary]) -> None:
             run.run[:SHORT_ID],
             run.name,
             run.host,
-            run.state,
+            f"{run.state}: {run.cause}" if run.cause else run.state,
             epoch_words(run),
             *(labelled_words(run, metric) for metric in _METRICS),
             plain_text(moment_text(run.started_wall_s, now_wall_s=now)),

@@ -31,7 +31,7 @@ from kmonitor_agent.protocol.messages import Row, RunSummary
 
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
 _TOLD = ("boot", "boot_end", "model", "fit_start", "fit_end", "epoch_end", "graph", "action")
-_TOLD_TOO = ("command", "limits", "crossing", "paused", "fault", "notice", "lost")
+_TOLD_TOO = ("boot_died", "command", "limits", "crossing", "paused", "fault", "notice", "lost")
 _KINDS = (*_TOLD, *_TOLD_TOO)
 """All but samples, which are for charts and `kmonitor export`."""
 

@@ -14,7 +14,14 @@ from kmonitor.hub.store.database import Changes, Database
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.commands import CommandState
-from kmonitor_agent.protocol.facts import BootEnded, BootStarted, CommandProgress, Lost
+from kmonitor_agent.protocol.facts import (
+    AnyEvent,
+    BootDied,
+    BootEnded,
+    BootStarted,
+    CommandProgress,
+    Lost,
+)
 
 COMMIT_INTERVAL_S = 0.06
 """At least so long from one commit to the next; one that comes alone is committed at once."""
@@ -36,6 +43,13 @@ class Origin:
     pid: int
     pid_namespace: int
     started_wall_s: float
+
+
+def _ends_run(event: AnyEvent | None) -> bool:
+    """Whether no other process follows the one that this event ends."""
+    if isinstance(event, BootDied):
+        return not event.supervisor
+    return isinstance(event, BootEnded) and event.why != "restart"
 
 
 class Ledger:
@@ -86,7 +100,7 @@ class Ledger:
             self._pending_bytes += len(body) + _ROW_OVERHEAD_BYTES
             if isinstance(event, CommandProgress):
                 self._progress(event, row)
-            elif isinstance(event, BootEnded) and event.why != "restart":
+            elif _ends_run(event):
                 self._boot_is_over(record, "the training ended before it answered")
             record.accepted = seq
         record.rows += len(events)

@@ -49,7 +49,9 @@ class Liveness:
         if session is not None and session.boot != record.boot:
             return False  # the next process said hello, and has yet to tell its pid
         is_local = self._processes.can_see(record.host, record.boot, record.pid_namespace)
-        return is_local and not self._processes.is_alive(record.pid, record.boot_wall_s)
+        # Between two processes of a run, its supervisor is what lives.
+        pid = record.supervisor or record.pid
+        return is_local and not self._processes.is_alive(pid, record.boot_wall_s)
 
     def look(self) -> None:
         """Judge every run that is not over."""
@@ -64,6 +66,8 @@ class Liveness:
         is_gone = quiet_s > _DRAIN_S and self.is_gone(record)
         if is_gone and self._all_is_taken(record, now_s):
             self._lose(record)
+        elif record.supervisor and not is_gone:
+            self._see(record, "", "")  # a script takes its time to come to its first fit
         elif quiet_s > SILENT_AFTER_S and not record.is_over:
             if heard_s is None:
                 quiet_s = max(quiet_s, self._clock.wall_s() - record.last_wall_s)

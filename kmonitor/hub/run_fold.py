@@ -7,6 +7,7 @@ from kmonitor.hub.run_record import RunRecord
 from kmonitor_agent.protocol.facts import (
     ActionRecord,
     AnyEvent,
+    BootDied,
     BootEnded,
     BootStarted,
     CommandProgress,
@@ -80,6 +81,8 @@ def _boot_started(record: RunRecord, event: BootStarted) -> None:
     record.versions = event.versions
     record.backend = event.backend or record.backend
     record.actions = event.actions
+    record.supervisor = 0
+    record.cause = ""
     record.phase = "idle" if record.fit else "starting"
     record.phase_why = record.seen = record.seen_why = ""
     record.faults = {}
@@ -91,6 +94,28 @@ def _boot_ended(record: RunRecord, event: BootEnded) -> None:
     record.phase_why = ": ".join(word for word in words if word)
     if event.why == "restart":
         record.phase_why = "restarting in a new process"
+        record.supervisor = event.supervisor
+
+
+def _boot_died(record: RunRecord, event: BootDied) -> None:
+    record.supervisor = event.supervisor
+    record.cause = _cause(event)
+    if event.supervisor:
+        record.phase = "starting"
+        record.phase_why = f"{event.why}; starting again in a new process"
+        return
+    if record.phase == "failed" and event.how == "status":
+        return  # the exception that the process told of says more
+    record.phase = "interrupted" if event.asked and event.how == "signal" else "failed"
+    if event.how == "status" and not event.status:
+        record.phase = "finished"  # it was to be started again, and then never came to a fit
+    record.phase_why = event.why
+
+
+def _cause(event: BootDied) -> str:
+    if event.how == "memory":
+        return "out of memory"
+    return event.signal or (f"exit status {event.status}" if event.status else "")
 
 
 def _fit_started(record: RunRecord, event: FitStarted) -> None:
@@ -197,6 +222,7 @@ def _lost(record: RunRecord, event: Lost) -> None:
 
 _FOLDS: dict[type[AnyEvent], Callable[[RunRecord, Any], None]] = {
     ActionRecord: _action,
+    BootDied: _boot_died,
     BootEnded: _boot_ended,
     BootStarted: _boot_started,
     CommandProgress: _command,

@@ -32,6 +32,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         metrics: The last readings, by field name of `Sample`.
         sources: Sources of measured fields, by field name.
         faults: kmonitor's own faults in that process, by part.
+        supervisor: Process id of the `kmonitor run` that starts the next process, between two of
+            them; else 0.
         change: See `RunSummary`.
 
     All others are fields of `RunSummary`.
@@ -80,6 +82,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     checkpoint_wall_s: float | None = None
     faults: dict[str, int] = msgspec.field(default_factory=dict[str, int])
     gaps: int = 0
+    cause: str = ""
+    supervisor: int = 0
     change: int = 0
 
     @property
@@ -141,6 +145,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             faults=sum(self.faults.values()),
             gaps=self.gaps,
             note=self.note,
+            cause=self.cause,
         )
 
     def _metric(self, field: str, of_field: str = "") -> MetricNow:

@@ -13,7 +13,7 @@ from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import Sessions
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.local.run_spool import RunSpool, SpooledEvent, lost_body, spooled_runs
-from kmonitor_agent.local.spool_format import BootFacts
+from kmonitor_agent.local.spool_format import BootFacts, segments_in
 from kmonitor_agent.protocol.errors import ProtocolError
 
 _SCAN_EVERY_S = 5.0
@@ -48,6 +48,7 @@ class SpoolShipping:
         self._clock = clock
         self._waiting: deque[str] = deque()
         self._looked_s: dict[str, float] = {}
+        self._held_bytes: dict[str, int] = {}
         self._scan_s = 0.0
         self._has_scanned = False
         self._began_s = clock.monotonic_s()
@@ -101,10 +102,19 @@ class SpoolShipping:
     def _scan(self, now_s: float) -> None:
         found = {folder.name for folder in spooled_runs(self._root)}
         self._looked_s = {run: at for run, at in self._looked_s.items() if run in found}
+        self._held_bytes = {run: n for run, n in self._held_bytes.items() if run in found}
         for run in sorted(found.difference(self._waiting)):
             looked_s = self._looked_s.get(run)
-            if looked_s is None or now_s - looked_s > _LOOK_AGAIN_S:
+            is_due = looked_s is None or now_s - looked_s > _LOOK_AGAIN_S
+            # Who had started the process may have written down since how it died.
+            if is_due or self._held_bytes.get(run) != self._bytes_of(run):
                 self._waiting.append(run)
+
+    def _bytes_of(self, run: str) -> int:
+        try:
+            return sum(path.stat().st_size for path in segments_in(self._root / run))
+        except OSError:
+            return -1  # gone, or not to be read now
 
     def _begin(self, run: str, now_s: float) -> None:
         if self._sessions.of_run(run) is not None or self._ledger.registry.was_deleted(run):
@@ -117,6 +127,7 @@ class SpoolShipping:
                 return
             self._living.discard(run)
             self._looked_s[run] = now_s
+            self._held_bytes[run] = self._bytes_of(run)
             record = self._ledger.registry.get_or_add(run)
             events = spool.events(after=record.accepted)
             self._shipment = _Shipment(spool, record, events)

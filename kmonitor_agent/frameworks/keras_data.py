@@ -54,7 +54,7 @@ def skip_epochs(data: FitData, epochs: int, *, goes_on: bool) -> None:
     """
     iterator = data.iterator
     adapter = type(iterator.data_adapter).__name__
-    knows_length = iterator.num_batches is not None
+    knows_length = bool(iterator.num_batches)
     is_python = adapter == "GeneratorDataAdapter"
     lasts = iterator.steps_per_epoch is not None or not knows_length
     for _ in range(epochs):
@@ -70,7 +70,7 @@ def skip_evaluations(model: Any, data: FitData, evaluations: int) -> None:
     for _ in range(evaluations):
         iterator.reset()
         is_python = type(iterator.data_adapter).__name__ == "GeneratorDataAdapter"
-        _run_through(iterator, eats=is_python or iterator.num_batches is None)
+        _run_through(iterator, eats=is_python or not iterator.num_batches)
     model._eval_epoch_iterator = iterator  # noqa: SLF001 - private, looked for; `fit` makes it so
 
 

@@ -88,6 +88,8 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         faults: kmonitor's own faults counted in that process.
         gaps: Events known to be lost.
         note: A desktop user's note on it.
+        cause: How its last process died, in a few words ("out of memory", "SIGKILL", "exit
+            status 3"); empty when it did not, or nobody could tell.
         change: Grows with every change of this summary, for `RunsAsked.since_change`.
     """
 
@@ -127,3 +129,4 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     faults: Count = 0
     gaps: Count = 0
     note: Text = ""
+    cause: Name = ""

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-import numpy as np
-
 from kmonitor_agent.resuming.fit_state import CallbackState, CannotResume
-from kmonitor_agent.resuming.plain_values import ArrayShelf, NotPlain, to_json
+from kmonitor_agent.resuming.plain_values import ArrayShelf, NotPlain, is_array, to_json
 
 _KERAS_OWN: Final = frozenset({"model", "_model", "params", "validation_data"})
 _NOT_KEPT: Final = frozenset({"MonitorCallback", "Tail", "ProgbarLogger"})
@@ -26,7 +24,7 @@ def read_callbacks(callbacks: Sequence[Any]) -> tuple[tuple[CallbackState, ...],
     for callback in _kept(callbacks):
         kind = type(callback).__name__
         attributes: dict[str, Any] = {}
-        own: dict[str, Any] = vars(callback)
+        own = cast("dict[str, Any]", vars(callback))
         for name, value in own.items():
             if name in _KERAS_OWN:
                 continue
@@ -69,8 +67,6 @@ def _is_plain(value: object) -> bool:
 def _why_left_out(callback: object, value: Any) -> str:
     if type(callback).__module__.partition(".")[0] in {"keras", "tf_keras"} or callable(value):
         return ""
-    n_bytes: int = value.nbytes if isinstance(value, np.ndarray) else 0
-    if n_bytes > _LARGEST_BYTES:
+    if is_array(value) and value.nbytes > _LARGEST_BYTES:
         return "larger than 64 MiB"
-    kind = type(cast("object", value)).__name__
-    return "" if _is_plain(value) else f"a {kind}, no plain data"
+    return "" if _is_plain(value) else f"a {type(value).__name__}, no plain data"

@@ -55,7 +55,7 @@ def to_json(value: object, shelf: ArrayShelf, depth: int = 0) -> Any:
     """
     if value is None or isinstance(value, bool | str):
         return value
-    if isinstance(value, np.generic | np.ndarray):
+    if isinstance(value, np.generic) or is_array(value):
         return _array_to_json(value, shelf)
     if isinstance(value, int | float):
         return _number_to_json(value)
@@ -78,6 +78,11 @@ def from_json(found: Any, shelf: ArrayShelf) -> Any:
     if more or kind not in _READERS:
         raise ValueError(f"a value of kind {kind}")
     return _READERS[kind](inner, shelf)
+
+
+def is_array(value: object) -> bool:
+    """Whether it is an array of numpy's."""
+    return isinstance(value, np.ndarray)
 
 
 def _number_to_json(value: float) -> Any:
@@ -113,13 +118,13 @@ _READERS: Final[dict[str, Callable[[Any, ArrayShelf], Any]]] = {
 
 def _container_to_json(value: Any, shelf: ArrayShelf, depth: int) -> Any:
     # A subclass (a named tuple, a Counter) could not be made again from its items alone.
-    kind: type = type(value)
-    if kind is dict:
+    name = type(value).__name__
+    if type(value) is dict:
         pairs = [[to_json(part, shelf, depth) for part in pair] for pair in value.items()]
         return {"dict": pairs}
-    if kind is list or kind is tuple:
-        return {kind.__name__: [to_json(each, shelf, depth) for each in value]}
-    raise NotPlain(kind.__name__)
+    if type(value) in {list, tuple}:
+        return {name: [to_json(each, shelf, depth) for each in value]}
+    raise NotPlain(name)
 
 
 def _comparison_name(value: object) -> str:
