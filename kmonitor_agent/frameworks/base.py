@@ -1,6 +1,6 @@
 """What the agent needs from a framework; each backend implements it in a module of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -218,9 +218,15 @@ class RecreatesVariables(Protocol):
         """
         ...
 
-    def recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> None:
+    def recreate(
+        self,
+        model: KerasModel,
+        state: Sequence[StateVariable],
+        values: Callable[[], Iterator[Any]],
+    ) -> None:
         """Let all variables go, then make each anew with its value, in the same Keras objects.
 
+        `values` opens the saved values, one for each variable in order, as numpy arrays.
         Whatever it raises, and an interrupt too, comes when every variable has its value again.
         """
         ...
@@ -232,6 +238,30 @@ class KnowsWorkers(Protocol):
 
     def why_not_here(self, model: KerasModel, action: str) -> str:
         """Why this process must not "save" or "reload" by itself; empty when it may."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TraceHolder:
+    """Who keeps more traces than it should need, and cannot be made to let go of them.
+
+    Attributes:
+        name: Its Python name.
+        traces: How many it holds.
+        why: What its traces differ in: "300 shapes"; empty if not told.
+    """
+
+    name: str
+    traces: int
+    why: str = ""
+
+
+@runtime_checkable
+class KnowsHolders(Protocol):
+    """What a framework may also know: which functions of the script hold many traces."""
+
+    def trace_holders(self) -> tuple[TraceHolder, ...]:
+        """Most traces first, at most eight; costs tens of milliseconds where there are any."""
         ...
 
 

@@ -3,7 +3,7 @@
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
@@ -98,9 +98,14 @@ class Keras3TensorFlowReclaim:
             or why_not_recreate(model, state)
         )
 
-    def recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> None:
+    def recreate(
+        self,
+        model: KerasModel,
+        state: Sequence[StateVariable],
+        values: Callable[[], Iterator[Any]],
+    ) -> None:
         """See `keras3_recreate.recreate`."""
-        recreate(model, state, self.read)
+        recreate(model, state, values=values, write=_write)
 
     def inexact(self, model: KerasModel) -> str:
         """Whether a train step draws from `tf.random.*` operations, which a retrace seeds anew."""
@@ -132,13 +137,26 @@ def _forget_losses(model: KerasModel) -> None:
 
 def _assign(variable: Any, value: Any) -> None:
     target = _tensorflows(variable)
-    rows = value.shape[0] if value.ndim else 0
-    if value.nbytes <= _SLICE_BYTES or rows < 2 or not _is_variable(target):  # noqa: PLR2004 - rows to cut between
+    if value.nbytes <= _SLICE_BYTES or not _has_rows(value) or not _is_variable(target):
         variable.assign(value)
+    else:
+        _write(variable, value)
+
+
+def _write(variable: Any, value: Any) -> None:
+    """Into the memory that TensorFlow's variable has, a few rows at a time."""
+    target = _tensorflows(variable)
+    if not _has_rows(value):
+        target[...].assign(value)
         return
+    rows = value.shape[0]
     step = max(1, rows // math.ceil(value.nbytes / _SLICE_BYTES))
     for start in range(0, rows, step):
         target[start : start + step].assign(value[start : start + step])
+
+
+def _has_rows(value: Any) -> bool:
+    return value.ndim > 0 and value.shape[0] > 1
 
 
 def _can_be_made_again(model: KerasModel, name: str) -> bool:

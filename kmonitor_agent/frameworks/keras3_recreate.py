@@ -2,9 +2,9 @@
 """Keras 3's variables on TensorFlow made anew: same Keras objects, new memory.
 
 The old variables go all together, so that the allocator can join what they leave; their values
-wait in host memory meanwhile. On a CPU that takes the place of the variables, on a device it is
-host memory on top. Nothing else may refer to an old variable: a trace that captured it would fail
-("variables which have been deleted"), so every reference is counted first.
+come from the file that was written and verified just before, one in memory at a time. Nothing
+else may refer to an old variable: a trace that captured it would fail ("variables which have been
+deleted"), so every reference is counted first.
 """
 
 import gc
@@ -13,14 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any, Final
 
-import psutil
-
 from kmonitor_agent.frameworks.base import KerasModel, StateVariable
 from kmonitor_agent.frameworks.keras3_state import optimizers_of
 
-_ROOM_FACTOR: Final = 1.5
-"""Host memory that must be free, by the bytes that leave a device."""
 _ATTEMPTS: Final = 3
+_SHARED_BYTES: Final = 4096
 _MOST_HOLDERS: Final = 3
 _HOLDER_DEPTH: Final = 5
 _MOST_FOLLOWED: Final = 500
@@ -33,68 +30,113 @@ def why_not_recreate(model: KerasModel, state: Sequence[StateVariable]) -> str:
     variables = [each.variable for each in state]
     if not all(_can_be_initialized(each) for each in variables):
         return "this Keras keeps a variable's value elsewhere"
-    return _why_optimizers(model, variables) or _why_held(state) or _why_no_room(state)
+    return _why_optimizers(model, variables) or _why_held(state)
 
 
 def recreate(
-    model: KerasModel, state: Sequence[StateVariable], read: Callable[[Any], Any]
+    model: KerasModel,
+    state: Sequence[StateVariable],
+    *,
+    values: Callable[[], Iterator[Any]],
+    write: Callable[[Any, Any], None],
 ) -> None:
     """Let all go, then make each anew with its value, and tell the optimizers.
 
     Args:
         model: Whose they are.
         state: What to make anew.
-        read: Gives a variable's value as a numpy array.
+        values: Opens the saved values, one for each variable in order.
+        write: Puts a value into the memory that a variable has.
     """
     variables = [each.variable for each in state]
     old_ids = [each._value._unique_id for each in variables]  # noqa: SLF001 - Keras'
     devices = [each._value.device for each in variables]  # noqa: SLF001
-    values: list[Any] = []
+    saved = _Saved(values)
+    saved.value(0)  # the file is open now: that it is moved or removed does no harm any more
     try:
         for each in variables:
-            values.append(read(each))
             each._value = None  # noqa: SLF001
-        gc.collect()
     finally:
         try:
-            _make_all(variables, values, devices)
+            _make_all(variables, saved, devices, write)
         finally:
             pairs = zip(old_ids, variables, strict=True)
             new_ids = {old: str(_id_of(each)) for old, each in pairs}
-            for optimizer in _all_optimizers(model, set(new_ids)):
+            for optimizer in _with_inner(optimizers_of(model)):
                 _rename(optimizer, new_ids)
+
+
+class _Saved:
+    """Values in order from a file, opened again where reading failed."""
+
+    def __init__(self, values: Callable[[], Iterator[Any]]) -> None:
+        self._open = values
+        self._values: Iterator[Any] | None = None
+        self._next = 0
+        self._kept: tuple[int, Any] | None = None
+
+    def value(self, at: int) -> Any:
+        """The value at a place; the first one is kept until it is asked for again."""
+        if self._kept is not None and self._kept[0] == at:
+            value, self._kept = self._kept[1], None
+            return value
+        try:
+            value = self._read(at)
+        except BaseException:
+            self._values = None
+            raise
+        if self._next == 1 and at == 0:
+            self._kept = (0, value)
+        return value
+
+    def _read(self, at: int) -> Any:
+        if self._values is None or self._next > at:
+            self._values, self._next = self._open(), 0
+        while self._next < at:
+            next(self._values)
+            self._next += 1
+        self._next += 1
+        return next(self._values)
 
 
 def _id_of(variable: Any) -> Any:
     return getattr(variable._value, "_unique_id", None)  # noqa: SLF001 - None if it could not be made
 
 
-def _make_all(variables: Sequence[Any], values: list[Any], devices: Sequence[str]) -> None:
+def _make_all(
+    variables: Sequence[Any],
+    saved: _Saved,
+    devices: Sequence[str],
+    write: Callable[[Any, Any], None],
+) -> None:
     # A training needs every one: what fails is tried again when the others are made, and the
     # first failure is raised at the end.
     failed: BaseException | None = None
     for _ in range(_ATTEMPTS):
-        for at, value in enumerate(values):
-            if value is None:
+        for at, variable in enumerate(variables):
+            if variable._value is not None:  # noqa: SLF001 - made, or interrupted before it went
                 continue
             try:
-                _make(variables[at], value, devices[at])
-                values[at] = None
+                _make(variable, saved.value(at), devices[at], write)
             except BaseException as exc:  # noqa: BLE001 - also an interrupt: the rest has to be made
+                variable._value = None  # noqa: SLF001 - it may be half-written
                 failed = failed or exc
-        if all(value is None for value in values):
+        if all(each._value is not None for each in variables):  # noqa: SLF001
             break
         gc.collect()
     if failed is not None:
         raise failed
 
 
-def _make(variable: Any, value: Any, device: str) -> None:
-    if variable._value is not None:  # noqa: SLF001 - interrupted before it was let go
-        return
+def _make(variable: Any, value: Any, device: str, write: Callable[[Any, Any], None]) -> None:
     tf = sys.modules["tensorflow"]
     with tf.device(device), tf.init_scope():
-        variable._initialize(value)  # noqa: SLF001
+        if value.nbytes < _SHARED_BYTES:
+            variable._initialize(value)  # noqa: SLF001
+            return
+        # TensorFlow would go on in numpy's memory, which its allocator does not count.
+        variable._initialize(tf.zeros(value.shape, value.dtype))  # noqa: SLF001
+        write(variable, value)
 
 
 def _is_distributed(model: KerasModel) -> bool:
@@ -122,10 +164,13 @@ def _why_optimizers(model: KerasModel, variables: Sequence[Any]) -> str:
 
 def _all_optimizers(model: KerasModel, ids: set[str]) -> list[Any]:
     """The model's, those inside of them, and any other that knows one of the variables."""
-    mine = optimizers_of(model)
-    inner = [one for each in mine for one in _inside(each)]
-    found = {id(each): each for each in [*mine, *inner, *_optimizers_that_know(ids)]}
+    mine = _with_inner(optimizers_of(model))
+    found = {id(each): each for each in [*mine, *_optimizers_that_know(ids)]}
     return list(found.values())
+
+
+def _with_inner(optimizers: Sequence[Any]) -> list[Any]:
+    return [*optimizers, *(one for each in optimizers for one in _inside(each))]
 
 
 def _inside(optimizer: Any) -> Iterator[Any]:
@@ -215,15 +260,3 @@ def _is_trace(found: Any) -> bool:
 
 def _is_collection(found: Any) -> bool:
     return isinstance(found, list | tuple | dict | set)
-
-
-def _why_no_room(state: Sequence[StateVariable]) -> str:
-    leaving = sum(each.n_bytes for each in state if not _is_on_cpu(each.variable))
-    free = psutil.virtual_memory().available
-    if leaving * _ROOM_FACTOR > free:
-        return f"{leaving} bytes leave the device for host memory, and {free} bytes are free there"
-    return ""
-
-
-def _is_on_cpu(variable: Any) -> bool:
-    return "CPU" in str(variable._value.device).upper()  # noqa: SLF001

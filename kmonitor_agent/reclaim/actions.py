@@ -19,9 +19,11 @@ from kmonitor_agent.frameworks.base import (
     StateUnreadable,
     StateVariable,
 )
+from kmonitor_agent.frameworks.keras_architecture import architecture_of
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused
+from kmonitor_agent.reclaim.export import NotExported, export_model
 from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
 from kmonitor_agent.reclaim.outcome import ActionName, Mode, Outcome
 from kmonitor_agent.reclaim.state_file import Checksum, NotAStateFile, StoredVariable, Tag
@@ -31,11 +33,29 @@ __all__ = ["Mode", "Outcome", "Tag", "collect", "reload", "save"]
 _MOST_WHY = 4000
 
 
-def save(framework: Framework, model: KerasModel, store: CheckpointStore, *, tag: Tag) -> Outcome:
-    """Write the model's exact state to the store; nothing else changes."""
+def save(
+    framework: Framework,
+    model: KerasModel,
+    store: CheckpointStore,
+    *,
+    tag: Tag,
+    export: bool = False,
+) -> Outcome:
+    """Write the model's exact state to the store; nothing else changes.
+
+    Args:
+        framework: The model's.
+        model: Being trained, or not.
+        store: Where the state is saved.
+        tag: Where in the run this is.
+        export: Whether to write a `.keras` file beside it; if that fails the save stands, and the
+            outcome says why.
+    """
 
     def work(run: _Run) -> None:
-        _save(run, store, tag)
+        _, checkpoint = _save(run, store, tag, architecture=architecture_of(model))
+        if export:
+            _export(run, store, checkpoint)
 
     return _act("save", framework, model, work)
 
@@ -135,10 +155,12 @@ def _failed(run: _Run | None, nothing: Outcome, why: str) -> Outcome:
     return replace(known, ok=False, why="; ".join([why, *notes])[:_MOST_WHY])
 
 
-def _save(run: _Run, store: CheckpointStore, tag: Tag) -> tuple[list[StateVariable], Checkpoint]:
+def _save(
+    run: _Run, store: CheckpointStore, tag: Tag, *, architecture: str = ""
+) -> tuple[list[StateVariable], Checkpoint]:
     state = run.steps.state(run.model)
     stored = [StoredVariable(each.path, each.n_bytes, each.variable) for each in state]
-    checkpoint = store.save(stored, run.steps.read, tag=tag)
+    checkpoint = store.save(stored, run.steps.read, tag=tag, architecture=architecture)
     run.tell(
         variables=len(state),
         state_bytes=checkpoint.state_bytes,
@@ -146,6 +168,15 @@ def _save(run: _Run, store: CheckpointStore, tag: Tag) -> tuple[list[StateVariab
         checksum=checkpoint.checksum,
     )
     return state, checkpoint
+
+
+def _export(run: _Run, store: CheckpointStore, checkpoint: Checkpoint) -> None:
+    try:
+        exported = export_model(run.model, checkpoint.path, store.free_bytes)
+    except NotExported as exc:
+        run.notes.append(f"saved, but not exported: {exc.why}")
+    else:
+        run.tell(export=exported.name)
 
 
 def _collect(run: _Run) -> None:
@@ -203,7 +234,7 @@ def _restore(
     mode: Mode,
 ) -> None:
     try:
-        if mode == "recreate" and _recreate(run, state):
+        if mode == "recreate" and _recreate(run, state, store, checkpoint):
             run.tell(mode="recreate")
         else:
             _assign(run, state, store, checkpoint)
@@ -216,7 +247,12 @@ def _restore(
     _settle(run, state, store, checkpoint, why)
 
 
-def _recreate(run: _Run, state: Sequence[StateVariable]) -> bool:
+def _recreate(
+    run: _Run,
+    state: Sequence[StateVariable],
+    store: CheckpointStore,
+    checkpoint: Checkpoint,
+) -> bool:
     """Make the variables anew if that is safe; whether it was."""
     steps = run.steps
     if not isinstance(steps, RecreatesVariables):
@@ -224,7 +260,7 @@ def _recreate(run: _Run, state: Sequence[StateVariable]) -> bool:
     else:
         why = steps.why_not_recreate(run.model, state)
         if not why:
-            steps.recreate(run.model, state)
+            steps.recreate(run.model, state, lambda: store.read(checkpoint))
             return True
     run.notes.append(f"variables assigned, not made anew: {why}")
     return False

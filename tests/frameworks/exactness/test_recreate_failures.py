@@ -1,6 +1,6 @@
 """Whatever fails while variables are made anew, each has its value again and training goes on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +9,10 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent.frameworks import keras3_recreate
-from kmonitor_agent.frameworks.base import StateVariable
 from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim
 from kmonitor_agent.reclaim.actions import Outcome, Tag, reload
-from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore
 from tests.frameworks.exactness import data, models
 from tests.support.exactness import (
     EPOCH_END,
@@ -58,10 +57,10 @@ def failing(monkeypatch: Patch, owner: Any, name: str, fails: Callable[[int], Ex
                 raise error
         return real(self, *args)
 
-    def armed_recreate(self: Any, model: Any, state: list[StateVariable]) -> None:
+    def armed_recreate(self: Any, *args: Any) -> None:
         armed.append(True)
         try:
-            recreate(self, model, state)
+            recreate(self, *args)
         finally:
             armed.clear()
 
@@ -86,12 +85,29 @@ def making_fails_twice(monkeypatch: Patch) -> None:
 
 
 def reading_fails(monkeypatch: Patch) -> None:
-    failing(
-        monkeypatch,
-        Keras3TensorFlowReclaim,
-        "read",
-        lambda n: out_of_memory() if n == 6 else None,
-    )
+    real = CheckpointStore.read
+    reads: list[int] = []
+
+    def read(self: CheckpointStore, checkpoint: Checkpoint) -> Iterator[Any]:
+        reads.append(1)
+        for n, value in enumerate(real(self, checkpoint)):
+            if n == 5 and len(reads) == 1:
+                raise OSError("no memory on this disk, for a test")
+            yield value
+
+    monkeypatch.setattr(CheckpointStore, "read", read)
+
+
+def file_vanishes(monkeypatch: Patch) -> None:
+    """The first variable made anew finds that the checkpoint was removed; it must not matter."""
+    real = CheckpointStore.read
+
+    def read(self: CheckpointStore, checkpoint: Checkpoint) -> Iterator[Any]:
+        for value in real(self, checkpoint):
+            checkpoint.path.unlink(missing_ok=True)
+            yield value
+
+    monkeypatch.setattr(CheckpointStore, "read", read)
 
 
 def clearing_fails(monkeypatch: Patch) -> None:
@@ -121,6 +137,19 @@ def test_training_goes_on_exactly(
     assert not outcome.ok
     assert "no memory" in outcome.why
     assert outcome.mode == ""
+    assert_same(result, plain)
+
+
+def test_a_checkpoint_that_vanishes_meanwhile_does_no_harm(
+    plain: Result, monkeypatch: Patch, tmp_path: Path
+):
+    file_vanishes(monkeypatch)
+
+    result = run_reloaded(TRAINING, EPOCH_END, tmp_path, mode="recreate")
+
+    (outcome,) = result.outcomes
+    assert outcome.ok, outcome.why
+    assert outcome.mode == "recreate"
     assert_same(result, plain)
 
 
