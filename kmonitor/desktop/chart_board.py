@@ -12,7 +12,12 @@ from kmonitor.presenters.chart_desk import ChartDesk
 from kmonitor.presenters.chart_feed import ChartFeed
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.desk import Desk
-from kmonitor_agent.protocol.commands import LIMIT_METRICS, LimitMetric
+from kmonitor_agent.protocol.commands import (
+    LIMIT_ACTIONS,
+    LIMIT_METRICS,
+    LimitAction,
+    LimitMetric,
+)
 
 
 class ChartBoard(QObject):
@@ -21,10 +26,12 @@ class ChartBoard(QObject):
     Signals:
         view_changed: What part of time is shown, or whether it follows, changed by the user.
         limit_changed: A limit was asked for.
+        flag_chosen: With the hub's row id of the record whose flag was clicked.
     """
 
     view_changed = Signal()
     limit_changed = Signal()
+    flag_chosen = Signal(int)
 
     def __init__(
         self,
@@ -75,6 +82,8 @@ class ChartBoard(QObject):
 
     def _bind(self, card: ChartCard, chart: LiveChart) -> None:
         chart.resized.connect(self._on_chart_resized)
+        chart.flag_clicked.connect(self.flag_chosen)
+        card.limit_action_chosen.connect(self._on_card_limit_action_chosen)
         card.limit_dropped.connect(self._on_card_limit_dropped)
         card.limit_wanted.connect(self._on_card_limit_wanted)
         card.limit_removed.connect(self._on_card_limit_removed)
@@ -118,6 +127,14 @@ class ChartBoard(QObject):
             self._desk.limits.remove(run, known)
             self._after_limit()
 
+    @Slot(str, str)
+    def _on_card_limit_action_chosen(self, metric: str, action: str) -> None:
+        run, known = self._desk.book.current(), _metric(metric)
+        chosen = _action(action)
+        if run is not None and known is not None and chosen is not None:
+            self._desk.limits.change_action(run, known, chosen)
+            self._after_limit()
+
     @Slot(str, float)
     def _on_card_crosshair_moved(self, metric: str, x: float) -> None:
         for other, chart in self._charts.items():
@@ -158,3 +175,7 @@ class ChartBoard(QObject):
 
 def _metric(text: str) -> LimitMetric | None:
     return next((metric for metric in LIMIT_METRICS if metric == text), None)
+
+
+def _action(text: str) -> LimitAction | None:
+    return next((action for action in LIMIT_ACTIONS if action == text), None)

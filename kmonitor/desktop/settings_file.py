@@ -9,6 +9,7 @@ import msgspec
 _log = logging.getLogger(__name__)
 
 Pixels = Annotated[int, msgspec.Meta(ge=-100_000, le=100_000)]
+LimitAnswer = Literal["collect", "reload", "auto", "restart"]
 ThemeName = Literal["system", "dark", "light"]
 
 
@@ -19,7 +20,9 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         theme: Palette, or as the system says.
         x_axis: What charts count.
         log_filter: Events shown.
-        reloads: Whether a limit set in the window reloads.
+        reloads: Whether a limit set in the window does something, or only tells.
+        limit_answer: What it does.
+        records_tab: What is shown below the charts.
         geometry: Left, top, width and height, pixels; None at the first start.
         is_maximised: Whether the window fills the screen.
     """
@@ -28,6 +31,8 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     x_axis: Literal["epochs", "seconds"] = "epochs"
     log_filter: Literal["all", "warnings", "actions"] = "all"
     reloads: bool = True
+    limit_answer: LimitAnswer = "reload"
+    records_tab: Literal["events", "reclaims"] = "events"
     geometry: tuple[Pixels, Pixels, Pixels, Pixels] | None = None
     is_maximised: bool = False
 

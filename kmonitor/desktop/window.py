@@ -18,9 +18,9 @@ from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.panels.actions import ActionsPanel
 from kmonitor.desktop.panels.banner import Banner
 from kmonitor.desktop.panels.chart_card import ChartCard
-from kmonitor.desktop.panels.event_log import EventLogPanel
 from kmonitor.desktop.panels.first_start import FirstStartPanel
 from kmonitor.desktop.panels.header import HeaderPanel
+from kmonitor.desktop.panels.records import RecordsPanel
 from kmonitor.desktop.panels.run_tree import RunTreePanel
 from kmonitor.desktop.panels.status import StatusPanel
 from kmonitor.desktop.theme import SIZES
@@ -45,7 +45,8 @@ class MainWindow(QMainWindow):
         visibility_changed: It was shown, hidden, minimised or restored.
 
     Attributes:
-        header, run_tree, actions_panel, banner, first_start, event_log, status: The panels.
+        header, run_tree, actions_panel, banner, first_start, records, status: The panels.
+        event_log: The log's page in `records`.
         cards: The chart cards by metric.
     """
 
@@ -62,7 +63,8 @@ class MainWindow(QMainWindow):
         self.actions_panel = ActionsPanel(look)
         self.banner = Banner(look)
         self.first_start = FirstStartPanel(look)
-        self.event_log = EventLogPanel(look)
+        self.records = RecordsPanel(look)
+        self.event_log = self.records.log
         self.status = StatusPanel(look)
         self.cards: dict[LimitMetric, ChartCard] = {
             metric: ChartCard(metric, metric_name(metric), look) for metric in CHART_METRICS
@@ -126,7 +128,7 @@ class MainWindow(QMainWindow):
         middle.setSpacing(SIZES.gutter)
         middle.addWidget(self.banner)
         middle.addWidget(self._centre, 1)
-        middle.addWidget(self.event_log)
+        middle.addWidget(self.records)
         row = QHBoxLayout()
         row.setSpacing(0)
         row.addWidget(self.run_tree)
@@ -153,5 +155,5 @@ class MainWindow(QMainWindow):
         self.actions_panel.setFixedWidth(SIZES.right_narrow if is_narrow else SIZES.right)
         # Charts that are cut off say less than the log, which comes back with the banner's end.
         has_room = self.height() >= _ROOM_FOR_ALL or not self.banner.is_up
-        self.event_log.setVisible(self._has_runs is not False and has_room)
-        self.event_log.setFixedHeight(SIZES.events_low if is_low else SIZES.events)
+        self.records.setVisible(self._has_runs is not False and has_room)
+        self.records.setFixedHeight(SIZES.events_low if is_low else SIZES.events)

@@ -2,20 +2,22 @@
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QMessageBox
 
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.panels.guide import GuideWindow
-from kmonitor.desktop.settings_file import WindowSettings
+from kmonitor.desktop.questions import question_box
+from kmonitor.desktop.records_controller import RecordsController
+from kmonitor.desktop.settings_file import LimitAnswer, WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.window import MainWindow
-from kmonitor.presenters.action_panel import actions_picture, confirm_stop
+from kmonitor.presenters.action_panel import actions_picture, confirm
 from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.event_sentences import COMMAND_TITLES
 from kmonitor.presenters.first_start import first_start_picture
 from kmonitor.presenters.header import header_picture
 from kmonitor.presenters.run_tree import empty_text, host_rows
@@ -31,7 +33,6 @@ _PANELS_EVERY_S = 0.25
 _BUSY_MS = 33
 _CALM_MS = 100
 _TICK_MS = 1000
-_BUTTON_SPARE = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,8 @@ class WindowController(QObject):
         self._demo = parts.demo
         self._board: ChartBoard | None = None
         self._guide: GuideWindow | None = None
+        self.records = RecordsController(parts.window, parts.desk, parts.look, self)
+        self._asked_back: CommandName | None = None
         self._search = ""
         self._wanted_axis: Axis = settings.x_axis
         self._panels_at_s = 0.0
@@ -76,6 +79,8 @@ class WindowController(QObject):
         self._tick.timeout.connect(self._on_tick_timeout)
         self._desk.log.filter = settings.log_filter
         self._desk.limits.reloads = settings.reloads
+        self._desk.limits.answer = settings.limit_answer
+        self._window.records.show_tab(settings.records_tab)
         self._connect()
         self._window.event_log.show_filter(settings.log_filter)
         self._window.header.show_axis(settings.x_axis)
@@ -98,6 +103,7 @@ class WindowController(QObject):
         self._board = board
         board.presenter.count(self._wanted_axis)
         board.view_changed.connect(self._on_board_view_changed)
+        board.flag_chosen.connect(self._on_board_flag_chosen)
         board.refresh()
 
     def settings(self, base: WindowSettings) -> WindowSettings:
@@ -109,6 +115,8 @@ class WindowController(QObject):
             x_axis=self._wanted_axis,
             log_filter=self._desk.log.filter,
             reloads=self._desk.limits.reloads,
+            limit_answer=_answer(self._desk.limits.answer),
+            records_tab=self._window.records.tab,
             geometry=(frame.x(), frame.y(), frame.width(), frame.height()),
             is_maximised=self._window.isMaximized(),
         )
@@ -130,7 +138,10 @@ class WindowController(QObject):
         window.run_tree.search_edited.connect(self._on_run_tree_search_edited)
         window.actions_panel.command_requested.connect(self._on_actions_command_requested)
         window.actions_panel.reload_switched.connect(self._on_actions_reload_switched)
-        window.event_log.filter_chosen.connect(self._on_event_log_filter_chosen)
+        window.actions_panel.answer_chosen.connect(self._on_actions_answer_chosen)
+        self.records.settings_changed.connect(self.settings_changed)
+        self.records.run_wanted.connect(self._on_run_tree_run_chosen)
+        self.records.diagnose_requested.connect(self._on_records_diagnose_requested)
         window.banner.retry_requested.connect(self.retry_requested)
         window.banner.close_requested.connect(self._on_banner_close_requested)
         window.first_start.demo_requested.connect(self._demo.start)
@@ -171,7 +182,7 @@ class WindowController(QObject):
             desk.book, search=self._search, now_wall_s=now_wall_s, is_connected=is_live
         )
         window.run_tree.show_rows(rows, desk.book.selected, self._empty_text())
-        window.event_log.show_rows(desk.log.rows(), desk.log.empty_text())
+        self.records.refresh()
         window.actions_panel.show_blank(is_blank=run is None)
         if run is not None:
             window.actions_panel.show_picture(
@@ -286,31 +297,16 @@ class WindowController(QObject):
 
     @Slot(str)
     def _on_actions_command_requested(self, command: str) -> None:
-        if command == "stop":
-            self._ask_before_stop()
-        elif command in ("save", "reload", "pause", "resume"):
-            self._send(command)
-
-    def _ask_before_stop(self) -> None:
-        run = self._desk.book.current()
-        if run is None:
+        run, name = self._desk.book.current(), _command(command)
+        if run is None or name is None:
             return
-        question = confirm_stop(run)
-        box = QMessageBox(self._window)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setWindowTitle("kmonitor")
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText(question.title)
-        box.setInformativeText(question.text)
-        yes = box.addButton(question.yes, QMessageBox.ButtonRole.AcceptRole)
-        yes.setProperty("kind", "danger")
-        no = box.addButton(question.no, QMessageBox.ButtonRole.RejectRole)
-        box.setDefaultButton(no)
-        # The default one is drawn bold, after the box has measured it plain.
-        for button in (yes, no):
-            button.ensurePolished()
-            button.setMinimumWidth(button.sizeHint().width() + _BUTTON_SPARE)
-        box.accepted.connect(self._on_stop_accepted)
+        question = confirm(run, name)
+        if question is None:
+            self._send(name)
+            return
+        self._asked_back = name
+        box = question_box(question, self._window)
+        box.accepted.connect(self._on_question_accepted)
         box.open()
 
     @Slot()
@@ -319,11 +315,14 @@ class WindowController(QObject):
         self._refresh_panels()
 
     @Slot()
-    def _on_stop_accepted(self) -> None:
-        self._send("stop")
+    def _on_question_accepted(self) -> None:
+        if self._asked_back is not None:
+            self._send(self._asked_back)
 
     def _send(self, command: CommandName) -> None:
         self._desk.command(command)
+        if command == "diagnose":
+            self.records.open_diagnosis()
         self._refresh_panels()
 
     @Slot(bool)
@@ -333,13 +332,30 @@ class WindowController(QObject):
         self.refresh()
 
     @Slot(str)
-    def _on_event_log_filter_chosen(self, key: str) -> None:
-        log = self._desk.log
-        log.filter = "warnings" if key == "warnings" else "actions" if key == "actions" else "all"
-        self._window.event_log.show_rows(log.rows(), log.empty_text())
+    def _on_actions_answer_chosen(self, action: str) -> None:
+        answer = _answer(action)
+        self._desk.limits.answer_with(self._desk.book.current(), answer)
         self.settings_changed.emit()
+        self.refresh()
+
+    @Slot(int)
+    def _on_board_flag_chosen(self, row: int) -> None:
+        self.records.refresh()
+        self.records.choose(row)
+
+    @Slot()
+    def _on_records_diagnose_requested(self) -> None:
+        self._send("diagnose")
 
     @Slot()
     def _on_window_visibility_changed(self) -> None:
         if not self._window.isMinimized():
             self.refresh()
+
+
+def _command(text: str) -> CommandName | None:
+    return next((name for name in COMMAND_TITLES if name == text), None)
+
+
+def _answer(text: str) -> LimitAnswer:
+    return next((name for name in get_args(LimitAnswer) if name == text), "reload")

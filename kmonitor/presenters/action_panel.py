@@ -1,23 +1,22 @@
 """What can be asked of the selected run, and what will happen at its limits."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
+from kmonitor.presenters.at_limit import AtLimitPicture, at_limit_picture
 from kmonitor.presenters.command_desk import AskedCommand, CommandDesk
 from kmonitor.presenters.event_sentences import COMMAND_TITLES
 from kmonitor.presenters.formats import bytes_text, count_text, duration_text
 from kmonitor.presenters.language import tr
-from kmonitor.presenters.limit_desk import CHART_METRICS, LimitDesk, metric_now, strongest_limit
-from kmonitor.presenters.limit_words import (
-    metric_in_sentence,
-    round_amount,
-    threshold_value,
-)
+from kmonitor.presenters.limit_desk import LimitDesk
 from kmonitor.presenters.run_states import has_ended, state_picture
-from kmonitor_agent.protocol.commands import CommandName, LimitAction, LimitMetric
+from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.messages import RunSummary
 
 ButtonKind = Literal["plain", "primary", "danger"]
+
+_WHERE_OFFERED: Final[tuple[CommandName, ...]] = ("collect", "auto", "restart", "diagnose")
+"""Actions that not every process can carry out: shown only where they are possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,7 @@ class ButtonPicture:
         kind: How it looks.
         is_enabled: Whether it is possible now.
         tooltip: What it does, or why it is not possible now.
+        is_half: Two of these stand side by side.
     """
 
     command: CommandName
@@ -41,23 +41,7 @@ class ButtonPicture:
     kind: ButtonKind
     is_enabled: bool
     tooltip: str
-
-
-@dataclass(frozen=True, slots=True)
-class AtLimitPicture:
-    """The part on limits.
-
-    Attributes:
-        is_on: Whether limits reload.
-        is_enabled: Whether the switch can be moved.
-        tooltip: Why it cannot.
-        sentence: What will happen.
-    """
-
-    is_on: bool
-    is_enabled: bool
-    tooltip: str
-    sentence: str
+    is_half: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +82,15 @@ def actions_picture(
     """The panel for this run."""
     why_not = _why_not(run, is_connected=is_connected)
     toggle: CommandName = "resume" if run.state == "paused" else "pause"
-    names: tuple[CommandName, ...] = ("save", "reload", toggle, "stop")
+    more: list[CommandName] = [name for name in _WHERE_OFFERED if name in run.actions]
+    names: tuple[CommandName, ...] = ("save", "reload", *more, toggle, "stop")
     open_commands = commands.open_for(run.run)
     asked = {command.message.name for command in open_commands}
     return ActionsPicture(
         buttons=tuple(_button(run, name, why_not, is_asked=name in asked) for name in names),
         waiting=_waiting(open_commands, run),
         checkpoint=_checkpoint(run, now_wall_s),
-        at_limit=_at_limit(run, limits, why_not),
+        at_limit=at_limit_picture(run, limits, why_not),
     )
 
 
@@ -117,6 +102,44 @@ def confirm_stop(run: RunSummary) -> ConfirmPicture:
     )
     title = tr("Stop \u201c{name}\u201d?").format(name=run.name)
     return ConfirmPicture(title, text, tr("Stop training"), tr("Keep it running"))
+
+
+def confirm(run: RunSummary, name: CommandName) -> ConfirmPicture | None:
+    """What is asked before something that ends the process; None where nothing need be.
+
+    Args:
+        run: The run.
+        name: What is about to be asked of it.
+    """
+    match name:
+        case "stop":
+            return confirm_stop(run)
+        case "restart":
+            return _confirm_restart(run)
+        case "auto" if "restart" in run.actions:
+            return _confirm_auto(run)
+        case _:
+            return None
+
+
+def _confirm_restart(run: RunSummary) -> ConfirmPicture:
+    text = tr(
+        "The process ends after the current epoch and kmonitor run starts the script again, "
+        "which resumes there: weights, optimizer, history and random state are kept, and what "
+        "the script does before fit happens again."
+    )
+    title = tr("Restart the process of \u201c{name}\u201d?").format(name=run.name)
+    return ConfirmPicture(title, text, tr("Restart process"), tr("Keep it running"))
+
+
+def _confirm_auto(run: RunSummary) -> ConfirmPicture:
+    text = tr(
+        "kmonitor collects, then reloads, and only if that was not enough ends the process after "
+        "an epoch and starts the script again, which resumes there: weights, optimizer, history "
+        "and random state are kept."
+    )
+    title = tr("Reclaim in \u201c{name}\u201d?").format(name=run.name)
+    return ConfirmPicture(title, text, tr("Reclaim"), tr("Cancel"))
 
 
 def _why_not(run: RunSummary, *, is_connected: bool) -> str:
@@ -131,6 +154,26 @@ def _why_not(run: RunSummary, *, is_connected: bool) -> str:
 
 
 def _button(run: RunSummary, name: CommandName, why_not: str, *, is_asked: bool) -> ButtonPicture:
+    icon, shortcut, kind, tooltip = _looks()[name]
+    if not why_not and name not in run.actions:
+        why_not = tr("Not possible in this process.")
+    if not why_not and is_asked:
+        why_not = tr("Already asked; it waits for its safe point.")
+    is_half = name in _WHERE_OFFERED
+    return ButtonPicture(
+        name,
+        icon,
+        tr("Restart") if name == "restart" else tr(COMMAND_TITLES[name]),
+        shortcut,
+        kind,
+        not why_not,
+        why_not or f"{tooltip} ({shortcut})",
+        is_half,
+    )
+
+
+def _looks() -> dict[str, tuple[str, str, ButtonKind, str]]:
+    """Icon, shortcut, kind and tooltip by command."""
     icons: dict[str, tuple[str, str, ButtonKind, str]] = {
         "save": ("save", "Ctrl+S", "plain", tr("Save a checkpoint at the end of this epoch")),
         "reload": (
@@ -139,24 +182,47 @@ def _button(run: RunSummary, name: CommandName, why_not: str, *, is_asked: bool)
             "primary",
             tr("Save, clear the session and reload at the end of this epoch; same result"),
         ),
+        "collect": (
+            "broom",
+            "Ctrl+Shift+C",
+            "plain",
+            tr("Let go of traces that dead models left behind, and of garbage; the model stays"),
+        ),
+        "auto": (
+            "layers",
+            "Ctrl+Shift+A",
+            "plain",
+            tr("Collect, then reload, then restart, each only if the one before was not enough"),
+        ),
+        "restart": (
+            "restart",
+            "Ctrl+Shift+R",
+            "plain",
+            tr("Start the script again in a new process at the end of this epoch, and resume"),
+        ),
+        "diagnose": (
+            "diagnose",
+            "Ctrl+D",
+            "plain",
+            tr("Look at the next safe point at what grows and who holds it"),
+        ),
         "pause": ("pause", "Ctrl+P", "plain", tr("Hold the training after the running batch")),
         "resume": ("play", "Ctrl+P", "plain", tr("Let the training go on")),
         "stop": ("stop", "Ctrl+.", "danger", tr("End the training after this epoch")),
     }
-    icon, shortcut, kind, tooltip = icons[name]
-    if not why_not and name not in run.actions:
-        why_not = tr("Not possible in this process.")
-    if not why_not and is_asked:
-        why_not = tr("Already asked; it waits for its safe point.")
-    return ButtonPicture(
-        name,
-        icon,
-        tr(COMMAND_TITLES[name]),
-        shortcut,
-        kind,
-        not why_not,
-        why_not or f"{tooltip} ({shortcut})",
-    )
+    return icons
+
+
+def waiting_text(run: RunSummary, commands: CommandDesk, name: CommandName) -> str:
+    """Where the newest open command of this name stands; empty when there is none.
+
+    Args:
+        run: The run.
+        commands: What was asked from here.
+        name: Which command.
+    """
+    asked = [each for each in commands.open_for(run.run) if each.message.name == name]
+    return _waiting(asked, run) if asked else ""
 
 
 def _waiting(commands: list[AskedCommand], run: RunSummary) -> str:
@@ -201,60 +267,3 @@ def _checkpoint(run: RunSummary, now_wall_s: float) -> str:
     if run.checkpoint_bytes is not None:
         parts.append(bytes_text(run.checkpoint_bytes))
     return " \u00b7 ".join(parts)
-
-
-def _at_limit(run: RunSummary, limits: LimitDesk, why_not: str) -> AtLimitPicture:
-    held: list[LimitMetric] = [m for m in CHART_METRICS if strongest_limit(run, m)]
-    reloading = [limit.action == "reload" for limit in run.limits]
-    is_on = any(reloading) if reloading else limits.reloads
-    if not why_not and "reload" not in run.actions:
-        why_not = tr("A reload is not possible in this process.")
-        is_on = False
-    if limits.has_pending(run.run):
-        is_on = limits.reloads
-    return AtLimitPicture(is_on, not why_not, why_not, _sentence(run, held, is_on=is_on))
-
-
-def _sentence(run: RunSummary, held: list[LimitMetric], *, is_on: bool) -> str:
-    if has_ended(run):
-        return tr("The run has ended; its limits are no longer watched.")
-    if not held:
-        if is_on:
-            return tr(
-                "No limit is set. Drag the dotted line of a chart: when it is passed, "
-                "kmonitor saves, clears and reloads after the current epoch."
-            )
-        return tr(
-            "No limit is set. Drag the dotted line of a chart: when it is passed, "
-            "kmonitor tells you here."
-        )
-    by_action: dict[LimitAction, list[str]] = {}
-    for metric in held:
-        limit = strongest_limit(run, metric)
-        value = threshold_value(limit, metric_now(run, metric).of) if limit else None
-        if limit is not None and value is not None:
-            words = tr("{metric} passes {value}").format(
-                metric=metric_in_sentence(metric), value=round_amount(metric, value)
-            )
-            by_action.setdefault(limit.action, []).append(words)
-    return " ".join(_one_sentence(action, words) for action, words in by_action.items())
-
-
-def _one_sentence(action: LimitAction, crossings: list[str]) -> str:
-    when = tr(" or ").join(crossings)
-    match action:
-        case "reload":
-            text = tr("When {when}, kmonitor saves, clears and reloads after the current epoch.")
-        case "notify":
-            text = tr("When {when}, kmonitor tells you here.")
-        case "stop":
-            text = tr("When {when}, the training stops after the current epoch.")
-        case "save":
-            text = tr("When {when}, a checkpoint is saved after the current epoch.")
-        case "collect":
-            text = tr("When {when}, kmonitor drops what is retained after the current epoch.")
-        case "restart":
-            text = tr("When {when}, the training starts again in a new process and resumes.")
-        case "auto":
-            text = tr("When {when}, kmonitor collects, then reloads, then restarts, as needed.")
-    return text.format(when=when)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from kmonitor.presenters.at_limit import ActionChoice, choices_at_limit
 from kmonitor.presenters.formats import NOT_KNOWN, amount_text, count_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitLine, metric_now
@@ -33,6 +34,7 @@ class CardPicture:
         can_limit: Whether a limit can be set now.
         has_limit: Whether there is one that can be removed now.
         description: All of it in one sentence, for a screen reader.
+        choices: What the limit can do; empty where nothing can be chosen.
     """
 
     title: str
@@ -47,6 +49,7 @@ class CardPicture:
     can_limit: bool
     has_limit: bool
     description: str
+    choices: tuple[ActionChoice, ...] = ()
 
 
 def card_picture(
@@ -92,6 +95,7 @@ def card_picture(
         can_limit=can_limit and not absent,
         has_limit=can_limit and line is not None,
         description=", ".join(part for part in described if part),
+        choices=choices_at_limit(run, metric) if can_limit and line is not None else (),
     )
 
 

@@ -21,6 +21,9 @@ from kmonitor_agent.protocol.messages import MetricNow, RunSummary
 
 CHART_METRICS: tuple[LimitMetric, ...] = ("vram", "ram", "graph", "step_time")
 
+ANSWERS: tuple[LimitAction, ...] = ("collect", "reload", "auto", "restart")
+"""What a limit can do about what grew, lightest first."""
+
 _STRENGTH: dict[LimitAction, int] = {
     "notify": 0,
     "save": 1,
@@ -59,7 +62,8 @@ class LimitDesk:
     """Asks for limits and shows them as pending until the process confirms; main thread only.
 
     Attributes:
-        reloads: What a newly set limit does: reload, or only tell.
+        reloads: Whether a newly set limit does something, or only tells.
+        answer: What it does: one of `ANSWERS`.
     """
 
     def __init__(self, commands: CommandDesk, *, user: str) -> None:
@@ -67,6 +71,7 @@ class LimitDesk:
         self._user = user[:200] or "window"
         self._pending: dict[tuple[str, LimitMetric], _Pending] = {}
         self.reloads = True
+        self.answer: LimitAction = "reload"
 
     def line(self, run: RunSummary, metric: LimitMetric) -> LimitLine | None:
         """The limit to draw on a metric's chart; None: there is none."""
@@ -101,22 +106,31 @@ class LimitDesk:
         self._replace(run, metric, strongest_limit(run, metric), None)
 
     def reload_at_limits(self, run: RunSummary | None, *, on: bool) -> None:
-        """What limits do from now on: reload, or only tell. Those in force are changed as well."""
+        """Whether limits answer from now on, or only tell. Those in force are changed as well."""
+        shown = self.shown_answer(run)
         self.reloads = on
-        if run is None or not run.limits or "set_limits" not in run.actions:
-            return
-        action = self._action(run)
-        limits = [
-            _with_action(limit, action) if limit.action in ("notify", "reload") else limit
-            for limit in run.limits
-        ]
-        if limits != run.limits:
-            metrics = _metrics_of(limits)
-            args = SetLimits(metrics, limits)
-            command = self._commands.send(run, "set_limits", args)
-            for metric in metrics:
-                changed = [limit for limit in limits if limit.metric == metric]
-                self._pending[run.run, metric] = _Pending(_strongest(changed), command)
+        if run is not None:
+            self._change(run, ("notify", shown), shown if on else "notify")
+
+    def answer_with(self, run: RunSummary | None, action: LimitAction) -> None:
+        """What limits do from now on. Those in force that did the same so far are changed too."""
+        shown = self.shown_answer(run)
+        self.reloads, self.answer = True, action
+        if run is not None:
+            self._change(run, ("notify", shown), action)
+
+    def shown_answer(self, run: RunSummary | None) -> LimitAction:
+        """What the strongest limit in force does, else what a new one would do."""
+        held = _strongest([each for each in run.limits if each.action in ANSWERS] if run else [])
+        if held is not None:
+            return held.action
+        return self._possible(run) if run is not None else self.answer
+
+    def change_action(self, run: RunSummary, metric: LimitMetric, action: LimitAction) -> None:
+        """Ask that the metric's limit do this; where it lies and the other limits stay."""
+        old = strongest_limit(run, metric)
+        if old is not None and old.action != action:
+            self._replace(run, metric, old, _with_action(old, action))
 
     def settle(self, run: RunSummary) -> None:
         """Drop what the process has confirmed."""
@@ -136,7 +150,27 @@ class LimitDesk:
         return any(key[0] == run for key in self._pending)
 
     def _action(self, run: RunSummary) -> LimitAction:
-        return "reload" if self.reloads and "reload" in run.actions else "notify"
+        return self._possible(run) if self.reloads else "notify"
+
+    def _possible(self, run: RunSummary) -> LimitAction:
+        """What a new limit of this run does: the chosen answer, else a reload, else it tells."""
+        can: list[LimitAction] = [each for each in (self.answer, "reload") if each in run.actions]
+        return can[0] if can else "notify"
+
+    def _change(
+        self, run: RunSummary, of: tuple[LimitAction, LimitAction], to: LimitAction
+    ) -> None:
+        """Ask that the limits in force that do one of these do that."""
+        if "set_limits" not in run.actions:
+            return
+        limits = [_with_action(each, to) if each.action in of else each for each in run.limits]
+        if limits == run.limits:
+            return
+        metrics = _metrics_of(limits)
+        command = self._commands.send(run, "set_limits", SetLimits(metrics, limits))
+        for metric in metrics:
+            changed = [limit for limit in limits if limit.metric == metric]
+            self._pending[run.run, metric] = _Pending(_strongest(changed), command)
 
     def _replace(
         self,

@@ -59,6 +59,20 @@ def action_words(action: LimitAction) -> str:
     return tr(_ACTIONS[action])
 
 
+def action_choice(action: LimitAction) -> str:
+    """What is done at a limit, as a choice: "Collect: release what is retained"."""
+    words: dict[LimitAction, str] = {
+        "notify": tr("Only tell"),
+        "save": tr("Save a checkpoint"),
+        "collect": tr("Collect: let go of what is retained"),
+        "reload": tr("Save + Clear + Reload"),
+        "auto": tr("Reclaim: collect, then more if that is not enough"),
+        "restart": tr("Restart the process and resume"),
+        "stop": tr("Stop training"),
+    }
+    return words[action]
+
+
 def threshold_text(limit: LimitSpec) -> str:
     """A limit's threshold: "12 GiB" or "80 %"."""
     if limit.fraction is not None:

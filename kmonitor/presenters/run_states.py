@@ -32,7 +32,7 @@ _PICTURES: Final[dict[RunState, tuple[str, str, Tone]]] = {
     "training": ("dot", "Training", "ok"),
     "idle": ("idle", "Between fits", "mute"),
     "paused": ("pause", "Paused", "warn"),
-    "reclaiming": ("reload", "Reload in progress", "accent"),
+    "reclaiming": ("reload", "Reclaiming", "accent"),
     "finished": ("check", "Finished", "mute"),
     "stopped": ("stop", "Stopped", "mute"),
     "failed": ("error", "Failed", "crit"),
@@ -41,8 +41,11 @@ _PICTURES: Final[dict[RunState, tuple[str, str, Tone]]] = {
     "lost": ("unplug", "Lost", "crit"),
 }
 
+_RESTARTING: Final[tuple[str, str, Tone]] = ("restart", "Restarting", "accent")
+
 _REASONS: Final[dict[RunState, str]] = {
     "starting": "The process has started; no fit has begun yet.",
+    "reclaiming": "A save, collect or reload is running; the training waits for it.",
     "idle": "The process lives; no fit is running.",
     "silent": "Its process lives but sends nothing: a long trace or collection may hold it.",
     "lost": "Its process is gone without a word; the cause is unknown.",
@@ -52,6 +55,11 @@ _REASONS: Final[dict[RunState, str]] = {
 def has_ended(summary: RunSummary) -> bool:
     """Whether nothing can be asked of this run any more."""
     return summary.state in ENDED_STATES
+
+
+def is_restarting(summary: RunSummary) -> bool:
+    """Whether its process has left so that a new one resumes: it starts, and had a fit before."""
+    return summary.state == "starting" and summary.fit > 0
 
 
 def state_picture(
@@ -64,7 +72,7 @@ def state_picture(
         now_wall_s: Now, UTC.
         is_connected: False: the hub is lost and what is known of a living run grows old.
     """
-    icon, word, tone = _PICTURES[summary.state]
+    icon, word, tone = _RESTARTING if is_restarting(summary) else _PICTURES[summary.state]
     why = summary.state_why or tr(_REASONS.get(summary.state, ""))
     quiet_s = now_wall_s - summary.last_wall_s
     if has_ended(summary):

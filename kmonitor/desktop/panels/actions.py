@@ -2,18 +2,22 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from kmonitor.desktop.controls.action_button import ActionButton
 from kmonitor.desktop.controls.look import Look, role_label
-from kmonitor.desktop.controls.switch import Switch
+from kmonitor.desktop.panels.at_limit import AtLimitPart
 from kmonitor.desktop.panels.readings import ReadingsPanel
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.action_panel import ActionsPicture
 from kmonitor.presenters.readings import ReadingGroup
-
-_N_BUTTONS = 4
 
 
 class ActionsPanel(QFrame):
@@ -21,40 +25,42 @@ class ActionsPanel(QFrame):
 
     Signals (main thread):
         command_requested: With the name of a command.
-        reload_switched: Whether limits shall reload.
+        reload_switched: Whether limits shall do something.
+        answer_chosen: What they shall do.
     """
 
     command_requested = Signal(str)
     reload_switched = Signal(bool)
+    answer_chosen = Signal(str)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("right")
         self._readings = ReadingsPanel()
-        self._buttons = [ActionButton(look) for _ in range(_N_BUTTONS)]
+        self._look = look
+        self._buttons: list[ActionButton] = []
+        self._grid = QGridLayout()
+        self._shape: tuple[bool, ...] = ()
         self._waiting = role_label("sub")
         self._checkpoint = role_label("meta")
-        self._switch = Switch(look, self.tr("Reload automatically"))
-        self._sentence = role_label("sub")
+        self._at_limit = AtLimitPart(look)
         self._area = QScrollArea()
         self._build()
-        for button in self._buttons:
-            button.command_requested.connect(self.command_requested)
-        self._switch.clicked.connect(self._on_switch_clicked)
+        self._at_limit.switched.connect(self.reload_switched)
+        self._at_limit.answer_chosen.connect(self.answer_chosen)
 
     def show_picture(self, picture: ActionsPicture) -> None:
         """Show what can be asked of the selected run."""
+        shape = tuple(shown.is_half for shown in picture.buttons)
+        if shape != self._shape:
+            self._shape = shape
+            self._lay_buttons()
         for button, shown in zip(self._buttons, picture.buttons, strict=True):
             button.show_picture(shown)
         self._waiting.setText(picture.waiting)
         self._waiting.setVisible(bool(picture.waiting))
         self._checkpoint.setText(picture.checkpoint)
-        at_limit = picture.at_limit
-        self._switch.setChecked(at_limit.is_on)
-        self._switch.setEnabled(at_limit.is_enabled)
-        self._switch.setToolTip(at_limit.tooltip)
-        self._switch.setAccessibleDescription(at_limit.sentence)
-        self._sentence.setText(at_limit.sentence)
+        self._at_limit.show_picture(picture.at_limit)
 
     def show_blank(self, *, is_blank: bool) -> None:
         """Show nothing while no run is known, and keep the place."""
@@ -66,11 +72,11 @@ class ActionsPanel(QFrame):
 
     def limit_sentence(self) -> str:
         """What the panel says will happen at the limit."""
-        return self._sentence.text()
+        return self._at_limit.sentence()
 
     def _build(self) -> None:
         self._waiting.setProperty("tone", "accent")
-        for label in (self._waiting, self._checkpoint, self._sentence):
+        for label in (self._waiting, self._checkpoint):
             label.setWordWrap(True)
         scrolled = QWidget()
         scrolled.setObjectName("scrolled")
@@ -80,14 +86,15 @@ class ActionsPanel(QFrame):
         column.addWidget(self._readings)
         column.addSpacing(8)
         column.addWidget(role_label("section", self.tr("ACTIONS")))
-        for button in self._buttons:
-            column.addWidget(button)
+        self._grid.setSpacing(8)
+        for part in (0, 1):
+            self._grid.setColumnStretch(part, 1)
+        column.addLayout(self._grid)
         column.addWidget(self._waiting)
         column.addWidget(self._checkpoint)
         column.addSpacing(8)
         column.addWidget(role_label("section", self.tr("AT THE LIMIT")))
-        column.addWidget(self._switch)
-        column.addWidget(self._sentence)
+        column.addWidget(self._at_limit)
         column.addStretch(1)
         area = self._area
         area.setWidget(scrolled)
@@ -99,6 +106,29 @@ class ActionsPanel(QFrame):
         outer.setContentsMargins(1, 0, 0, 0)
         outer.addWidget(area)
 
-    @Slot(bool)
-    def _on_switch_clicked(self, checked: bool) -> None:
-        self.reload_switched.emit(checked)
+    def _lay_buttons(self) -> None:
+        """Give each button its place: halves side by side, a single one takes the line."""
+        while len(self._buttons) < len(self._shape):
+            button = ActionButton(self._look)
+            button.command_requested.connect(self.command_requested)
+            self._buttons.append(button)
+        while len(self._buttons) > len(self._shape):
+            spare = self._buttons.pop()
+            spare.hide()
+            spare.deleteLater()
+        line, side = 0, 0
+        previous: QWidget | None = None
+        for at, (button, is_half) in enumerate(zip(self._buttons, self._shape, strict=True)):
+            self._grid.removeWidget(button)
+            follows = at + 1 < len(self._shape) and self._shape[at + 1]
+            if is_half and (side or follows):
+                self._grid.addWidget(button, line, side)
+                line, side = line + side, 1 - side
+            else:
+                self._grid.addWidget(button, line, 0, 1, 2)
+                line += 1
+            if previous is not None:
+                QWidget.setTabOrder(previous, button)
+            previous = button
+        if previous is not None:
+            self._at_limit.follow(previous)

@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QContextMenuEvent, QIcon, QResizeEvent
+from PySide6.QtGui import QAction, QContextMenuEvent, QIcon, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from kmonitor.desktop.controls.choice_menu import add_choices
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.look import Look, repolish, role_label, set_tone
 from kmonitor.desktop.panels.skeleton import Skeleton
@@ -68,6 +69,7 @@ class ChartCard(QFrame):
         limit_dropped: metric, value.
         limit_wanted: metric: set one near what is reached now.
         limit_removed: metric.
+        limit_action_chosen: metric, what its limit shall do.
         crosshair_moved: metric, x.
         crosshair_left: metric.
         range_zoomed: from, to.
@@ -77,6 +79,7 @@ class ChartCard(QFrame):
     limit_dropped = Signal(str, float)
     limit_wanted = Signal(str)
     limit_removed = Signal(str)
+    limit_action_chosen = Signal(str, str)
     crosshair_moved = Signal(str, float)
     crosshair_left = Signal(str)
     range_zoomed = Signal(float, float)
@@ -93,7 +96,7 @@ class ChartCard(QFrame):
         self._value = role_label("value")
         self._rate = ElidedLabel("strong", at_end=True)
         self._hint = role_label("meta")
-        self._limit = role_label("meta")
+        self._limit = QPushButton()
         self._set_limit = QPushButton()
         self._is_narrow: bool | None = None
         self._skeleton = Skeleton(look)
@@ -103,6 +106,7 @@ class ChartCard(QFrame):
         self._build()
         self._fit_to_width()
         self._set_limit.clicked.connect(self._on_set_limit_clicked)
+        self._limit.clicked.connect(self._on_limit_clicked)
         look.palette_changed.connect(self._on_look_palette_changed)
 
     def attach_chart(self, chart: QWidget, signals: Chart) -> None:
@@ -138,6 +142,8 @@ class ChartCard(QFrame):
         self._rate.setToolTip(picture.rate.tooltip)
         self._limit.setText(picture.limit)
         self._limit.setVisible(bool(picture.limit))
+        self._limit.setEnabled(bool(picture.choices))
+        self._limit.setAccessibleName(f"{picture.title}: {picture.limit}")
         set_tone(self._limit, picture.limit_tone)
         self._set_limit.setVisible(picture.can_limit and not picture.limit)
         for label in (self._title, self._note, self._value, self._hint):
@@ -163,6 +169,9 @@ class ChartCard(QFrame):
             self.tr("Set a limit on {metric}").format(metric=self._metric)
         )
         self._set_limit.hide()
+        self._limit.setProperty("kind", "limit")
+        self._limit.setToolTip(self.tr("Choose what is done at this limit"))
+        self._limit.hide()
         # The first to give way, down to nothing.
         self._note.setMinimumWidth(1)
         top = QHBoxLayout()
@@ -212,6 +221,7 @@ class ChartCard(QFrame):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if picture.has_limit:
+            self._add_choices(menu, picture)
             remove = menu.addAction(self._look.icon("close"), self.tr("Remove the limit"))
             remove.triggered.connect(self._on_remove_triggered)
         elif picture.can_limit:
@@ -220,6 +230,21 @@ class ChartCard(QFrame):
         whole = menu.addAction(self.tr("Show everything"))
         whole.triggered.connect(self.zoom_reset)
         menu.popup(at)
+
+    def _add_choices(self, menu: QMenu, picture: CardPicture) -> None:
+        if not picture.choices:
+            return
+        menu.addSection(self.tr("At the limit"))
+        add_choices(menu, picture.choices).triggered.connect(self._on_choices_triggered)
+        menu.addSeparator()
+
+    @Slot()
+    def _on_limit_clicked(self) -> None:
+        self._open_menu(self._limit.mapToGlobal(self._limit.rect().bottomLeft()))
+
+    @Slot(QAction)
+    def _on_choices_triggered(self, entry: QAction) -> None:
+        self.limit_action_chosen.emit(self._metric, str(entry.data()))
 
     @Slot()
     def _on_look_palette_changed(self) -> None:

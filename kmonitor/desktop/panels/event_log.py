@@ -1,4 +1,4 @@
-"""The event log below the charts."""
+"""The event log, a page of the card below the charts."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,6 @@ from PySide6.QtGui import QColor, QFont, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
-    QHBoxLayout,
     QListView,
     QStyle,
     QStyledItemDelegate,
@@ -27,21 +26,26 @@ from kmonitor.presenters.event_log import LogRow
 _ROW_HEIGHT = 27
 
 
-class EventLogPanel(QFrame):
+class EventLogPanel(QWidget):
     """One sentence per event, newest first.
 
     Signals (main thread):
         filter_chosen: "all", "warnings" or "actions".
+        row_opened: With the run's id and the hub's row id of a line that was double-clicked or
+            entered.
+
+    Attributes:
+        filter_switch: Stands in the row above, which belongs to the card.
     """
 
     filter_chosen = Signal(str)
+    row_opened = Signal(str, int)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("card")
         self._model = EventLogModel(self)
         self._list = QListView()
-        self._filter = Segments(
+        self.filter_switch = Segments(
             {
                 "all": self.tr("All"),
                 "warnings": self.tr("Warnings"),
@@ -51,8 +55,8 @@ class EventLogPanel(QFrame):
         )
         self._empty = role_label("meta")
         self._build(look)
-        self._filter.choose("all")
-        self._filter.chosen.connect(self.filter_chosen)
+        self.filter_switch.choose("all")
+        self.filter_switch.chosen.connect(self.filter_chosen)
         look.palette_changed.connect(self._on_look_palette_changed)
 
     def show_rows(self, rows: Sequence[LogRow], empty_text: str) -> None:
@@ -64,7 +68,7 @@ class EventLogPanel(QFrame):
 
     def show_filter(self, key: str) -> None:
         """Set the filter switch."""
-        self._filter.choose(key)
+        self.filter_switch.choose(key)
 
     def _build(self, look: Look) -> None:
         self._list.setModel(self._model)
@@ -76,17 +80,19 @@ class EventLogPanel(QFrame):
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._list.setStyleSheet("background: transparent;")
         self._list.setAccessibleName(self.tr("Events"))
-        top = QHBoxLayout()
-        top.addWidget(role_label("strong", self.tr("Events")))
-        top.addStretch(1)
-        top.addWidget(self._filter)
+        self._list.activated.connect(self._on_list_activated)
         column = QVBoxLayout(self)
-        column.setContentsMargins(SIZES.padding, 9, 10, 8)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(5)
-        column.addLayout(top)
         column.addWidget(self._empty)
         column.addWidget(self._list, 1)
         column.addStretch(0)
+
+    @Slot(QModelIndex)
+    def _on_list_activated(self, index: QModelIndex) -> None:
+        row = index.data(ROW_ROLE)
+        if isinstance(row, LogRow):
+            self.row_opened.emit(row.run, row.row)
 
     @Slot()
     def _on_look_palette_changed(self) -> None:

@@ -19,7 +19,7 @@ from kmonitor.desktop.plots.crosshair_layer import CrosshairLayer
 from kmonitor.desktop.plots.focus import came_by_keyboard
 from kmonitor.desktop.plots.limit_control import LimitControl
 from kmonitor.desktop.plots.plot_frame import zoomed
-from kmonitor.desktop.plots.tooltips import text_at
+from kmonitor.desktop.plots.tooltips import flag_at, text_at
 from kmonitor.presenters.chart_picture import ChartPicture, CrosshairCard
 
 _PAN_FROM_PX = 4.0
@@ -44,6 +44,7 @@ class LiveChart(QWidget):
         range_zoomed(lo, hi): Wheel, drag or keys ask for this horizontal range; the next picture
             should have it as `x_range`.
         zoom_reset(): Double click or key 0 asks for the whole range again.
+        flag_clicked(row): A flag was clicked; its record's row id in the hub.
         resized(): The plot's width changed; pictures should be thinned to the new one.
     """
 
@@ -53,6 +54,7 @@ class LiveChart(QWidget):
     crosshair_left = Signal()
     range_zoomed = Signal(float, float)
     zoom_reset = Signal()
+    flag_clicked = Signal(int)
     resized = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -139,8 +141,10 @@ class LiveChart(QWidget):
     @override
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
-            self._pan_from = None
+            start, self._pan_from = self._pan_from, None
             self._limit.release()
+            if start is not None and _is_click(start, event.position()):
+                self._click(event.position())
 
     @override
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -212,12 +216,20 @@ class LiveChart(QWidget):
 
     def _hover(self, at: QPointF) -> None:
         near = self._limit.is_near(at)
-        self.setCursor(Qt.CursorShape.SizeVerCursor if near else Qt.CursorShape.ArrowCursor)
+        flag = None if near else flag_at(self._scene, at)
+        hand = Qt.CursorShape.PointingHandCursor
+        usual = hand if flag is not None and flag.row is not None else Qt.CursorShape.ArrowCursor
+        self.setCursor(Qt.CursorShape.SizeVerCursor if near else usual)
         frame = self._scene.frame
         if frame.left <= at.x() <= frame.right:
             self.crosshair_moved.emit(frame.x_at(at.x()))
         else:
             self.crosshair_left.emit()
+
+    def _click(self, at: QPointF) -> None:
+        flag = flag_at(self._scene, at)
+        if flag is not None and flag.row is not None:
+            self.flag_clicked.emit(flag.row)
 
     def _pan(self, at: QPointF) -> None:
         start, frame = self._pan_from, self._scene.frame
@@ -239,3 +251,8 @@ class LiveChart(QWidget):
         frame = self._scene.frame
         at = frame.right if self._crosshair_x is None else frame.x_px(self._crosshair_x)
         self.crosshair_moved.emit(frame.x_at(min(max(at + px, frame.left), frame.right)))
+
+
+def _is_click(start: QPointF, end: QPointF) -> bool:
+    """Whether the pointer stayed where it was pressed."""
+    return (end - start).manhattanLength() < _PAN_FROM_PX

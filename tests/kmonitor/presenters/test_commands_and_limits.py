@@ -210,12 +210,13 @@ def test_a_living_run_offers_all_actions_with_their_keys(desks: Desks):
     assert [(b.command, b.shortcut, b.kind) for b in panel.buttons] == [
         ("save", "Ctrl+S", "plain"),
         ("reload", "Ctrl+R", "primary"),
+        ("collect", "Ctrl+Shift+C", "plain"),
         ("pause", "Ctrl+P", "plain"),
         ("stop", "Ctrl+.", "danger"),
     ]
     assert all(b.is_enabled for b in panel.buttons)
     assert plain_text(panel.checkpoint) == "Last checkpoint epoch 36 · 4 min ago · 312 MiB"
-    assert desks.panel(made_up_run(state="paused")).buttons[2].command == "resume"
+    assert desks.panel(made_up_run(state="paused")).buttons[3].command == "resume"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,109 @@
+"""The card below the charts: the event log, and beside it what was reclaimed."""
+
+from typing import Final, Literal
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.controls.segments import Segments
+from kmonitor.desktop.panels.event_log import EventLogPanel
+from kmonitor.desktop.panels.reclaim_table import ReclaimTablePanel
+from kmonitor.desktop.theme import SIZES
+
+RecordsTab = Literal["events", "reclaims"]
+
+_EVENTS: Final = "events"
+_RECLAIMS: Final = "reclaims"
+
+
+class RecordsPanel(QFrame):
+    """Two pages with one row of switches above them.
+
+    Signals (main thread):
+        tab_chosen: "events" or "reclaims", by the user.
+
+    Attributes:
+        log: The event log.
+        table: What was reclaimed.
+        tab: Which is shown.
+    """
+
+    tab_chosen = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._look = look
+        self.log = EventLogPanel(look)
+        self.table = ReclaimTablePanel(look)
+        self.tab: RecordsTab = "events"
+        self._tabs = Segments(
+            {_EVENTS: self.tr("Events"), _RECLAIMS: self.tr("Reclaims")},
+            self.tr("Below the charts"),
+        )
+        self._copy = QPushButton(self.tr("Copy"))
+        self._pages = QStackedWidget()
+        self._build()
+        self._tabs.chosen.connect(self._on_tabs_chosen)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        look.palette_changed.connect(self._on_look_palette_changed)
+        self._on_look_palette_changed()
+        self.show_tab("events")
+
+    def show_tab(self, tab: str) -> None:
+        """Show this page."""
+        self.tab = "reclaims" if tab == _RECLAIMS else "events"
+        is_table = self.tab == "reclaims"
+        self._tabs.choose(self.tab)
+        self._pages.setCurrentWidget(self.table if is_table else self.log)
+        self.log.filter_switch.setVisible(not is_table)
+        self._copy.setVisible(is_table)
+
+    def show_count(self, n: int) -> None:
+        """How many records the table has, in its switch."""
+        title = self.tr("Reclaims")
+        self._tabs.button(_RECLAIMS).setText(f"{title} {n}" if n else title)
+
+    def _build(self) -> None:
+        self._tabs.explain(_EVENTS, self.tr("One sentence for each event (Ctrl+1)"))
+        self._tabs.explain(
+            _RECLAIMS, self.tr("What each save, collect, reload and restart gave back (Ctrl+2)")
+        )
+        self._copy.setProperty("kind", "small")
+        self._copy.setAccessibleName(self.tr("Copy the table"))
+        self._copy.setToolTip(
+            self.tr("Copy the selected rows, or all, as text (Ctrl+C in the table)")
+        )
+        self._pages.addWidget(self.log)
+        self._pages.addWidget(self.table)
+        top = QHBoxLayout()
+        top.addWidget(self._tabs)
+        top.addStretch(1)
+        top.addWidget(self.log.filter_switch)
+        top.addWidget(self._copy)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SIZES.padding - 4, 9, 10, 8)
+        column.setSpacing(5)
+        column.addLayout(top)
+        column.addWidget(self._pages, 1)
+
+    @Slot(str)
+    def _on_tabs_chosen(self, tab: str) -> None:
+        self.show_tab(tab)
+        self.tab_chosen.emit(self.tab)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        self.table.copy()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._copy.setIcon(self._look.icon("copy"))

@@ -1,0 +1,73 @@
+"""Diagnoses and records as rich text in the theme's colours; what they name is never markup."""
+
+from collections.abc import Iterable
+from html import escape
+
+from kmonitor.desktop.theme import SIZES, Palette
+from kmonitor.presenters.diagnosis import DiagnosisPicture, DiagnosisRow, DiagnosisSection
+from kmonitor.presenters.record_facts import RecordPicture
+
+
+def diagnosis_html(picture: DiagnosisPicture, palette: Palette) -> str:
+    """The evidence of a diagnosis, section by section."""
+    parts = [_section(section, palette) for section in picture.sections]
+    if picture.missing:
+        parts.append(_paragraph(picture.missing, palette.warn))
+    return "".join(parts)
+
+
+def record_html(picture: RecordPicture, palette: Palette) -> str:
+    """The facts of a record, one a row."""
+    rows = "".join(
+        f'<tr><td style="color: {palette.sub}; padding: 4px 18px 4px 0;">{_safe(fact.title)}</td>'
+        f'<td style="padding: 4px 0;">{_lines(fact.text)}</td></tr>'
+        for fact in picture.facts
+    )
+    return f'<table width="100%" cellspacing="0">{rows}</table>'
+
+
+def _section(section: DiagnosisSection, palette: Palette) -> str:
+    title = (
+        f'<p style="margin: 14px 0 2px 0; font-size: {SIZES.control_px}px; font-weight: 600;">'
+        f"{_safe(section.title)}</p>"
+    )
+    note = _paragraph(section.note, palette.mute)
+    if not section.rows:
+        return title + note + _paragraph(section.empty, palette.sub)
+    heads = _row(section.title if section.heads else "", section.heads, palette.mute, palette)
+    rows = "".join(_data_row(row, palette) for row in section.rows)
+    table = f'<table width="100%" cellspacing="0">{heads if section.heads else ""}{rows}</table>'
+    return title + note + table
+
+
+def _data_row(row: DiagnosisRow, palette: Palette) -> str:
+    return _row(row.name, row.numbers, palette.warn if row.has_grown else palette.text, palette)
+
+
+def _row(name: str, numbers: Iterable[str], colour: str, palette: Palette) -> str:
+    line = f"border-bottom: 1px solid {palette.border}; padding: 3px 0;"
+    cells = "".join(
+        f'<td align="right" width="92" style="{line} color: {colour};">{_safe(number)}</td>'
+        for number in numbers
+    )
+    return f'<tr><td style="{line}">{_breakable(name)}</td>{cells}</tr>'
+
+
+def _paragraph(text: str, colour: str) -> str:
+    return f'<p style="margin: 0 0 6px 0; color: {colour};">{_safe(text)}</p>'
+
+
+def _lines(text: str) -> str:
+    return "<br>".join(_breakable(line) for line in text.splitlines())
+
+
+def _safe(text: str) -> str:
+    return escape(text)
+
+
+def _breakable(text: str) -> str:
+    """With places where a long path or type name may go on in the next line."""
+    safe = escape(text)
+    for mark in ("/", "_", "."):
+        safe = safe.replace(mark, f"{mark}\u200b")
+    return safe

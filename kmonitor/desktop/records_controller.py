@@ -1,0 +1,157 @@
+"""Binds the event log, the reclaim table and the sheets of evidence to the desk."""
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.panels.sheet import DiagnosisWindow, RecordWindow
+from kmonitor.desktop.window import MainWindow
+from kmonitor.presenters.action_panel import waiting_text
+from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.diagnosis import progress_text
+from kmonitor.presenters.reclaim_table import empty_text
+from kmonitor.presenters.run_states import has_ended
+from kmonitor_agent.protocol.messages import RunSummary
+
+
+class RecordsController(QObject):
+    """Refreshed by the window's controller; main thread only.
+
+    Signals:
+        settings_changed: Something to be remembered changed.
+        run_wanted: With the id of a run that is to be selected.
+        diagnose_requested: The selected run is to be diagnosed.
+    """
+
+    settings_changed = Signal()
+    run_wanted = Signal(str)
+    diagnose_requested = Signal()
+
+    def __init__(
+        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._desk = desk
+        self._look = look
+        self._record: RecordWindow | None = None
+        self._diagnosis: DiagnosisWindow | None = None
+        self._shown: int | None = None
+        self._shown_of = ""
+        records = window.records
+        records.tab_chosen.connect(self.settings_changed)
+        records.log.filter_chosen.connect(self._on_log_filter_chosen)
+        records.log.row_opened.connect(self._on_log_row_opened)
+        records.table.record_opened.connect(self._on_table_record_opened)
+        for keys, slot in (("Ctrl+1", self._on_events_key), ("Ctrl+2", self._on_reclaims_key)):
+            window.shortcut(keys).activated.connect(slot)
+
+    def refresh(self) -> None:
+        """Show what is known of the selected run."""
+        desk, records = self._desk, self._window.records
+        run = desk.book.current()
+        records.log.show_rows(desk.log.rows(), desk.log.empty_text())
+        rows = desk.reclaims.rows(run.run if run is not None else "")
+        records.table.show_rows(rows, empty_text(run.actions if run is not None else ()))
+        records.show_count(len(rows))
+        self._refresh_diagnosis()
+
+    def choose(self, row: int) -> None:
+        """Show the selected run's record with this hub row id in the table."""
+        self._window.records.show_tab("reclaims")
+        self._window.records.table.choose(row)
+        self.settings_changed.emit()
+
+    def open_diagnosis(self, row: int | None = None) -> None:
+        """Show the window of the selected run's diagnoses.
+
+        Args:
+            row: The hub's row id of one; None: the newest, also when a newer one comes.
+        """
+        if self._diagnosis is None:
+            self._diagnosis = DiagnosisWindow(self._look, self._window)
+            self._diagnosis.diagnose_requested.connect(self._on_diagnosis_diagnose_requested)
+            self._diagnosis.step_requested.connect(self._on_diagnosis_step_requested)
+        run = self._desk.book.current()
+        self._shown, self._shown_of = row, run.run if run is not None else ""
+        self._diagnosis.bring_up()
+        self._refresh_diagnosis()
+
+    def _refresh_diagnosis(self) -> None:
+        window, run = self._diagnosis, self._desk.book.current()
+        if window is None or not window.isVisible() or run is None:
+            return
+        if run.run != self._shown_of:
+            self._shown, self._shown_of = None, run.run
+        desk = self._desk
+        waiting = waiting_text(run, desk.commands, "diagnose")
+        can_ask = desk.link.is_live and not has_ended(run) and "diagnose" in run.actions
+        picture = desk.diagnoses.picture(run.run, self._shown, run_name=run.name)
+        empty = progress_text(waiting, is_asked=bool(waiting), can_ask=can_ask)
+        window.show_picture(picture, title=run.name, empty=empty)
+        window.show_progress(waiting if picture is not None else "", can_ask=can_ask)
+        before, after = self._beside(run)
+        window.show_steps(has_before=before is not None, has_after=after is not None)
+
+    def _beside(self, run: RunSummary) -> tuple[int | None, int | None]:
+        """Row ids of the diagnoses before and after the one that is shown."""
+        rows = self._desk.diagnoses.rows(run.run)
+        shown = rows[-1:] if self._shown is None else [self._shown]
+        if not shown or shown[0] not in rows:
+            return None, None
+        at = rows.index(shown[0])
+        return rows[at - 1] if at else None, rows[at + 1] if at + 1 < len(rows) else None
+
+    @Slot()
+    def _on_events_key(self) -> None:
+        self._window.records.show_tab("events")
+        self.settings_changed.emit()
+
+    @Slot()
+    def _on_reclaims_key(self) -> None:
+        self._window.records.show_tab("reclaims")
+        self.settings_changed.emit()
+
+    @Slot(str)
+    def _on_log_filter_chosen(self, key: str) -> None:
+        log = self._desk.log
+        log.filter = "warnings" if key == "warnings" else "actions" if key == "actions" else "all"
+        self._window.records.log.show_rows(log.rows(), log.empty_text())
+        self.settings_changed.emit()
+
+    @Slot(str, int)
+    def _on_log_row_opened(self, run: str, row: int) -> None:
+        is_diagnosis = row in self._desk.diagnoses.rows(run)
+        if not is_diagnosis and all(row != each.row for each in self._desk.reclaims.rows(run)):
+            return
+        if run != self._desk.book.selected:
+            self.run_wanted.emit(run)
+        if is_diagnosis:
+            self.open_diagnosis(row)
+        else:
+            self.choose(row)
+
+    @Slot(int)
+    def _on_table_record_opened(self, row: int) -> None:
+        run = self._desk.book.current()
+        picture = (
+            self._desk.reclaims.full(run.run, row, run_name=run.name) if run is not None else None
+        )
+        if picture is None:
+            return
+        if self._record is None:
+            self._record = RecordWindow(self._look, self._window)
+        self._record.show_picture(picture)
+        self._record.bring_up()
+
+    @Slot()
+    def _on_diagnosis_diagnose_requested(self) -> None:
+        self._shown = None
+        self.diagnose_requested.emit()
+
+    @Slot(int)
+    def _on_diagnosis_step_requested(self, by: int) -> None:
+        run = self._desk.book.current()
+        if run is not None:
+            before, after = self._beside(run)
+            self._shown = before if by < 0 else after
+            self._refresh_diagnosis()
