@@ -120,8 +120,8 @@ def _container_to_json(value: Any, shelf: ArrayShelf, depth: int) -> Any:
     # A subclass (a named tuple, a Counter) could not be made again from its items alone.
     name = type(value).__name__
     if type(value) is dict:
-        pairs = [[to_json(part, shelf, depth) for part in pair] for pair in value.items()]
-        return {"dict": pairs}
+        pairs: Any = value.items()  # pyright: ignore[reportUnknownVariableType]
+        return {"dict": [[to_json(part, shelf, depth) for part in pair] for pair in pairs]}
     if type(value) in {list, tuple}:
         return {name: [to_json(each, shelf, depth) for each in value]}
     raise NotPlain(name)

@@ -1,0 +1,105 @@
+"""When a script is started again, and what the user and the hub are told of it."""
+
+from pathlib import Path
+
+import pytest
+
+from kmonitor_agent.local.folders import Folders
+from tests.support.supervised import script, supervised
+
+pytestmark = [pytest.mark.slow]
+
+
+def test_a_script_that_leaves_is_started_again(tmp_path: Path, folders: Folders):
+    path = script(tmp_path, "if n < 3:\n    leave()\n    sys.exit(75)\nprint('end', n)", asks=True)
+
+    ran = supervised(path, tmp_path / "starts")
+
+    lines = ran.stderr.decode().splitlines()
+    assert (ran.returncode, ran.stdout) == (0, b"end 3\n")
+    assert [line for line in lines if "again" in line and "starting" in line] == [
+        f"kmonitor: starting the script again (restart {n}, asked by script)." for n in (1, 2, 3)
+    ]
+    assert len([line for line in lines if "same order" in line]) == 1
+    assert "same order" in lines[1]
+    assert not list((folders.state / "restarts").iterdir())
+
+
+def test_status_75_without_saved_state_is_the_scripts_own(tmp_path: Path):
+    path = script(tmp_path, "commit()\nsys.exit(75)", asks=True)
+
+    ran = supervised(path, tmp_path / "starts")
+
+    assert (ran.returncode, (tmp_path / "starts").read_text()) == (75, "x")
+
+
+def test_a_script_that_swallowed_the_exit_is_started_again(tmp_path: Path):
+    path = script(tmp_path, "if n == 0:\n    leave()\nsys.exit(n * 3)", asks=True)
+
+    ran = supervised(path, tmp_path / "starts")
+
+    assert (ran.returncode, (tmp_path / "starts").read_text()) == (3, "xx")
+
+
+def test_crashes_are_resumed_as_often_as_asked(tmp_path: Path):
+    path = script(tmp_path, "commit()\nos.kill(os.getpid(), 11)", asks=True)
+
+    ran = supervised(path, tmp_path / "starts", options=("--resume-after-crash", "2"))
+
+    lines = ran.stderr.decode().splitlines()
+    assert (ran.returncode, (tmp_path / "starts").read_text()) == (-11, "xxx")
+    assert "SIGSEGV" in lines[0]
+    assert lines[0].endswith("Starting it again; 1 of 2 resumes left.")
+
+
+def test_a_failed_exit_status_is_a_crash_too(tmp_path: Path):
+    path = script(tmp_path, "commit()\nsys.exit(4 if n == 0 else 0)", asks=True)
+
+    ran = supervised(path, tmp_path / "starts", options=("--resume-after-crash", "1"))
+
+    assert (ran.returncode, (tmp_path / "starts").read_text()) == (0, "xx")
+
+
+def test_without_state_a_crash_is_not_resumed(tmp_path: Path):
+    path = script(tmp_path, "os.kill(os.getpid(), 9)", asks=True)
+
+    ran = supervised(path, tmp_path / "starts", options=("--resume-after-crash", "2"))
+
+    assert (ran.returncode, (tmp_path / "starts").read_text()) == (-9, "x")
+
+
+def test_a_script_that_was_told_to_end_is_not_resumed(tmp_path: Path):
+    path = script(
+        tmp_path, "commit()\nos.kill(os.getppid(), 15)\nimport time\ntime.sleep(30)", asks=True
+    )
+
+    ran = supervised(path, tmp_path / "starts", options=("--resume-after-crash", "2"))
+
+    assert (ran.returncode, (tmp_path / "starts").read_text()) == (-15, "x")
+
+
+def test_a_program_between_is_not_taken_for_the_script(tmp_path: Path):
+    path = script(
+        tmp_path,
+        """
+        import os, subprocess, sys
+        why = "from kmonitor_agent.session.restarting import why_not_restart as w; print(w())"
+        subprocess.run([sys.executable, "-c", why])
+        """,
+    )
+
+    ran = supervised(path)
+
+    assert ran.stdout.startswith(b"another program stands between kmonitor run and this process")
+
+
+def test_nothing_to_run_is_said_with_what_to_write():
+    import subprocess  # noqa: PLC0415
+    import sys  # noqa: PLC0415
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "kmonitor.cli.main", "run"], capture_output=True, check=False
+    )
+
+    assert ran.returncode == 1
+    assert b"kmonitor run -- python train.py" in ran.stderr

@@ -1,0 +1,359 @@
+# pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false
+# pyright: reportOptionalMemberAccess=false
+"""A training script of several fits that asks for restarts, and writes what came of it.
+
+`python -m tests.support.restart_script SCENARIO RESULT.json [FIT:EPOCH ...]`
+"""
+
+import hashlib
+import json
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import layers
+
+from kmonitor_agent import MonitorCallback
+
+FITS = 3
+EPOCHS = 4
+SAMPLES = 48
+BATCH = 8
+
+
+class Script:
+    """What one process of the script does; the same in every process but for where it resumes."""
+
+    def __init__(self, restarts: set[tuple[int, int]]) -> None:
+        self.told: list[dict[str, Any]] = []
+        self._restarts = restarts
+        self._monitor = MonitorCallback("script", sample_interval_s=3600.0)
+        self._fit = 0
+
+    def fit(self, model: Any, *callbacks: Any, **arguments: Any) -> Any:
+        """One fit, with our callback before the script's own; what it left is told."""
+        self._fit += 1
+        ask = _Ask(self._monitor, {epoch for fit, epoch in self._restarts if fit == self._fit})
+        arguments.setdefault("epochs", EPOCHS)
+        own = [ask, self._monitor, *callbacks]
+        history = model.fit(verbose=0, callbacks=own, **arguments)
+        self.told.append(
+            {
+                "history": _exact(history.history),
+                "epochs": list(history.epoch),
+                "state": digest_of(model),
+                "callbacks": [_exact(_plain_of(each)) for each in callbacks],
+                "random": draws(),
+                "stopped": bool(model.stop_training),
+            }
+        )
+        return history
+
+    def tell(self, **facts: Any) -> None:
+        """Something that the script saw besides."""
+        self.told.append(_exact(facts))
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """Faults of our own."""
+        return self._monitor._session.faults.counts()
+
+
+class _Ask(keras.callbacks.Callback):
+    def __init__(self, monitor: Any, epochs: set[int]) -> None:
+        super().__init__()
+        self._monitor_of_ask = monitor
+        self._epochs_of_ask = epochs
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        if epoch in self._epochs_of_ask:
+            self._monitor_of_ask.request("restart")
+
+
+def digest_of(model: Any) -> str:
+    """Of all variables, optimizer slots and seeds; metrics begin anew with each epoch."""
+    from kmonitor_agent.frameworks.detect import framework_for  # noqa: PLC0415
+
+    steps = framework_for(model).reclaim_steps()
+    assert steps is not None
+    total = hashlib.sha256()
+    for each in steps.state(model):
+        if each.path.startswith("metrics/"):
+            continue
+        total.update(
+            each.path.encode() + np.ascontiguousarray(steps.read(each.variable)).tobytes()
+        )
+    return total.hexdigest()
+
+
+def draws() -> list[str]:
+    """One draw of every generator."""
+    drawn = (
+        random.random(),  # noqa: S311 - what is drawn is compared
+        np.random.rand(),
+        float(tf.random.uniform([])),
+        float(keras.random.uniform([])),
+    )
+    return [float(each).hex() for each in drawn]
+
+
+def _plain_of(callback: Any) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in vars(callback).items()
+        if isinstance(value, int | float | str | list | dict)
+        and not name.startswith("_")
+        and name not in {"params", "validation_data"}
+    }
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _exact(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exact(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    if isinstance(value, bool | str) or value is None:
+        return value
+    return float(value).hex()
+
+
+def arrays(n: int = SAMPLES) -> tuple[Any, Any]:
+    """Inputs and targets, the same each time."""
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=(n, 6)).astype("float32")
+    return x, x.sum(1, keepdims=True) + 0.3 * generator.normal(size=(n, 1)).astype("float32")
+
+
+def dense(**compiled: Any) -> Any:
+    """A small model with Dropout and BatchNorm."""
+    model = keras.Sequential(
+        [
+            layers.Input((6,)),
+            layers.Dense(8, activation="relu"),
+            layers.BatchNormalization(),
+            layers.Dropout(0.3),
+            layers.Dense(1),
+        ]
+    )
+    model.compile(**{"optimizer": "adam", "loss": "mse", "metrics": ["mae"], **compiled})
+    return model
+
+
+def cross_validation(script: Script) -> None:
+    """Three folds over arrays that numpy has shuffled, each model evaluated afterwards."""
+    x, y = arrays()
+    order = np.random.permutation(len(x))
+    for held_out in np.array_split(order, FITS):
+        rest = np.setdiff1d(order, held_out)
+        np.random.shuffle(rest)
+        model = dense()
+        script.fit(
+            model,
+            x=x[rest],
+            y=y[rest],
+            batch_size=BATCH,
+            validation_data=(x[held_out], y[held_out]),
+        )
+        script.tell(score=model.evaluate(x[held_out], y[held_out], verbose=0))
+
+
+def tf_data(script: Script) -> None:
+    """One dataset for all fits: it shuffles anew for every iterator; validation likewise."""
+    x, y = arrays()
+
+    def noisy(x: Any, y: Any) -> Any:
+        return x + tf.random.uniform(tf.shape(x), -0.1, 0.1), y
+
+    whole = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(SAMPLES)
+    data = whole.batch(BATCH).map(noisy).prefetch(2)
+    validation = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(SAMPLES).batch(16)
+    for _ in range(FITS):
+        script.fit(dense(), x=data, validation_data=validation)
+
+
+def stopping(script: Script) -> None:
+    """EarlyStopping with best weights and ReduceLROnPlateau, which end fits early."""
+    x, y = arrays()
+    for patience in range(1, FITS + 1):
+        script.fit(
+            dense(optimizer=keras.optimizers.Adam(0.05)),
+            keras.callbacks.ReduceLROnPlateau("val_loss", patience=1, factor=0.5, min_delta=0.05),
+            keras.callbacks.EarlyStopping(
+                "val_loss", patience=patience, min_delta=0.05, restore_best_weights=True
+            ),
+            x=x,
+            y=y,
+            batch_size=BATCH,
+            validation_split=0.25,
+            epochs=8,
+        )
+
+
+class Blocks(keras.Model):
+    """Unbuilt until its first fit, with a step of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = layers.Dense(8, activation="relu")
+        self.drop = layers.Dropout(0.4)
+        self.last = layers.Dense(1)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:  # noqa: FBT001, FBT002
+        return self.last(self.drop(self.first(inputs), training=training))
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x, y, self(x + keras.random.normal(x.shape), training=True))
+        gradients = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+        return {"loss": loss}
+
+
+def unbuilt(script: Script) -> None:
+    """Subclassed models that no one builds, whose step draws without a seed of its own."""
+    x, y = arrays()
+    for _ in range(FITS):
+        model = Blocks()
+        model.compile(optimizer=keras.optimizers.AdamW(0.01), loss="mse")
+        script.fit(model, x=x, y=y, batch_size=BATCH)
+
+
+def batches(x: Any, y: Any) -> Iterator[Any]:
+    """Batches for ever."""
+    while True:
+        for start in range(0, len(x), BATCH):
+            yield x[start : start + BATCH], y[start : start + BATCH]
+
+
+def generator(script: Script) -> None:
+    """A generator for each fit, eaten by steps that do not meet its end."""
+    x, y = arrays()
+    for _ in range(FITS):
+        script.fit(
+            dense(),
+            x=batches(x, y),
+            steps_per_epoch=4,
+            validation_data=batches(x[::-1], y[::-1]),
+            validation_steps=2,
+        )
+
+
+def repeated(script: Script) -> None:
+    """A repeated dataset by steps, averaged weights, a schedule, several steps an execution."""
+    x, y = arrays()
+    for _ in range(FITS):
+        data = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(20).repeat().batch(BATCH)
+        optimizer = keras.optimizers.AdamW(
+            keras.optimizers.schedules.ExponentialDecay(0.01, 5, 0.9), use_ema=True
+        )
+        script.fit(dense(optimizer=optimizer, steps_per_execution=2), x=data, steps_per_epoch=4)
+
+
+class Pair(keras.Model):
+    """Two optimizers, one of them only known to the step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = layers.Dense(1)
+        self.right = layers.Dense(1)
+        self.other = keras.optimizers.RMSprop(0.01)
+
+    def call(self, inputs: Any) -> Any:
+        return self.left(inputs) + self.right(inputs)
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape(persistent=True) as tape:
+            loss = self.compute_loss(x, y, self(x))
+        for part, optimizer in ((self.left, self.optimizer), (self.right, self.other)):
+            weights = part.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+        return {"loss": loss}
+
+
+def two_optimizers(script: Script) -> None:
+    """A step that applies two optimizers, neither built before it."""
+    x, y = arrays()
+    for _ in range(FITS):
+        model = Pair()
+        model.compile(optimizer="adam", loss="mse")
+        script.fit(model, x=x, y=y, batch_size=BATCH)
+
+
+class Jitter(keras.callbacks.Callback):
+    """A user's callback: plain attributes, and draws at every epoch's begin."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn: list[float] = []
+        self.largest = np.zeros(2)
+        self.by_epoch: dict[int, tuple[float, ...]] = {}
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self.drawn.append(random.random() + np.random.rand())  # noqa: S311
+        self.model.optimizer.learning_rate = 0.01 * (1 + self.drawn[-1])
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.by_epoch[epoch] = (float(logs["loss"]),)
+        self.largest = np.maximum(self.largest, logs["loss"])
+
+
+class Pieces(keras.utils.PyDataset):
+    """Batches by index."""
+
+    def __len__(self) -> int:
+        return SAMPLES // BATCH
+
+    def __getitem__(self, index: int) -> Any:
+        x, y = arrays()
+        return x[index * BATCH : (index + 1) * BATCH], y[index * BATCH : (index + 1) * BATCH]
+
+
+def users_own(script: Script) -> None:
+    """A user's callback, a PyDataset, a dataset of unknown length, mixed precision."""
+    x, y = arrays()
+    script.fit(dense(), Jitter(), x=Pieces(), validation_data=(x, y))
+    unknown = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(SAMPLES).filter(lambda *_: True)
+    script.fit(dense(), Jitter(), x=unknown.batch(BATCH))
+    keras.mixed_precision.set_dtype_policy("mixed_float16")
+    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam(0.01))
+    script.fit(dense(optimizer=optimizer), Jitter(), x=x, y=y, batch_size=BATCH, epochs=6)
+
+
+SCENARIOS: dict[str, Callable[[Script], None]] = {
+    each.__name__: each
+    for each in (
+        cross_validation,
+        tf_data,
+        stopping,
+        unbuilt,
+        generator,
+        repeated,
+        two_optimizers,
+        users_own,
+    )
+}
+
+
+def main(scenario: str, result: str, *restarts: str) -> None:
+    """Run a scenario and write its result."""
+    keras.utils.set_random_seed(11)
+    points = {
+        (int(fit), int(epoch)) for fit, _, epoch in (each.partition(":") for each in restarts)
+    }
+    script = Script(points)
+    for name in SCENARIOS if scenario == "all" else [scenario]:
+        SCENARIOS[name](script)
+    Path(result).write_text(json.dumps({"told": script.told, "faults": script.faults}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
