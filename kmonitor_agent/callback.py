@@ -3,10 +3,11 @@
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Self, cast, get_args
 
 from kmonitor_agent.config import (
     Settings,
+    checked_count,
     checked_folder,
     checked_hub,
     checked_interval_s,
@@ -15,6 +16,7 @@ from kmonitor_agent.config import (
     checked_switch,
 )
 from kmonitor_agent.link.hub_choice import parse_hub
+from kmonitor_agent.protocol.commands import ReloadMode
 from kmonitor_agent.session.keras_base import with_keras_callback
 from kmonitor_agent.session.requests import ACTIONS, Request
 
@@ -66,6 +68,7 @@ class MonitorCallback:
         sample_interval_s: float = 1.0,
         hub: str | None = None,
         private: bool = False,
+        keep_checkpoints: int = 2,
     ) -> None:
         """Check the arguments; nothing else happens before `fit`.
 
@@ -77,6 +80,7 @@ class MonitorCallback:
             sample_interval_s: Time between samples, seconds.
             hub: None: this user's hub; "off"; or a socket's path.
             private: Send no names, paths, arguments or exception texts.
+            keep_checkpoints: How many of the newest checkpoints stay; older ones are removed.
 
         Raises:
             ValueError: An argument makes no sense; the message says what to write instead.
@@ -92,6 +96,7 @@ class MonitorCallback:
             sample_interval_s=checked_interval_s(sample_interval_s),
             hub=hub,
             private=checked_switch("private", private),
+            keep_checkpoints=checked_count("keep_checkpoints", keep_checkpoints),
         )
         self._join_run()
         super().__init__()
@@ -119,24 +124,33 @@ class MonitorCallback:
         """What was done so far, oldest first."""
         return self._session.records
 
-    def request(self, action: str, at: str = "epoch") -> None:
+    def request(
+        self, action: str, at: str = "epoch", *, mode: str | None = None, export: bool = False
+    ) -> None:
         """Ask for an action, from any thread; it runs on the training thread.
 
         Args:
             action: "save", "collect", "reload", "restart" (under `kmonitor run`; at the epoch's
-                end), "pause", "resume" or "stop".
+                end), "auto" (a collect, and a reload if that left something to give back),
+                "diagnose", "pause", "resume" or "stop".
             at: "epoch": at the running epoch's end; "batch": before the next batch (a stop then
                 ends the fit with that batch).
+            mode: For a reload: "assign" restores into the variables that there are, "recreate"
+                makes them anew where that is safe; None: as is always safe.
+            export: For a save: whether to write a `.keras` file beside the checkpoint.
 
         Raises:
-            ValueError: There is no such action or place.
+            ValueError: There is no such action, place or mode, or they do not go together.
         """
-        if action not in ACTIONS:
-            listed = ", ".join(f'"{name}"' for name in ACTIONS)
-            raise ValueError(f"request: {action!r} is not known; write one of {listed}.")
-        if at not in _POINTS:
-            raise ValueError(f'request: at={at!r} is not known; write "epoch" or "batch".')
-        self._session.request(Request(action=action, at=cast("Any", at)))
+        _check_request(action, at, mode, export=export)
+        self._session.request(
+            Request(
+                action=cast("Any", action),
+                at=cast("Any", at),
+                mode=cast("Any", mode),
+                export=export,
+            )
+        )
 
     @property
     def model(self) -> Any:
@@ -264,6 +278,20 @@ class MonitorCallback:
         fit = self._running()
         if fit is not None:
             fit.clock.tick(batch, logs)
+
+
+def _check_request(action: str, at: str, mode: str | None, *, export: bool) -> None:
+    if action not in ACTIONS:
+        listed = ", ".join(f'"{name}"' for name in ACTIONS)
+        raise ValueError(f"request: {action!r} is not known; write one of {listed}.")
+    if at not in _POINTS:
+        raise ValueError(f'request: at={at!r} is not known; write "epoch" or "batch".')
+    if mode not in (None, *get_args(ReloadMode)):
+        raise ValueError(f'request: mode={mode!r} is not known; write "assign" or "recreate".')
+    if mode is not None and action not in ("reload", "auto"):
+        raise ValueError(f'request: mode={mode!r} is for a reload; write request("reload", ...).')
+    if export not in (True, False) or (export and action != "save"):
+        raise ValueError('request: export is for a save; write request("save", export=True).')
 
 
 def _runs() -> "RunsOfProcess":

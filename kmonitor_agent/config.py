@@ -16,6 +16,7 @@ LONGEST_NAME: Final = 200
 
 _SHORTEST_INTERVAL_S: Final = 0.05
 _LONGEST_INTERVAL_S: Final = 3600.0
+_MOST_KEPT: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Settings:
         sample_interval_s: Time between samples, seconds.
         hub: None, "off" or a socket's path; read by `link.hub_choice`.
         private: Names hashed; argv, paths and exception texts left out.
+        keep_checkpoints: How many of the newest checkpoints stay in their folder.
     """
 
     run_name: str | None = None
@@ -39,6 +41,7 @@ class Settings:
     sample_interval_s: float = 1.0
     hub: str | None = None
     private: bool = False
+    keep_checkpoints: int = 2
 
 
 def checked_name(run_name: object) -> str | None:
@@ -116,6 +119,23 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
             f' write checkpoint_dir="checkpoints" or leave it out.'
         )
     return Path(os.fsdecode(cast("os.PathLike[Any]", checkpoint_dir))).expanduser().absolute()
+
+
+def checked_count(argument: str, given: object) -> int:
+    """How many of something are kept.
+
+    Raises:
+        TypeError: It is no whole number.
+        ValueError: It is below 1 or beyond a thousand.
+    """
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise TypeError(f"MonitorCallback: {argument}={given!r}; write {argument}=2, for example.")
+    if not 1 <= given <= _MOST_KEPT:
+        raise ValueError(
+            f"MonitorCallback: {argument}={given} is outside of 1 to {_MOST_KEPT};"
+            f" write {argument}=2, for example."
+        )
+    return given
 
 
 def checked_interval_s(sample_interval_s: object) -> float:

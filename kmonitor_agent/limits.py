@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, cast, get_args
 
+from kmonitor_agent.escalation import Escalation
 from kmonitor_agent.protocol.commands import (
     LIMIT_ACTIONS,
     LIMIT_METRICS,
@@ -55,6 +56,10 @@ _EXAMPLES: Final = {
 _WRITTEN: Final = re.compile(r"\s*([0-9][0-9_ ]*(?:\.[0-9]+)?)\s*([A-Za-z]*|%)\s*")
 _SMALLEST_BYTES: Final = 2**20
 
+JUDGED_AT_ONCE: Final = frozenset({"graph", "functions", "step_time"})
+"""Metrics whose first reading after an action says whether it helped. Freed memory often stays
+with the process: with `ram` and `vram` only growth from there on says that it did not."""
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Limit:
@@ -87,8 +92,9 @@ class Limit:
             metric: "ram", "vram", "graph", "step_time" or "functions".
             threshold: "80%" (ram, vram), "12 GiB", "250 ms", "50 k", or a number of bytes,
                 operations, functions or seconds.
-            action: "notify", "save", "collect", "reload", "restart" (under `kmonitor run`) or
-                "stop".
+            action: "notify", "save", "collect", "reload", "restart" (under `kmonitor run`),
+                "auto" (collect, then reload, then restart, each only if the one before did not
+                help) or "stop".
             hold_s: How long the metric must stay above, seconds.
             cooldown_s: For how long an answered crossing is not answered again, seconds.
 
@@ -115,6 +121,7 @@ class LimitWatch:
 
     Attributes:
         spec: The limit.
+        escalation: What `auto` did and does next; None for all other actions.
     """
 
     def __init__(self, spec: LimitSpec) -> None:
@@ -126,6 +133,7 @@ class LimitWatch:
         self._base: float | None = None
         self._base_wanted = False
         self._waits_for_answer = False
+        self.escalation = Escalation(spec.cooldown_s) if spec.action == "auto" else None
 
     @property
     def is_crossed(self) -> bool:
@@ -158,10 +166,14 @@ class LimitWatch:
         threshold = self.threshold(of)
         if value is None or threshold is None or math.isnan(value):
             return None
-        if self._base_wanted:
-            self._base, self._base_wanted = value, False
+        is_first, self._base_wanted = self._base_wanted, False
+        if is_first:
+            self._base = value
+        if self._crossed and value > RELEASE_PART * threshold:
+            is_due = self._is_due_again(value, threshold, t_s, is_first=is_first)
+            return self._answer(value, threshold, t_s) if is_due else None
         if value > threshold:
-            return self._above(value, threshold, t_s)
+            return self._hold(value, threshold, t_s)
         self._above_since_s = None
         if self._crossed and value <= RELEASE_PART * threshold:
             return self._release(value, threshold, t_s)
@@ -172,12 +184,9 @@ class LimitWatch:
         self._base_wanted = True
         self._waits_for_answer = False
 
-    def _above(self, value: float, threshold: float, t_s: float) -> LimitCrossed | None:
-        if not self._crossed:
-            return self._hold(value, threshold, t_s)
-        if self._is_due_again(value, threshold, t_s):
-            return self._answer(value, threshold, t_s)
-        return None
+    def wait_for_level(self) -> None:
+        """The next level of `auto` is in its cool-down: ask again when that has passed."""
+        self._waits_for_answer, self._owed = False, True
 
     def _hold(self, value: float, threshold: float, t_s: float) -> LimitCrossed | None:
         if self._above_since_s is None:
@@ -190,15 +199,23 @@ class LimitWatch:
         self._owed = True
         return self._event(value, threshold, t_s, answered=False)
 
-    def _is_due_again(self, value: float, threshold: float, t_s: float) -> bool:
-        if self._waits_for_answer or not self._has_cooled_down(t_s):
+    def _is_due_again(self, value: float, threshold: float, t_s: float, *, is_first: bool) -> bool:
+        if self._waits_for_answer:
             return False
-        if self._owed:
-            return True
-        repeats = self.spec.action in {"collect", "reload"}
-        return repeats and value > (self._base or 0.0) + GROWTH_PART * threshold
+        grew = value > (self._base or 0.0) + GROWTH_PART * threshold
+        if self.escalation is None:
+            repeats = self.spec.action in {"collect", "reload"} and grew
+            wanted = value > threshold and (self._owed or repeats)
+        else:
+            # What nothing helped against is tried again when it grew, and not before.
+            judged = is_first and self.spec.metric in JUDGED_AT_ONCE
+            self._owed = self._owed or grew or (judged and not self.escalation.is_over)
+            wanted = self._owed
+        return wanted and self._has_cooled_down(t_s)
 
     def _has_cooled_down(self, t_s: float) -> bool:
+        if self.escalation is not None:
+            return self.escalation.is_due(t_s)
         return self._answered_s is None or t_s - self._answered_s >= self.spec.cooldown_s
 
     def _answer(self, value: float, threshold: float, t_s: float) -> LimitCrossed:
@@ -210,6 +227,8 @@ class LimitWatch:
     def _release(self, value: float, threshold: float, t_s: float) -> LimitCrossed:
         self._crossed = self._owed = self._waits_for_answer = False
         self._base = None
+        if self.escalation is not None:
+            self.escalation.begin_anew()
         return self._event(value, threshold, t_s, crossed=False)
 
     def _event(
@@ -241,6 +260,10 @@ class LimitBook:
     def specs(self) -> list[LimitSpec]:
         """Every limit in force."""
         return [watch.spec for watch in self._watches]
+
+    def all_watches(self) -> list[LimitWatch]:
+        """The watches of all metrics."""
+        return list(self._watches)
 
     def watches(self, metric: LimitMetric) -> list[LimitWatch]:
         """The watches of one metric."""

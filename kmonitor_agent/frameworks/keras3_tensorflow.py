@@ -12,6 +12,7 @@ from kmonitor_agent.frameworks.base import (
     ModelDescription,
     Probed,
     ReclaimSteps,
+    TraceHolder,
 )
 from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim
 from kmonitor_agent.frameworks.keras_facts import (
@@ -22,7 +23,8 @@ from kmonitor_agent.frameworks.keras_facts import (
 from kmonitor_agent.frameworks.tensorflow_allocator import TensorFlowAllocator
 from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals, find_internals
-from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
+from kmonitor_agent.frameworks.tensorflow_retained import STEP_FUNCTIONS, RetainedTraces
+from kmonitor_agent.frameworks.tensorflow_user_functions import functions_with_many_traces
 from kmonitor_agent.reading import Reading
 
 StepsMaker = Callable[[TensorFlowInternals, RetainedTraces, GraphInventory], ReclaimSteps]
@@ -79,6 +81,11 @@ class TensorFlowFramework:
     def allocator(self) -> AllocatorReadings:
         """Allocator of the first GPU, else of the CPU device; any thread."""
         return self._allocator.read()
+
+    def trace_holders(self) -> tuple[TraceHolder, ...]:
+        """See `KnowsHolders`."""
+        many = functions_with_many_traces(self._internals, but=STEP_FUNCTIONS)
+        return tuple(TraceHolder(each.name, each.traces, each.why) for each in many)
 
     def reclaim_steps(self) -> ReclaimSteps | None:
         """The steps; `probed().unavailable` says what they cannot do."""

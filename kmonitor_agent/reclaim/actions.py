@@ -234,17 +234,15 @@ def _restore(
     mode: Mode,
 ) -> None:
     try:
-        if mode == "recreate" and _recreate(run, state, store, checkpoint):
-            run.tell(mode="recreate")
-        else:
+        recreated = mode == "recreate" and _recreate(run, state, store, checkpoint)
+        # Variables that still hold every bit of what was saved need no second writing.
+        if not _is_as_saved(run, state, checkpoint):
             _assign(run, state, store, checkpoint)
-            run.tell(mode="assign")
-        if _checksum(run, state) == checkpoint.checksum:
-            return
-        why = "the restored state differs from the saved one"
+            if not _is_as_saved(run, state, checkpoint):
+                raise _Failed("the restored state differs from the saved one")
+        run.tell(mode="recreate" if recreated else "assign")
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises; the state is judged below
-        why = _described(exc)
-    _settle(run, state, store, checkpoint, why)
+        _settle(run, state, store, checkpoint, _described(exc))
 
 
 def _recreate(
@@ -275,9 +273,9 @@ def _settle(
 ) -> None:
     # Variables are assigned in place: after a failure they mostly still hold what was saved.
     try:
-        if _checksum(run, state) != checkpoint.checksum:
+        if not _is_as_saved(run, state, checkpoint):
             _assign(run, state, store, checkpoint)
-        is_whole = _checksum(run, state) == checkpoint.checksum
+        is_whole = _is_as_saved(run, state, checkpoint)
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises: the state is not whole
         is_whole, why = False, f"{why}; {_described(exc)}"
     if not is_whole:
@@ -299,14 +297,16 @@ def _assign(
         raise NotAStateFile("it holds more variables than the model")
 
 
-def _checksum(run: _Run, state: Sequence[StateVariable]) -> str:
+def _is_as_saved(run: _Run, state: Sequence[StateVariable], checkpoint: Checkpoint) -> bool:
     checksum = Checksum()
     for each in state:
         checksum.add(run.steps.read(each.variable))
-    return checksum.text()
+    return checksum.text() == checkpoint.checksum
 
 
 def _described(exc: BaseException) -> str:
+    if isinstance(exc, _Failed):
+        return exc.why
     if isinstance(exc, NotAStateFile):
         return f"the checkpoint is damaged: {exc.why}"
     return f"{type(exc).__name__}: {exc}"[:1000]

@@ -29,6 +29,7 @@ from kmonitor_agent.reclaim.state_file import (
 )
 
 _SUFFIX: Final = ".h5"
+_EXPORT_SUFFIX: Final = ".keras"
 _UNFINISHED: Final = ".tmp"
 _FREE_FACTOR: Final = 2
 """A save needs this many times the state's size to be free: older ones stay until it is done."""
@@ -108,8 +109,17 @@ class CheckpointStore:
                 return checkpoint
         return None
 
+    def free_bytes(self) -> int:
+        """Free space where the checkpoints lie, bytes. Raises: OSError."""
+        return self._free_bytes(self.folder)
+
     def save(
-        self, variables: Sequence[StoredVariable], read: Callable[[Any], Any], *, tag: Tag
+        self,
+        variables: Sequence[StoredVariable],
+        read: Callable[[Any], Any],
+        *,
+        tag: Tag,
+        architecture: str = "",
     ) -> Checkpoint:
         """Write a checkpoint, see that it reads back the same, and drop the oldest.
 
@@ -117,6 +127,7 @@ class CheckpointStore:
             variables: What to write, in the order in which it will be read.
             read: Gives a variable's value as a numpy array; called for one at a time.
             tag: Where in the run this is.
+            architecture: What a model is made of, for who restores it; empty if not known.
 
         Raises:
             SaveRefused: No room, no permission, or what was read back differs.
@@ -128,7 +139,14 @@ class CheckpointStore:
         target = self.folder / self._name(tag)
         unfinished = target.with_name(f"{target.name}.{os.getpid()}{_UNFINISHED}")
         try:
-            header = write_state(unfinished, variables, read, tag=tag, wall_s=self._clock.wall_s())
+            header = write_state(
+                unfinished,
+                variables,
+                read,
+                tag=tag,
+                wall_s=self._clock.wall_s(),
+                architecture=architecture,
+            )
             _verify(unfinished, header)
             unfinished.replace(target)
             flush_folder(self.folder)
@@ -186,8 +204,8 @@ class CheckpointStore:
 
     def _remove_unfinished(self) -> None:
         # Left by a process that was killed while it saved; one that lives may share the folder.
-        for path in self.folder.glob(f"*{_UNFINISHED}"):
-            pid = path.name.removesuffix(_UNFINISHED).rpartition(".")[2]
+        for path in self.folder.glob(f"*{_UNFINISHED}*"):
+            pid = path.name.partition(_UNFINISHED)[0].rpartition(".")[2]
             if pid == str(os.getpid()) or not (pid.isdigit() and psutil.pid_exists(int(pid))):
                 with contextlib.suppress(OSError):
                     path.unlink()
@@ -197,6 +215,18 @@ class CheckpointStore:
         for path in whole[: -self._keep]:
             with contextlib.suppress(OSError):
                 path.unlink()
+            with contextlib.suppress(OSError):
+                export_path(path).unlink()
+
+
+def export_path(checkpoint: Path) -> Path:
+    """Where a checkpoint's `.keras` file lies, if it has one."""
+    return checkpoint.with_suffix(_EXPORT_SUFFIX)
+
+
+def unfinished_export_path(checkpoint: Path) -> Path:
+    """Where that file is written; what a killed process left there goes with the next save."""
+    return checkpoint.with_name(f"{checkpoint.stem}.{os.getpid()}{_UNFINISHED}{_EXPORT_SUFFIX}")
 
 
 def _as_checkpoint(path: Path, header: StateHeader) -> Checkpoint:

@@ -30,6 +30,7 @@ class Outcome:
         released_models: Dead models that they belonged to.
         held: What is still held and by whom.
         why: What failed or was left out; empty when all went well.
+        export: File name of the `.keras` file beside the checkpoint, or empty.
     """
 
     ok: bool
@@ -46,3 +47,4 @@ class Outcome:
     released_models: int = 0
     held: tuple[str, ...] = ()
     why: str = ""
+    export: str = ""

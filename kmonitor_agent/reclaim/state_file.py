@@ -18,6 +18,8 @@ from kmonitor_agent.reclaim.disk_file import DiskFile
 
 FORMAT: Final = "kmonitor-state-1"
 
+_ARCHITECTURE: Final = "architecture"
+
 _HDF5_KINDS: Final = "biufc"
 """Kinds of numpy dtypes that HDF5 stores as they are."""
 
@@ -110,8 +112,11 @@ def write_state(
     *,
     tag: Tag,
     wall_s: float,
+    architecture: str = "",
 ) -> StateHeader:
     """Write a new file, one variable in memory at a time, and flush it to the disk.
+
+    `architecture` is a text that `read_architecture` gives back.
 
     Raises:
         OSError: It cannot be written; what is there then is no checkpoint.
@@ -126,6 +131,9 @@ def write_state(
             dataset.attrs["path"] = variable.path
             dataset.attrs["crc32"] = checksum.add(array)
             del array  # or two would be in memory while the next one is read
+        if architecture:
+            text = np.frombuffer(architecture.encode(), np.uint8)
+            _write_array(file, _ARCHITECTURE, text).attrs["crc32"] = zlib.crc32(text.data)
         header = StateHeader(tag, wall_s, len(variables), state_bytes, checksum.text())
         _write_header(file, header)
     return header
@@ -160,6 +168,38 @@ def read_variables(path: Path) -> Iterator[Any]:
             del array  # or two would be in memory while the next one is read
     if checksum.text() != header.checksum:
         raise NotAStateFile(f"its state is {checksum.text()}, not {header.checksum}")
+
+
+def read_architecture(path: Path) -> str:
+    """What a file says of its model's making; empty if nothing.
+
+    Raises:
+        NotAStateFile: It is damaged.
+        OSError: The file cannot be read, or is no HDF5 file.
+    """
+    with _open(path) as file:
+        _read_header(file)
+        if _ARCHITECTURE not in file:
+            return ""
+        text, wanted = _read_array(file, _ARCHITECTURE)
+    if zlib.crc32(text.data) != wanted:
+        raise NotAStateFile("what it says of the model has another checksum")
+    return text.tobytes().decode()
+
+
+def read_paths(path: Path) -> list[str]:
+    """Where each variable belongs, in order.
+
+    Raises:
+        NotAStateFile: One is missing.
+        OSError: The file cannot be read, or is no HDF5 file.
+    """
+    with _open(path) as file:
+        header = _read_header(file)
+        try:
+            return [str(file[str(n)].attrs["path"]) for n in range(header.variables)]
+        except (KeyError, TypeError) as exc:
+            raise NotAStateFile(f"a variable is missing or malformed: {exc}") from exc
 
 
 def _open(path: Path) -> Any:

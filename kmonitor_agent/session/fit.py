@@ -56,6 +56,7 @@ class Fit:
         model: Weak reference to the model.
         planned_steps: Steps per epoch; None until known.
         checkpoint_dir: Where its checkpoints go.
+        keep_checkpoints: How many of the newest stay there.
         epoch: Index of the running epoch, from 0.
         epochs_done: Epochs that ended.
         is_in_epoch: An epoch began and its end was not told.
@@ -90,6 +91,7 @@ class Fit:
     undescribed: FitFacts | None = None
     parts: Parts | None = None
     is_left_out: bool = False
+    keep_checkpoints: int = 2
     why_not_restart: str = ""
     leave: Request | None = None
     watch: Any = field(default=None, repr=False)

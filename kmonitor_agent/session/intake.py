@@ -2,20 +2,29 @@
 
 from typing import Final, cast
 
-from kmonitor_agent.protocol.commands import Command, SetLimits
+from kmonitor_agent.protocol.commands import (
+    Command,
+    CommandName,
+    ReloadArguments,
+    SaveArguments,
+    SetLimits,
+)
 from kmonitor_agent.session.boot import Boot
 from kmonitor_agent.session.limit_keeper import LimitKeeper, refusal_of
 from kmonitor_agent.session.performer import Performer
+from kmonitor_agent.session.process_facts import why_not_possible
 from kmonitor_agent.session.requests import ACTIONS, Action, Request, RequestQueue
 
 _NO_COMMANDS: Final = "this training takes no commands: it was started with commands=False"
 _TOO_MANY: Final = "too many requests wait already"
-_NEEDED: Final = {
-    "save": "reload",
-    "reload": "reload",
-    "collect": "collect",
-    "restart": "restart",
+_OTHERS: Final = "arguments of another command"
+_SPECIAL: Final[dict[type, frozenset[CommandName]]] = {
+    SetLimits: frozenset({"set_limits"}),
+    SaveArguments: frozenset({"save"}),
+    ReloadArguments: frozenset({"reload", "auto"}),
 }
+"""Which commands take which arguments; those of the rest, and plain ones of all but `set_limits`,
+say no more than when."""
 
 
 class Intake:
@@ -65,29 +74,31 @@ class Intake:
             self._performer.tell(request, "expired", "no safe point came within its time to live")
 
     def _request(self, command: Command) -> Request:
+        args = command.args
         return Request(
             action=cast("Action", command.name),
-            at="epoch" if isinstance(command.args, SetLimits) else command.args.at,
+            at="epoch" if isinstance(args, SetLimits) else args.at,
             asked_by=command.asked_by or "app",
             command=command,
             until_s=self._boot.now_s() + command.ttl_s,
+            mode=args.mode if isinstance(args, ReloadArguments) else None,
+            export=isinstance(args, SaveArguments) and args.export,
         )
 
     def _refusal(self, command: Command) -> str:
         """Why this command is not carried out; empty when it is."""
         if not self._takes_commands:
             return _NO_COMMANDS
+        takers = _SPECIAL.get(type(command.args))
+        if takers is not None and command.name not in takers:
+            return _OTHERS
         if isinstance(command.args, SetLimits):
-            is_limits = command.name == "set_limits"
-            return refusal_of(command.args) if is_limits else "arguments of another command"
+            return refusal_of(command.args)
         if command.name not in ACTIONS:
             return f"{command.name} is not available in this version of kmonitor"
-        needed = _NEEDED.get(command.name, "")
-        if needed in self._boot.unavailable:
-            return self._boot.unavailable[needed]
         if command.name == "resume" and not self._will_be_paused():
             return "the training is not paused"
-        return ""
+        return why_not_possible(command.name, self._boot.unavailable)
 
     def _will_be_paused(self) -> bool:
         return self._performer.is_paused or self._queue.holds("pause")

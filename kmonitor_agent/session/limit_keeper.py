@@ -1,12 +1,13 @@
 """The run's limits in force: set by script or command, judged on two threads, answered once."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
 import msgspec
 
+from kmonitor_agent.escalation import Level, Step
 from kmonitor_agent.limits import LimitBook, LimitWatch, limit_text
 from kmonitor_agent.protocol.commands import LimitMetric, LimitSpec, SetLimits
 from kmonitor_agent.protocol.facts import Event, LimitCrossed, LimitsInForce, Notice
@@ -126,6 +127,44 @@ class LimitKeeper:
         """An action that a limit asked for has run: judge growth from here on."""
         with self._lock:
             watch.take_new_base()
+
+    def next_step(self, watch: LimitWatch, why_not: Mapping[Level, str]) -> Step:
+        """What `auto` does next for a limit; a level that is returned counts as done now.
+
+        Args:
+            watch: The limit.
+            why_not: The levels that cannot be done here, with the reason.
+        """
+        now_s = self._now_s()
+        with self._lock:
+            if watch.escalation is None:
+                return "nothing"
+            step = watch.escalation.next_step(why_not, now_s)
+            if step == "wait":
+                watch.wait_for_level()
+            return step
+
+    def tell_helpless(self, watch: LimitWatch) -> None:
+        """Say that `auto` knows nothing more that helps; it waits for growth from here on."""
+        with self._lock:
+            tried = "" if watch.escalation is None else watch.escalation.summary()
+            watch.take_new_base()
+        text = (
+            f"{limit_text(watch.spec)}: nothing more helps ({tried}). The limit stays crossed;"
+            " the next attempt comes when it has grown by another 5 %."
+        )
+        self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
+
+    def started_again(self, asked_by: str) -> None:
+        """This process was started by a restart.
+
+        Args:
+            asked_by: Who asked for it; limits of that wording do not ask for another at once.
+        """
+        with self._lock:
+            for watch in self._book.all_watches():
+                if watch.escalation is not None and limit_text(watch.spec) == asked_by:
+                    watch.escalation.started_again(self._now_s())
 
     def _answer(self, watch: LimitWatch, crossing: LimitCrossed) -> None:
         self._emit(crossing)

@@ -6,7 +6,6 @@ from typing import Final
 
 import msgspec
 
-from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.protocol.commands import CommandState
 from kmonitor_agent.protocol.facts import ActionRecord, CommandProgress, Event, Paused
 from kmonitor_agent.protocol.version import MAX_TEXT
@@ -14,10 +13,13 @@ from kmonitor_agent.reclaim.actions import collect, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
 from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.reclaim.state_file import Tag
+from kmonitor_agent.session.diagnoses import Diagnoses
+from kmonitor_agent.session.escalating import Escalating
 from kmonitor_agent.session.fit import Fit
 from kmonitor_agent.session.limit_keeper import LimitKeeper
+from kmonitor_agent.session.parts import AskedReload, Parts
 from kmonitor_agent.session.privacy import Privacy
-from kmonitor_agent.session.requests import Action, Request, RequestQueue, is_expired
+from kmonitor_agent.session.requests import Request, RequestQueue, is_expired
 from kmonitor_agent.session.resumption import Saved
 from kmonitor_agent.session.wording import Record, Records
 
@@ -32,6 +34,7 @@ class Performer:
     Attributes:
         records: What was done, oldest first.
         is_paused: Whether a training thread is being held now.
+        diagnoses: What grows, looked at when asked.
     """
 
     def __init__(
@@ -62,6 +65,8 @@ class Performer:
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
+        self._escalating = Escalating(limits=limits, act=self._act, tell=self.tell)
+        self.diagnoses = Diagnoses(emit=emit, now_s=now_s, privacy=privacy)
 
     def perform(self, fit: Fit, request: Request, *, step: int = 0) -> None:
         """Do what was asked and tell the result.
@@ -116,19 +121,40 @@ class Performer:
         model = fit.model()
         if model is None:
             self._finish(self._record(fit, request, step, why=_MODEL_GONE), request)
+        elif request.action == "auto":
+            self._escalating.perform(fit, request, step)
+            return
         elif request.action == "stop":
             model.stop_training = True
             fit.stopped_by_us = True
             self._finish(self._record(fit, request, step), request)
-        elif request.action == "restart":
-            self._plan_to_leave(fit, request, step)
+        elif request.action == "diagnose":
+            seconds = self.diagnoses.diagnose(fit, model)
+            fit.clock.leave_out(retraced=False)
+            self._finish(self._record(fit, request, step, seconds=seconds), request)
         else:
-            outcome = self._reclaim(fit, model, request.action, step)
-            record = self._record(fit, request, step, seconds=outcome.seconds, why=outcome.why)
-            self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
-            fit.clock.leave_out(retraced=request.action == "reload")
+            record = self._act(fit, request, step)
+            if record is not None:
+                self.tell(request, "done" if record.ok else "failed", record.why)
+            elif request.action == "reload":
+                return  # who does it tells how it ended
         if request.watch is not None:
             self._limits.take_new_base(request.watch)
+
+    def _act(self, fit: Fit, request: Request, step: int) -> ActionRecord | None:
+        """Carry out an action on the model and keep its record; None when it only is planned."""
+        if request.action == "restart":
+            self._plan_to_leave(fit, request, step)
+            return None
+        if request.action == "reload" and fit.parts is not None:
+            self._plan_to_rebuild(fit, fit.parts, request)
+            return None
+        outcome = self._reclaim(fit, request, step)
+        record = self._record(fit, request, step, seconds=outcome.seconds, why=outcome.why)
+        record = self._with_outcome(record, outcome, fit.last_step_s)
+        self._keep(record)
+        fit.clock.leave_out(retraced=request.action == "reload")
+        return record
 
     def restart_saved(self, fit: Fit, request: Request, saved: Saved) -> None:
         """Tell what came of saving for a restart; what follows, the next process tells.
@@ -141,6 +167,8 @@ class Performer:
         record = self._record(fit, request, 0, seconds=saved.seconds, why=saved.why)
         if saved.checkpoint is None:
             self._finish(record, request)
+            if request.part_of and request.watch is not None:
+                self._escalating.perform(fit, request, 0)  # says that nothing more helps
             return
         left_out = "; ".join(f"not kept: {each}" for each in saved.left_out)
         self._keep(
@@ -162,14 +190,28 @@ class Performer:
         else:
             self.tell(request, "failed", "a restart is under way already")
 
-    def _reclaim(self, fit: Fit, model: KerasModel, action: Action, step: int) -> Outcome:
+    def _plan_to_rebuild(self, fit: Fit, parts: Parts, request: Request) -> None:
+        # After the epoch, between two calls of Keras' fit; also when a batch was asked for.
+        def done(outcome: Outcome) -> None:
+            record = self._record(fit, request, 0, seconds=outcome.seconds, why=outcome.why)
+            self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
+            fit.clock.leave_out(retraced=True)
+            if request.watch is not None:
+                self._limits.take_new_base(request.watch)
+
+        parts.asked.append(
+            AskedReload(fit=fit.ordinal, run=self._run_id, folder=fit.checkpoint_dir, done=done)
+        )
+
+    def _reclaim(self, fit: Fit, request: Request, step: int) -> Outcome:
         tag = Tag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=step)
-        if action == "collect":
+        model = fit.model()
+        if request.action == "collect":
             return collect(fit.framework, model)
-        store = CheckpointStore(fit.checkpoint_dir)
-        if action == "save":
-            return save(fit.framework, model, store, tag=tag)
-        return reload(fit.framework, model, store, tag=tag)
+        store = CheckpointStore(fit.checkpoint_dir, keep=fit.keep_checkpoints)
+        if request.action == "save":
+            return save(fit.framework, model, store, tag=tag, export=request.export)
+        return reload(fit.framework, model, store, tag=tag, mode=request.mode)
 
     def _hold(self, fit: Fit, request: Request, step: int) -> None:
         """Keep the training thread here until it is resumed or stopped; Ctrl+C gets through."""
@@ -213,15 +255,17 @@ class Performer:
     def _record(
         self, fit: Fit, request: Request, step: int, *, seconds: float = 0.0, why: str = ""
     ) -> ActionRecord:
+        # `auto` has no record of its own, but for a model that is gone.
         return ActionRecord(
             t_s=self._now_s(),
-            action=request.action,
+            action="collect" if request.action == "auto" else request.action,
             ok=not why,
             asked_by=request.asked_by,
             command=None if request.command is None else request.command.id,
             fit=fit.ordinal,
             epoch=fit.epoch,
             step=step,
+            part_of=request.part_of,
             seconds=max(0.0, seconds),
             why=self._privacy.text(why)[:MAX_TEXT],
         )
@@ -240,6 +284,7 @@ class Performer:
             state_bytes=outcome.state_bytes,
             checkpoint=outcome.checkpoint,
             checksum=outcome.checksum,
+            export=outcome.export,
             released_traces=outcome.released_traces,
             released_models=outcome.released_models,
             held=[hide(line)[:MAX_TEXT] for line in outcome.held[:_MOST_HELD]],

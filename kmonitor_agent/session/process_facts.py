@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path, PurePath
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from kmonitor_agent.config import elided, plain_name, plain_text
 from kmonitor_agent.local.host_mark import host_mark, make_salt
@@ -25,6 +25,15 @@ _JOB_VARIABLES: Final = {
     "LSB_JOBID": "lsf",
     "JOB_ID": "sge",
 }
+
+_NEEDS: Final[dict[CommandName, tuple[str, ...]]] = {
+    "save": ("save",),
+    "reload": ("reload",),
+    "collect": ("collect",),
+    "restart": ("reload", "restart"),
+    "auto": ("collect", "reload"),
+}
+"""What the framework and the process must be capable of; nothing for the other commands."""
 
 
 def script_path(environ: Mapping[str, str] | None = None) -> str:
@@ -87,17 +96,20 @@ def possible_actions(unavailable: Mapping[str, str]) -> list[CommandName]:
     Args:
         unavailable: Capability to the reason why the framework lacks it.
     """
-    actions: list[CommandName] = []
-    if "save" not in unavailable:
-        actions.append("save")
-    if "reload" not in unavailable:
-        actions.append("reload")
-    if "collect" not in unavailable:
-        actions.append("collect")
-    if "reload" not in unavailable and "restart" not in unavailable:
-        actions.append("restart")
-    actions.extend(("pause", "resume", "stop", "set_limits"))
-    return actions
+    return [name for name in get_args(CommandName) if not why_not_possible(name, unavailable)]
+
+
+def why_not_possible(name: CommandName, unavailable: Mapping[str, str]) -> str:
+    """Why this process cannot carry out a command; empty when it can.
+
+    Args:
+        name: The command.
+        unavailable: Capability to the reason why the framework lacks it.
+    """
+    missing = [unavailable[need] for need in _NEEDS.get(name, ()) if need in unavailable]
+    if name == "auto":  # one of its levels is enough
+        return missing[0] if len(missing) == len(_NEEDS[name]) else ""
+    return missing[0] if missing else ""
 
 
 def _arguments() -> list[str]:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from kmonitor_agent.limits import LimitWatch
-from kmonitor_agent.protocol.commands import Command, SafePoint
+from kmonitor_agent.protocol.commands import Command, ReloadMode, SafePoint
 
-Action = Literal["save", "collect", "reload", "restart", "pause", "resume", "stop"]
+Action = Literal[
+    "save", "collect", "reload", "restart", "auto", "diagnose", "pause", "resume", "stop"
+]
 """What can be done at a safe point."""
 
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
@@ -28,6 +30,9 @@ class Request:
         command: The command that asked; None for limits and the script.
         until_s: The boot's time after which it is not started any more; None: never expires.
         watch: The limit that asked.
+        mode: How a reload restores; None: as is always safe.
+        export: Whether a save also writes a `.keras` file.
+        part_of: "auto" when this is one level of it.
     """
 
     action: Action
@@ -36,6 +41,9 @@ class Request:
     command: Command | None = None
     until_s: float | None = None
     watch: LimitWatch | None = None
+    mode: ReloadMode | None = None
+    export: bool = False
+    part_of: str = ""
 
 
 class RequestQueue:

@@ -163,6 +163,7 @@ class RunSession:
             origin=origin,
             model=weakref.ref(model),
             checkpoint_dir=self._checkpoint_dir(settings),
+            keep_checkpoints=settings.keep_checkpoints,
             planned_steps=_count(params.get("steps")),
             undescribed=facts,
             parts=parts_of(model),
@@ -226,6 +227,7 @@ class RunSession:
         self._limits.observe("step_time", Bound(fit.last_step_s))
         if (why := fit.clock.why_untimed(fit.planned_steps)) and fit.last_step_s is None:
             self._limits.tell_unwatched("step_time", why)
+        self._performer.diagnoses.follow_up(fit)
         self._serve(fit, "epoch")
 
     def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
@@ -296,6 +298,7 @@ class RunSession:
         if not fit.is_open:
             return False
         fit.is_open = False
+        self._performer.diagnoses.follow_up(fit)
         self._last_epoch = fit.epoch
         fit.watch = None
         if fit in self._fits:
@@ -311,11 +314,11 @@ class RunSession:
     def _watched_now(self) -> Watched:
         return self._watched
 
-    def _count_graph(self, fit: Fit, model: KerasModel) -> None:
+    def _count_graph(self, fit: Fit, model: KerasModel, *, is_judged: bool = True) -> None:
         graph = fit.framework.graph(model)
         self._watched = Watched(fit.framework, self._watched.fit, graph)
         self._teller.graph_counted(fit, graph)
-        if graph.operations is not None:
+        if graph.operations is not None and is_judged:
             self._limits.observe("graph", Bound(float(graph.operations)))
             self._limits.observe("functions", Bound(float(graph.functions)))
 
@@ -349,15 +352,23 @@ class RunSession:
             return
         try:
             while (request := self._queue.take(at)) is not None:
-                self._performer.perform(fit, request, step=step)
-                model = fit.model()
-                if model is not None and request.action in {"collect", "reload"}:
-                    self._count_graph(fit, model)
-                if request.action == "reload":
-                    fit.is_traced, fit.clock.due = False, True
+                self._perform(fit, request, step)
         finally:
             self._acting.release()
             self._wake_batches()
+
+    def _perform(self, fit: Fit, request: Request, step: int) -> None:
+        records = self._performer.records
+        known = len(records)
+        self._performer.perform(fit, request, step=step)
+        # An `auto`, or a pause, is several actions.
+        done = {record.action for record in records[known:]}
+        model = fit.model()
+        if model is not None and done & {"collect", "reload"}:
+            # A reloaded model's graph is judged when it is traced again, and not before.
+            self._count_graph(fit, model, is_judged="reload" not in done)
+        if "reload" in done:
+            fit.is_traced, fit.clock.due = False, True
 
     def _wake_batches(self) -> None:
         if self._queue.waits("batch"):

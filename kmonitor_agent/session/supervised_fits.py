@@ -102,6 +102,7 @@ class SupervisedFits:
             self._limits.take_over(msgspec.json.decode(state.limits, type=SetLimits))
         if fit.is_left_out:
             return
+        self._limits.started_again(state.asked.asked_by)
         fit.origin = replace(fit.origin, initial_epoch=state.next_epoch)
         if state.asked.command:
             told = CommandProgress(

@@ -32,7 +32,7 @@ class Record:
 
     @property
     def action(self) -> str:
-        """What was done: "save", "collect", "reload", "stop", "pause" or "resume"."""
+        """What was done: "save", "collect", "reload", "restart", "diagnose", "stop", ..."""
         return self.event.action
 
     @property
@@ -49,9 +49,10 @@ class Record:
         """Head line, and what changed."""
         event = self.event
         state = "done" if event.ok else "failed"
+        part = f", part of {event.part_of}" if event.part_of else ""
         head = (
             f"{_NAMES[event.action]} {state} in {event.seconds:.2f} s"
-            f" (fit {event.fit}, epoch {event.epoch + 1}, asked by {event.asked_by})"
+            f" (fit {event.fit}, epoch {event.epoch + 1}, asked by {event.asked_by}{part})"
         )
         return "\n  ".join(
             [head, *_changes(event), *event.held, *([event.why] if event.why else [])]
@@ -84,6 +85,8 @@ def _changes(event: ActionRecord) -> list[str]:
     if event.checkpoint:
         size = bytes_text(event.state_bytes)
         lines.append(f"saved {event.variables} variables, {size}, as {event.checkpoint}")
+    if event.export:
+        lines.append(f"exported as {event.export}")
     if event.after is not None:
         lines.extend(_differences(event.before, event.after))
     if event.released_traces:

@@ -118,6 +118,8 @@ def test_instance_is_a_keras_callback_and_constructing_it_starts_nothing(
         ({"hub": ""}, "hub is empty"),
         ({"checkpoint_dir": 5}, "checkpoint_dir"),
         ({"checkpoint_dir": ""}, "checkpoint_dir is empty"),
+        ({"keep_checkpoints": 0}, "outside of 1 to 1000"),
+        ({"keep_checkpoints": True}, "write keep_checkpoints=2"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused_at_construction(
@@ -317,9 +319,15 @@ def test_request_is_carried_out_and_leaves_a_record(monitor: Any, told: Told, at
 
 def test_unknown_request_says_what_to_write(monitor: Any):
     with pytest.raises(ValueError, match='write one of "save"'):
-        monitor.request("restart")
+        monitor.request("explode")
     with pytest.raises(ValueError, match='write "epoch" or "batch"'):
         monitor.request("save", at="once")
+    with pytest.raises(ValueError, match='write "assign" or "recreate"'):
+        monitor.request("reload", mode="magic")
+    with pytest.raises(ValueError, match="is for a reload"):
+        monitor.request("save", mode="recreate")
+    with pytest.raises(ValueError, match="export is for a save"):
+        monitor.request("reload", export=True)
 
 
 def test_stop_after_the_batch_ends_the_fit_there(monitor: Any, told: Told):

@@ -49,7 +49,7 @@ def test_threshold_is_read_in_the_metric_s_unit(
     ("arguments", "more", "says"),
     [
         (("memory", "80%"), {}, 'write one of "ram"'),
-        (("ram", "80%"), {"action": "restart"}, 'write one of "notify"'),
+        (("ram", "80%"), {"action": "explode"}, 'write one of "notify"'),
         (("graph", "80%"), {}, "nothing bounds graph"),
         (("ram", "120%"), {}, "outside of 0 to 100"),
         (("ram", "much"), {}, '"12 GiB"'),
@@ -227,3 +227,88 @@ def test_book_replaces_the_named_metrics_and_keeps_the_state_of_equal_limits():
 )
 def test_limit_names_itself(spec: LimitSpec, text: str):
     assert limit_text(spec) == text
+
+
+def auto(metric: Any = "graph", *, cooldown_s: float = 60.0) -> LimitWatch:
+    return LimitWatch(LimitSpec(metric=metric, value=100.0, action="auto", cooldown_s=cooldown_s))
+
+
+def act(watch: LimitWatch, t_s: float) -> str:
+    """What a safe point does when the watch has asked."""
+    assert watch.escalation is not None
+    step = watch.escalation.next_step({}, t_s)
+    watch.take_new_base()
+    return step
+
+
+@pytest.mark.parametrize("metric", ["graph", "functions", "step_time"])
+def test_auto_takes_the_next_level_when_the_first_reading_is_not_below_the_release(metric: Any):
+    limit = auto(metric)
+    assert limit.observe(120.0, None, 0.0)
+    act(limit, 0.0)
+
+    again = limit.observe(96.0, None, 1.0)
+
+    assert again is not None
+    assert (again.crossed, again.answered, again.action) == (True, True, "auto")
+    assert act(limit, 1.0) == "reload"
+
+
+def test_auto_waits_for_growth_where_freed_memory_stays_with_the_process():
+    limit = auto("ram")
+    assert limit.observe(120.0, None, 0.0)
+    act(limit, 0.0)
+
+    asked = [limit.observe(value, None, 1.0 + n) for n, value in enumerate([121.0, 124.0, 126.5])]
+
+    assert [each is not None for each in asked] == [False, False, True]
+    assert act(limit, 4.0) == "reload"
+
+
+def test_auto_begins_with_the_first_level_again_after_a_release():
+    limit = auto(cooldown_s=10.0)
+    limit.observe(120.0, None, 0.0)
+    act(limit, 0.0)
+    released = limit.observe(90.0, None, 1.0)
+    assert released is not None
+    assert not released.crossed
+
+    within = limit.observe(120.0, None, 2.0)
+    after = limit.observe(120.0, None, 10.0)
+
+    assert within is not None
+    assert after is not None
+    assert (within.answered, after.answered) == (False, True)
+    assert act(limit, 10.0) == "collect"
+
+
+def test_auto_is_not_asked_again_after_nothing_helped_until_it_grew_anew():
+    limit = auto(cooldown_s=0.0)
+    limit.observe(120.0, None, 0.0)
+    steps = [act(limit, 0.0)]
+    for t_s in (1.0, 2.0, 3.0):
+        assert limit.observe(120.0, None, t_s)
+        steps.append(act(limit, t_s))
+
+    asked = [limit.observe(value, None, 10.0 + n) for n, value in enumerate([120.0, 124.0, 126.0])]
+
+    assert steps == ["collect", "reload", "restart", "nothing"]
+    assert [each is not None for each in asked] == [False, False, True]
+    assert act(limit, 12.0) == "collect"
+
+
+def test_auto_asks_again_once_the_cool_down_of_the_next_level_has_passed():
+    limit = auto(cooldown_s=60.0)
+    assert limit.escalation is not None
+    limit.observe(120.0, None, 0.0)
+    act(limit, 0.0)
+    limit.wait_for_level()
+
+    assert limit.observe(120.0, None, 1.0), "reload was not done yet"
+    assert act(limit, 1.0) == "reload"
+    limit.observe(90.0, None, 2.0)
+    assert limit.observe(120.0, None, 61.0)
+    assert act(limit, 61.0) == "collect"
+    limit.observe(120.0, None, 61.0)
+    limit.wait_for_level()
+    assert limit.escalation.next_step({}, 61.0) == "reload"

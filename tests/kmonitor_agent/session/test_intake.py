@@ -10,6 +10,8 @@ from kmonitor_agent.protocol.commands import (
     CommandName,
     LimitSpec,
     NoArguments,
+    ReloadArguments,
+    SaveArguments,
     SetLimits,
 )
 from kmonitor_agent.protocol.facts import CommandProgress, Event, LimitsInForce
@@ -73,20 +75,52 @@ def test_action_is_queued_for_its_safe_point_with_who_asked(desk: Desk):
     assert (request.action, request.asked_by, request.until_s) == ("reload", "ada", 105.0)
 
 
-@pytest.mark.parametrize("name", ["restart", "auto", "diagnose"])
-def test_command_of_a_later_version_is_refused(desk: Desk, name: Any):
-    (_, (state, why)) = desk.ask(name)
+def test_how_a_reload_restores_and_that_a_save_exports_reach_the_safe_point(desk: Desk):
+    desk.ask("reload", args=ReloadArguments(mode="recreate"))
+    desk.ask("save", args=SaveArguments(at="batch", export=True))
+
+    reload, save = desk.queue.take("epoch"), desk.queue.take("epoch")
+    assert reload is not None
+    assert save is not None
+    assert (reload.mode, reload.export, reload.at) == ("recreate", False, "epoch")
+    assert (save.mode, save.export, save.at) == (None, True, "batch")
+
+
+@pytest.mark.parametrize("name", ["auto", "diagnose", "restart"])
+def test_command_that_is_no_action_of_one_step_is_queued_like_any_other(desk: Desk, name: Any):
+    assert desk.ask(name) == [("received", "")]
+
+    request = desk.queue.take("epoch")
+    assert request is not None
+    assert request.action == name
+
+
+def test_command_of_a_later_version_is_refused(desk: Desk):
+    (_, (state, why)) = desk.ask(cast("CommandName", "defragment"))
 
     assert state == "refused"
     assert "not available in this version" in why
 
 
-def test_action_that_the_framework_lacks_is_refused_with_its_reason():
-    desk = Desk(reload="not with this backend")
+@pytest.mark.parametrize(
+    ("unavailable", "refused"),
+    [
+        ({"reload": "not so"}, {"reload", "restart"}),
+        ({"save": "not so"}, {"save"}),
+        ({"collect": "not so"}, {"collect"}),
+        ({"collect": "not so", "reload": "not so"}, {"collect", "reload", "restart", "auto"}),
+        ({"restart": "not so"}, {"restart"}),
+    ],
+)
+def test_action_that_is_lacking_is_refused_with_its_reason(
+    unavailable: dict[str, str], refused: set[str]
+):
+    desk = Desk(takes_commands=True, **unavailable)
+    asked: list[CommandName] = ["save", "collect", "reload", "restart", "auto", "diagnose"]
 
-    for name in ("save", "reload"):
-        assert desk.ask(name)[-1] == ("refused", "not with this backend")
-    assert desk.ask("collect") == [("received", "")]
+    answers = {name: desk.ask(name)[-1] for name in asked}
+
+    assert {name for name, answer in answers.items() if answer == ("refused", "not so")} == refused
 
 
 def test_run_that_takes_no_commands_refuses_limits_too():
@@ -119,6 +153,8 @@ def test_limits_are_in_force_at_once(desk: Desk):
     [
         ("set_limits", SetLimits(["graph"], [LimitSpec(metric="graph")]), "either a value"),
         ("reload", SetLimits([], []), "arguments of another command"),
+        ("collect", ReloadArguments(mode="assign"), "arguments of another command"),
+        ("reload", SaveArguments(export=True), "arguments of another command"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor_agent.limits import Limit
+from kmonitor_agent.limits import Limit, LimitWatch
 from kmonitor_agent.protocol.commands import LimitSpec, SetLimits
 from kmonitor_agent.protocol.facts import Event, LimitCrossed, LimitsInForce, Notice
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper, refusal_of
@@ -114,6 +114,81 @@ def test_after_an_answer_growth_counts_from_the_new_base(kept: Kept):
     kept.keeper.observe("graph", Bound(146.0))
 
     assert len(kept.requests) == 2
+
+
+AUTO = Limit("graph", 100, action="auto").spec
+
+
+def crossed_by_auto(kept: Kept) -> LimitWatch:
+    kept.keeper.set_by_script((AUTO,))
+    kept.keeper.observe("graph", Bound(150.0))
+    watch = kept.requests[-1].watch
+    assert watch is not None
+    return watch
+
+
+def test_what_auto_tried_is_told_with_the_reasons_when_nothing_more_helps(kept: Kept):
+    watch = crossed_by_auto(kept)
+    steps = [
+        kept.keeper.next_step(watch, {"restart": "nobody would start it again"}) for _ in range(3)
+    ]
+    kept.keeper.tell_helpless(watch)
+
+    assert steps == ["collect", "reload", "nothing"]
+    [notice] = [e for e in kept.events if isinstance(e, Notice)]
+    assert notice.code == "nothing_helps"
+    assert notice.text.startswith(
+        "limit graph 100: nothing more helps (collect and reload did not help;"
+        " restart not done: nobody would start it again). The limit stays"
+    )
+
+
+def test_level_in_its_cool_down_is_asked_for_again_when_that_has_passed(kept: Kept):
+    watch = crossed_by_auto(kept)
+    kept.keeper.next_step(watch, {})
+    kept.keeper.take_new_base(watch)
+    kept.keeper.observe("graph", Bound(50.0))
+    assert kept.keeper.next_step(watch, {}) == "wait"
+
+    for kept.now_s in (1.0, 60.0):
+        kept.keeper.observe("graph", Bound(150.0))
+
+    assert len(kept.requests) == 2
+
+
+def test_process_that_a_limit_had_started_again_is_not_left_at_once_by_the_same_limit(kept: Kept):
+    watch = crossed_by_auto(kept)
+
+    kept.keeper.started_again("limit graph 100")
+
+    assert [kept.keeper.next_step(watch, {}) for _ in range(3)] == ["collect", "reload", "nothing"]
+    kept.now_s = 61.0
+    assert [kept.keeper.next_step(watch, {}) for _ in range(3)] == ["collect", "reload", "restart"]
+
+
+def test_restart_that_somebody_else_asked_for_holds_no_limit_back(kept: Kept):
+    watch = crossed_by_auto(kept)
+
+    kept.keeper.started_again("ada")
+
+    steps = [kept.keeper.next_step(watch, {}) for _ in range(4)]
+    assert steps == ["collect", "reload", "restart", "nothing"]
+
+
+def test_limits_set_by_command_come_with_the_run_into_its_next_process(kept: Kept):
+    kept.keeper.set_by_script((GRAPH, RAM))
+    moved = LimitSpec(metric="graph", value=500.0, action="auto")
+    kept.keeper.set_by_command(SetLimits(["graph"], [moved]), "ada")
+    carried = kept.keeper.commanded()
+    assert carried is not None
+
+    successor = Kept()
+    successor.keeper.set_by_script((GRAPH, RAM))
+    successor.keeper.take_over(carried)
+    successor.keeper.set_by_script((GRAPH,))
+
+    told = [(s.metric, s.value, s.action, s.set_by) for s in successor.in_force()]
+    assert told == [("graph", 500.0, "auto", "ada")]
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from kmonitor_agent.protocol.codec import decode_event, encode_event
+from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.process_facts import (
     boot_started,
@@ -118,11 +120,15 @@ def test_hash_is_equal_within_a_run_and_different_between_runs():
 
 @pytest.mark.parametrize(
     ("unavailable", "lacking"),
-    [({}, set()), ({"reload": "no"}, {"save", "reload"}), ({"collect": "no"}, {"collect"})],
+    [
+        ({}, set()),
+        ({"reload": "no"}, {"reload", "restart"}),
+        ({"collect": "no"}, {"collect"}),
+        ({"collect": "no", "reload": "no"}, {"collect", "reload", "restart", "auto"}),
+        ({"restart": "no"}, {"restart"}),
+    ],
 )
 def test_actions_are_those_that_the_framework_allows(
     unavailable: dict[str, str], lacking: set[str]
 ):
-    everything = {"save", "reload", "collect", "pause", "resume", "stop", "set_limits"}
-
-    assert set(possible_actions(unavailable)) == everything - lacking
+    assert set(possible_actions(unavailable)) == set(get_args(CommandName)) - lacking
