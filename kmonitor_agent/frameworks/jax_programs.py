@@ -6,7 +6,8 @@ of single operations. A program goes with the function that it was compiled for,
 gone leave none; one more stays for each shape that a function was called with.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final
@@ -53,7 +54,7 @@ class JaxPrograms:
         if why:
             return GraphCount(operations=None, traces=_traces_of(model), absent=why)
         try:
-            return self._counted({_key(program): program for program in alive})
+            return self._counted(_by_key(alive))
         except _UNREADABLE as exc:
             why = f"this jaxlib does not tell what its programs consist of ({exc})"[:300]
             return GraphCount(
@@ -101,9 +102,15 @@ class JaxPrograms:
         return self._count
 
 
-def _key(program: Any) -> Any:
-    # Equal programs have one fingerprint; the place tells them apart.
-    return program.fingerprint, program.unsafe_executable_pointer
+def _by_key(alive: Sequence[Any]) -> dict[Any, Any]:
+    # Programs with one fingerprint are equal; how many there are tells them apart.
+    keyed: dict[Any, Any] = {}
+    seen: Counter[Any] = Counter()
+    for program in alive:
+        mark = program.fingerprint or program.unsafe_executable_pointer
+        seen[mark] += 1
+        keyed[mark, seen[mark]] = program
+    return keyed
 
 
 def _read_program(program: Any) -> _Program:

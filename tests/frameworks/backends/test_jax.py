@@ -298,7 +298,7 @@ def test_where_programs_are_not_listed_traces_are_told(monkeypatch: pytest.Monke
     model = fitted()
     hide("client", monkeypatch)
 
-    assert framework_for(model).graph(model).traces == 1
+    assert 1 <= framework_for(model).graph(model).traces <= 2  # Keras 3.6: weak types, then strong
 
 
 def test_a_step_that_holds_the_values_is_told_apart_from_empty_variables(tmp_path: Path):

@@ -30,7 +30,7 @@ class OwnStep(models.Subclassed):
         with torch.no_grad():
             weights = list(self.trainable_weights)
             self.optimizer.apply([each.value.grad for each in weights], weights)
-        return {"own": loss}
+        return {"own": loss.detach()}
 
 
 def seed_torch(seed: int) -> None:
@@ -50,7 +50,7 @@ def wrapped_modules() -> Any:
         keras.Sequential(
             [
                 keras.Input((data.FEATURES,)),
-                keras.layers.TorchModuleWrapper(inside, output_shape=(None, 8)),
+                keras.layers.TorchModuleWrapper(inside),
                 keras.layers.Dense(1, activation="sigmoid"),
             ]
         )
