@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from kmonitor.desktop.controls.look import repolish
 from kmonitor.presenters.action_panel import ConfirmPicture
 
 _BUTTON_SPARE = 24
@@ -27,6 +28,6 @@ def question_box(picture: ConfirmPicture, parent: QWidget) -> QMessageBox:
     box.setDefaultButton(no)
     # The default one is drawn bold, after the box has measured it plain.
     for button in (yes, no):
-        button.ensurePolished()
+        repolish(button)
         button.setMinimumWidth(button.sizeHint().width() + _BUTTON_SPARE)
     return box

@@ -5,10 +5,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.panels.sheet import DiagnosisWindow, RecordWindow
 from kmonitor.desktop.window import MainWindow
-from kmonitor.presenters.action_panel import waiting_text
+from kmonitor.presenters import diagnosis, reclaim_table
+from kmonitor.presenters.action_panel import where_it_stands
 from kmonitor.presenters.desk import Desk
-from kmonitor.presenters.diagnosis import progress_text
-from kmonitor.presenters.reclaim_table import empty_text
 from kmonitor.presenters.run_states import has_ended
 from kmonitor_agent.protocol.messages import RunSummary
 
@@ -51,7 +50,9 @@ class RecordsController(QObject):
         run = desk.book.current()
         records.log.show_rows(desk.log.rows(), desk.log.empty_text())
         rows = desk.reclaims.rows(run.run if run is not None else "")
-        records.table.show_rows(rows, empty_text(run.actions if run is not None else ()))
+        records.table.show_rows(
+            rows, reclaim_table.empty_text(run.actions if run is not None else ())
+        )
         records.show_count(len(rows))
         self._refresh_diagnosis()
 
@@ -83,19 +84,24 @@ class RecordsController(QObject):
         if run.run != self._shown_of:
             self._shown, self._shown_of = None, run.run
         desk = self._desk
-        waiting = waiting_text(run, desk.commands, "diagnose")
+        asked = desk.commands.newest(run.run, "diagnose")
+        is_open = asked is not None and asked.is_open
         can_ask = desk.link.is_live and not has_ended(run) and "diagnose" in run.actions
+        if self._shown is not None:
+            # What is told an epoch later makes the diagnosis whole, under another row.
+            self._shown = desk.diagnoses.row_of(run.run, self._shown)
         picture = desk.diagnoses.picture(run.run, self._shown, run_name=run.name)
-        empty = progress_text(waiting, is_asked=bool(waiting), can_ask=can_ask)
-        window.show_picture(picture, title=run.name, empty=empty)
-        window.show_progress(waiting if picture is not None else "", can_ask=can_ask)
+        window.show_picture(picture, title=run.name, empty=diagnosis.empty_text())
+        progress = where_it_stands(run, desk.commands, "diagnose")
+        window.show_progress(progress, is_open=is_open, can_ask=can_ask)
         before, after = self._beside(run)
         window.show_steps(has_before=before is not None, has_after=after is not None)
 
     def _beside(self, run: RunSummary) -> tuple[int | None, int | None]:
         """Row ids of the diagnoses before and after the one that is shown."""
         rows = self._desk.diagnoses.rows(run.run)
-        shown = rows[-1:] if self._shown is None else [self._shown]
+        known = self._shown if self._shown in rows else None
+        shown = rows[-1:] if known is None else [known]
         if not shown or shown[0] not in rows:
             return None, None
         at = rows.index(shown[0])
@@ -120,13 +126,13 @@ class RecordsController(QObject):
 
     @Slot(str, int)
     def _on_log_row_opened(self, run: str, row: int) -> None:
-        is_diagnosis = row in self._desk.diagnoses.rows(run)
-        if not is_diagnosis and all(row != each.row for each in self._desk.reclaims.rows(run)):
+        found = self._desk.diagnoses.row_of(run, row)
+        if found is None and all(row != each.row for each in self._desk.reclaims.rows(run)):
             return
         if run != self._desk.book.selected:
             self.run_wanted.emit(run)
-        if is_diagnosis:
-            self.open_diagnosis(row)
+        if found is not None:
+            self.open_diagnosis(found)
         else:
             self.choose(row)
 

@@ -76,6 +76,7 @@ class MainWindow(QMainWindow):
         self._build()
         self._fit_to_size()
         self.banner.toggled.connect(self._fit_to_size)
+        self.records.tab_shown.connect(self._fit_to_size)
 
     def show_charts(self, *, is_first_start: bool) -> None:
         """Show either the charts and all panels, or the page before the first run."""
@@ -156,4 +157,8 @@ class MainWindow(QMainWindow):
         # Charts that are cut off say less than the log, which comes back with the banner's end.
         has_room = self.height() >= _ROOM_FOR_ALL or not self.banner.is_up
         self.records.setVisible(self._has_runs is not False and has_room)
-        self.records.setFixedHeight(SIZES.events_low if is_low else SIZES.events)
+        height = SIZES.events_low if is_low else SIZES.events
+        if self.records.tab == "reclaims":
+            # A table has a head, and says less in three lines than a log does.
+            height += SIZES.table_more
+        self.records.setFixedHeight(height)

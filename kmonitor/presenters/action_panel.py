@@ -213,16 +213,21 @@ def _looks() -> dict[str, tuple[str, str, ButtonKind, str]]:
     return icons
 
 
-def waiting_text(run: RunSummary, commands: CommandDesk, name: CommandName) -> str:
-    """Where the newest open command of this name stands; empty when there is none.
+def where_it_stands(run: RunSummary, commands: CommandDesk, name: CommandName) -> str:
+    """Where the newest command of this name stands, or why it failed; empty when it is done.
 
     Args:
         run: The run.
         commands: What was asked from here.
         name: Which command.
     """
-    asked = [each for each in commands.open_for(run.run) if each.message.name == name]
-    return _waiting(asked, run) if asked else ""
+    asked = commands.newest(run.run, name)
+    if asked is None or asked.state == "done":
+        return ""
+    if asked.is_open:
+        return _waiting([asked], run)
+    why = asked.why or tr("no reason was told")
+    return tr("{title} was not done: {why}").format(title=tr(COMMAND_TITLES[name]), why=why)
 
 
 def _waiting(commands: list[AskedCommand], run: RunSummary) -> str:

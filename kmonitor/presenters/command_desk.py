@@ -99,6 +99,13 @@ class CommandDesk:
         """One command by its id."""
         return self._commands.get(command)
 
+    def newest(self, run: str, name: CommandName) -> AskedCommand | None:
+        """The last command of this name that was asked of a run; None if there was none."""
+        asked = [
+            c for c in self._commands.values() if (c.message.run, c.message.name) == (run, name)
+        ]
+        return asked[-1] if asked else None
+
     def open_for(self, run: str) -> list[AskedCommand]:
         """Commands of a run whose end is unknown, oldest first."""
         return [c for c in self._commands.values() if c.message.run == run and c.is_open]

@@ -2,7 +2,10 @@
 
 from bisect import insort
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
 
 from kmonitor.presenters.formats import (
     NARROW_SPACE,
@@ -12,11 +15,13 @@ from kmonitor.presenters.formats import (
     count_text,
     plain_text,
     seconds_text,
+    shortened,
 )
 from kmonitor.presenters.language import tr
 from kmonitor_agent.protocol.facts import AllocationGrowth, Diagnosis, ObjectGrowth
 
-MAX_KEPT = 50
+MAX_KEPT: Final = 50
+_LONGEST_HOLDER: Final = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,11 @@ class _Kept:
     wall_s: float
     found: Diagnosis
 
+    @property
+    def is_follow_up(self) -> bool:
+        """Whether it only tells the memory by line that the diagnosis before had begun."""
+        return not (self.found.objects or self.found.holders)
+
 
 class DiagnosisBook:
     """Diagnoses of all runs by the hub's row id, each once; main thread only."""
@@ -117,8 +127,14 @@ class DiagnosisBook:
         self._runs.clear()
 
     def rows(self, run: str) -> list[int]:
-        """Row ids of a run's diagnoses, oldest first."""
-        return [each.row for each in self._runs.get(run, [])]
+        """Row ids of a run's diagnoses, oldest first; one that follows up stands for both."""
+        return [each.row for each in self._whole(run)]
+
+    def row_of(self, run: str, row: int) -> int | None:
+        """The diagnosis that an event belongs to; None if the event is none."""
+        if all(each.row != row for each in self._runs.get(run, [])):
+            return None
+        return next((whole for whole in self.rows(run) if whole >= row), None)
 
     def picture(self, run: str, row: int | None, *, run_name: str) -> DiagnosisPicture | None:
         """One diagnosis of a run; None if it is not known.
@@ -128,33 +144,48 @@ class DiagnosisBook:
             row: The hub's row id; None: the newest.
             run_name: The run's name.
         """
-        kept = self._runs.get(run, [])
+        kept = self._whole(run)
         wanted = kept[-1:] if row is None else [each for each in kept if each.row == row]
         if not wanted:
             return None
         return _picture(wanted[0], run_name)
 
+    def _whole(self, run: str) -> list[_Kept]:
+        """The diagnoses, each with what was told of it an epoch later."""
+        whole: list[_Kept] = []
+        for each in self._runs.get(run, []):
+            if whole and each.is_follow_up and not whole[-1].found.allocations:
+                whole[-1] = _joined(whole[-1], each)
+            else:
+                whole.append(each)
+        return whole
 
-def progress_text(waiting: str, *, is_asked: bool, can_ask: bool) -> str:
-    """What stands in the panel while nothing was found yet.
 
-    Args:
-        waiting: Where the asked diagnosis stands, in words; may be empty.
-        is_asked: Whether one is under way.
-        can_ask: Whether one can be asked for.
-    """
-    if is_asked:
-        return waiting or tr("Asked; it is taken at the next safe point.")
-    if can_ask:
-        return tr("No diagnosis of this run yet. Diagnose takes one at the next safe point.")
-    return tr("No diagnosis of this run.")
+def empty_text() -> str:
+    """What a diagnosis is, for where there is none yet."""
+    return tr(
+        "A diagnosis looks at the next safe point at which Python objects have become more since "
+        "the one before, and who holds traces; at the end of the epoch after, at which lines "
+        "allocated memory. The training waits some tens of milliseconds for it, and its result "
+        "does not change."
+    )
+
+
+def _joined(first: _Kept, later: _Kept) -> _Kept:
+    found = msgspec.structs.replace(
+        first.found,
+        seconds=first.found.seconds + later.found.seconds,
+        allocations=later.found.allocations,
+        why=later.found.why,
+    )
+    return replace(first, row=later.row, found=found)
 
 
 def _picture(kept: _Kept, run_name: str) -> DiagnosisPicture:
     found = kept.found
     where = tr("fit {fit}, after epoch {epoch}").format(fit=found.fit, epoch=found.epoch + 1)
     cost = tr("the training waited {time}").format(time=seconds_text(found.seconds))
-    missing = tr("Not looked at: {why}").format(why=found.why) if found.why else ""
+    missing = found.why[:1].upper() + found.why[1:]
     return DiagnosisPicture(
         row=kept.row,
         title=run_name,
@@ -168,19 +199,19 @@ def _picture(kept: _Kept, run_name: str) -> DiagnosisPicture:
 def _summary(found: Diagnosis) -> str:
     parts: list[str] = []
     if found.holders:
-        parts.append(tr("traces are held by {first}").format(first=_of_many(found.holders)))
+        parts.append(_of_many(found.holders))
     grown = max(found.objects, key=_growth, default=None)
     if grown is not None and _growth(grown) > 0:
         parts.append(
             tr("most new objects: {kind} ({n})").format(
-                kind=grown.kind, n=_signed_count(_growth(grown))
+                kind=_end_of(grown.kind, "."), n=_signed_count(_growth(grown))
             )
         )
     most = max(found.allocations, key=_grown_bytes, default=None)
     if most is not None and most.grown_bytes > 0:
         parts.append(
             tr("most new memory: {place} ({size})").format(
-                place=most.place, size=_signed_bytes(most.grown_bytes)
+                place=_end_of(most.place, "/"), size=_signed_bytes(most.grown_bytes)
             )
         )
     if not parts:
@@ -189,7 +220,7 @@ def _summary(found: Diagnosis) -> str:
             return tr("The first diagnosis is what later ones are compared with: take another.")
         return tr("Nothing grew since the one before, and nobody holds traces.")
     text = "; ".join(parts)
-    return text[:1].upper() + text[1:] + "."
+    return text[:1].upper() + text[1:]
 
 
 def _holders(found: Diagnosis) -> DiagnosisSection:
@@ -237,7 +268,7 @@ def _allocations(allocations: Sequence[AllocationGrowth]) -> DiagnosisSection:
             )
             for each in rows
         ),
-        tr("Known from the second safe point on."),
+        tr("Told at the end of the epoch that follows."),
     )
 
 
@@ -250,9 +281,15 @@ def _grown_bytes(each: AllocationGrowth) -> int:
 
 
 def _of_many(lines: Sequence[str]) -> str:
+    first = shortened(lines[0], _LONGEST_HOLDER)
     if len(lines) == 1:
-        return lines[0]
-    return tr("{first} and {n} more").format(first=lines[0], n=len(lines) - 1)
+        return first
+    return tr("{first} and {n} more").format(first=first, n=len(lines) - 1)
+
+
+def _end_of(name: str, mark: str) -> str:
+    """The telling end of a long name or path."""
+    return name.rpartition(mark)[2] or name
 
 
 def _signed_count(n: int) -> str:

@@ -30,6 +30,12 @@ def plain_text(text: str) -> str:
     return text.replace(NARROW_SPACE, " ")
 
 
+def shortened(text: str, most: int) -> str:
+    """The first line of a text, with an ellipsis where it is cut to so many letters."""
+    line = text.partition("\n")[0].strip()
+    return line if len(line) <= most else line[: most - 1].rstrip() + "\u2026"
+
+
 def bytes_text(n: float) -> str:
     """A size: "812 B", "10.6 MiB", "598 MiB", "1.4 GiB"; one decimal from GiB on."""
     unit = byte_unit(n)

@@ -1,6 +1,7 @@
 """What the header says of the selected run."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from kmonitor.presenters.formats import (
     NARROW_SPACE,
@@ -8,12 +9,15 @@ from kmonitor.presenters.formats import (
     epochs_text,
     moment_text,
     seconds_text,
+    shortened,
 )
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import metric_name, round_amount, threshold_value
 from kmonitor.presenters.run_states import Tone, has_ended, state_picture
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.messages import MetricNow, RunSummary
+
+_LONGEST_WHY: Final = 44
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,9 @@ def header_picture(
         return HeaderPicture("", "", ())
     state = state_picture(summary, now_wall_s=now_wall_s, is_connected=is_connected)
     chips = [ChipPicture("state", state.word, state.tone, state.icon, state.why, rank=0)]
+    if has_ended(summary) and summary.state_why:
+        text = shortened(summary.state_why, _LONGEST_WHY)
+        chips.append(ChipPicture("why", text, tooltip=summary.state_why, rank=1))
     chips += _progress_chips(summary)
     chips += _warning_chips(summary)
     return HeaderPicture(summary.name, _subtitle(summary, now_wall_s), tuple(chips))

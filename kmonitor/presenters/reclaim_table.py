@@ -28,11 +28,11 @@ RECLAIMS: Final = frozenset({"save", "collect", "reload", "restart"})
 ColumnKey = Literal[
     "when",
     "level",
+    "seconds",
     "ram",
     "allocator",
     "graph",
     "functions",
-    "seconds",
     "released",
     "held",
     "result",
@@ -155,6 +155,7 @@ def columns() -> tuple[ColumnPicture, ...]:
     return (
         ColumnPicture("when", tr("When"), tr("Epoch and step of the training, and the time")),
         ColumnPicture("level", tr("Level"), tr("What was done, and how a reload restored")),
+        ColumnPicture("seconds", tr("Took"), tr("How long the training waited"), is_number=True),
         ColumnPicture(
             "ram",
             tr("RAM"),
@@ -179,7 +180,6 @@ def columns() -> tuple[ColumnPicture, ...]:
             tr("Registered functions, before \u2192 after"),
             is_number=True,
         ),
-        ColumnPicture("seconds", tr("Took"), tr("How long the training waited"), is_number=True),
         ColumnPicture(
             "released", tr("Released"), tr("Traces let go, and dead models they were of")
         ),
@@ -229,8 +229,8 @@ def _row(row: int, record: ActionRecord, wall_s: float) -> ReclaimRow:
     cells = (
         _when(row, record, moment),
         _level(record),
-        *measured,
         Cell(seconds_text(record.seconds), record.seconds),
+        *measured,
         _released(record),
         _held(record),
         _result(record),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kmonitor.presenters.formats import bytes_text, count_text, plain_text, seconds_text
+from kmonitor.presenters.formats import bytes_text, count_text, plain_text, seconds_text, shortened
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.record_words import (
     action_title,
@@ -104,7 +104,7 @@ def _facts(record: ActionRecord) -> list[Fact]:
     facts.append(Fact(tr("The training waited"), seconds_text(record.seconds)))
     if record.action != "save":
         facts.append(Fact(tr("Released"), released_text(record) or tr("nothing was retained")))
-        facts.append(Fact(tr("Still held"), "\n".join(record.held) or tr("nothing known")))
+        facts.append(Fact(tr("Still held"), _listed(record.held) or tr("nothing known")))
     if record.variables:
         state = tr("{n} variables, {size}").format(
             n=count_text(record.variables), size=bytes_text(record.state_bytes)
@@ -117,8 +117,14 @@ def _facts(record: ActionRecord) -> list[Fact]:
     ):
         if text:
             facts.append(Fact(title, text))
-    facts.append(Fact(tr("Asked"), asked_text(record) or tr("not known by whom")))
+    who = record.asked_by or tr("not known")
+    step = tr("{who}, as a step of Reclaim").format(who=who)
+    facts.append(Fact(tr("Asked by"), step if record.part_of else who))
     return facts
+
+
+def _listed(lines: list[str]) -> str:
+    return lines[0] if len(lines) == 1 else "\n".join(f"\u2022 {line}" for line in lines)
 
 
 def _capital(text: str) -> str:
@@ -126,7 +132,7 @@ def _capital(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "\u2026"
+    return shortened(text, _MOST_LETTERS)
 
 
 def _indented(text: str) -> str:

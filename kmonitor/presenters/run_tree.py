@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from kmonitor.presenters.formats import bytes_text, clock_text, epochs_text
+from kmonitor.presenters.formats import bytes_text, clock_text, epochs_text, shortened
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.run_book import RunBook
 from kmonitor.presenters.run_states import StatePicture, has_ended, state_picture
 from kmonitor_agent.protocol.messages import RunSummary
+
+_LONGEST_WHY: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +118,10 @@ def _run_row(summary: RunSummary, state: StatePicture, hue: int | None) -> RunRo
 
 def _line(summary: RunSummary, state: StatePicture) -> str:
     if has_ended(summary):
-        done = epochs_text(summary.epochs_done)
         when = clock_text(summary.last_wall_s, seconds=False)
-        return f"{state.word} {when} \u00b7 {done}"
+        told = summary.state_why if state.tone == "crit" else ""
+        more = shortened(told, _LONGEST_WHY) or epochs_text(summary.epochs_done)
+        return f"{state.word} {when} \u00b7 {more}"
     if summary.state != "training" or state.tone == "crit":
         return state.word
     parts = [epoch_text(summary)] if summary.epoch is not None else [state.word]

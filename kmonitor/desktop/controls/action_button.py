@@ -37,6 +37,8 @@ class ActionButton(QPushButton):
         row.addWidget(self._hint)
         self.setStyleSheet("text-align: left;")
         self.setMinimumHeight(36)
+        # The panel's width is the panel's: what has no room there must not widen it.
+        self.setMinimumWidth(1)
         self.clicked.connect(self._on_self_clicked)
         look.palette_changed.connect(self._on_look_palette_changed)
 
@@ -44,8 +46,10 @@ class ActionButton(QPushButton):
         """Show this from now on."""
         if picture == self._picture:
             return
-        if self._picture is None or self._picture.kind != picture.kind:
+        shape = (picture.kind, picture.is_half)
+        if self._picture is None or (self._picture.kind, self._picture.is_half) != shape:
             self.setProperty("kind", picture.kind)
+            self.setProperty("is_half", picture.is_half)
             repolish(self)
         self._picture = picture
         self.setText(f"  {picture.title}")
@@ -53,7 +57,7 @@ class ActionButton(QPushButton):
         self.setAccessibleName(picture.title)
         self.setAccessibleDescription(picture.tooltip)
         self.setEnabled(picture.is_enabled)
-        self._hint.setText(picture.shortcut)
+        self._hint.setText("" if picture.is_half else picture.shortcut)
         self._shortcut.setKey(QKeySequence(picture.shortcut))
         self._draw()
         self._fit_hint()

@@ -234,7 +234,6 @@ class ChartCard(QFrame):
     def _add_choices(self, menu: QMenu, picture: CardPicture) -> None:
         if not picture.choices:
             return
-        menu.addSection(self.tr("At the limit"))
         add_choices(menu, picture.choices).triggered.connect(self._on_choices_triggered)
         menu.addSeparator()
 

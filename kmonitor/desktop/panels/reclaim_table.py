@@ -41,20 +41,11 @@ from kmonitor.presenters.reclaim_table import ColumnKey, ReclaimRow, columns, ta
 _ROW_HEIGHT: Final = 27
 _PAD: Final = 8
 _ICON: Final = 22
-_WIDTHS: Final[dict[ColumnKey, str]] = {
-    "when": "00:00:00 \u00b7 epoch 1000",
-    "level": "Reload (recreate), Reclaim",
-    "ram": "100.0 \u2192 100.0 GiB",
-    "allocator": "100.0 \u2192 100.0 GiB",
-    "graph": "100 000 \u2192 10 000",
-    "functions": "10 000 \u2192 1 000",
-    "seconds": "1 000 ms",
-    "released": "1 000 traces of 100 models",
-    "held": "12 traces held by `my_own_step` (+3 more)",
-    "result": "done: TensorFlow keeps the pages it freed",
-    "asked": "limit ram 128 GiB",
-}
-"""The widest usual text of each column: it gets that room, more is elided."""
+_ARROW: Final = 14
+"""Room for the arrow of the sorted column's head."""
+
+_WIDEST: Final[dict[ColumnKey, int]] = {"level": 190, "held": 300, "result": 320, "asked": 170}
+"""Most pixels for the columns of words; what is longer is elided, and whole under the pointer."""
 
 
 class ReclaimTablePanel(QWidget):
@@ -80,7 +71,10 @@ class ReclaimTablePanel(QWidget):
 
     def show_rows(self, rows: Sequence[ReclaimRow], empty_text: str) -> None:
         """Show these rows, or the text when there are none."""
+        shown = [row.row for row in self._model.rows()]
         self._model.show_rows(rows)
+        if shown != [row.row for row in rows]:
+            self._fit_columns(rows)
         self._empty.setText(empty_text)
         self._empty.setVisible(not rows)
         self._table.setVisible(bool(rows))
@@ -125,17 +119,26 @@ class ReclaimTablePanel(QWidget):
         )
         self._empty.setWordWrap(True)
         self._empty.setContentsMargins(0, 6, 8, 0)
-        head = table.horizontalHeader()
-        metrics = QFontMetrics(self._font())
-        for at, column in enumerate(columns()):
-            width = metrics.horizontalAdvance(_WIDTHS[column.key]) + 2 * _PAD
-            head.resizeSection(at, width + (_ICON if column.key == "level" else 0))
         column_box = QVBoxLayout(self)
         column_box.setContentsMargins(0, 0, 0, 0)
         column_box.setSpacing(0)
         column_box.addWidget(self._empty)
         column_box.addWidget(table, 1)
         column_box.addStretch(0)
+
+    def _fit_columns(self, rows: Sequence[ReclaimRow]) -> None:
+        """Give each column the room of its widest text, unless the user has set widths."""
+        head = self._table.horizontalHeader()
+        metrics, head_metrics = QFontMetrics(self._font()), head.fontMetrics()
+        for at, column in enumerate(columns()):
+            widest = max(
+                (metrics.horizontalAdvance(row.cells[at].text) for row in rows), default=0
+            )
+            widest += 2 * _PAD + (_ICON if column.key == "level" else 0) + 2
+            least = head_metrics.horizontalAdvance(column.title) + 2 * _PAD + _ARROW
+            width = max(least, min(widest, _WIDEST.get(column.key, widest)))
+            if not self._table.is_sized(at):
+                self._table.size_column(at, width)
 
     def _font(self) -> QFont:
         font = QFont(self.font())
@@ -186,6 +189,19 @@ class _Table(QTableView):
         head.setMinimumSectionSize(40)
         head.setSectionsMovable(True)
         head.setStretchLastSection(True)
+        self._sized: set[int] = set()
+        self._is_sizing = False
+        head.sectionResized.connect(self._on_head_section_resized)
+
+    def size_column(self, at: int, width: int) -> None:
+        """Give a column a width that the user may change."""
+        self._is_sizing = True
+        self.horizontalHeader().resizeSection(at, width)
+        self._is_sizing = False
+
+    def is_sized(self, at: int) -> bool:
+        """Whether the user has given a column its width."""
+        return at in self._sized
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -199,6 +215,13 @@ class _Table(QTableView):
             event.accept()
         else:
             super().keyPressEvent(event)
+
+    @Slot(int, int, int)
+    def _on_head_section_resized(self, at: int, before: int, after: int) -> None:
+        del before, after
+        # The last one is stretched by the view itself.
+        if not self._is_sizing and at < self.model().columnCount() - 1:
+            self._sized.add(at)
 
 
 class _CellDelegate(QStyledItemDelegate):

@@ -29,6 +29,7 @@ class RecordsPanel(QFrame):
 
     Signals (main thread):
         tab_chosen: "events" or "reclaims", by the user.
+        tab_shown: Another page is shown, for whatever reason.
 
     Attributes:
         log: The event log.
@@ -37,6 +38,7 @@ class RecordsPanel(QFrame):
     """
 
     tab_chosen = Signal(str)
+    tab_shown = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,6 +68,7 @@ class RecordsPanel(QFrame):
         self._pages.setCurrentWidget(self.table if is_table else self.log)
         self.log.filter_switch.setVisible(not is_table)
         self._copy.setVisible(is_table)
+        self.tab_shown.emit()
 
     def show_count(self, n: int) -> None:
         """How many records the table has, in its switch."""

@@ -52,13 +52,14 @@ class SheetWindow(QDialog):
         """Set what stands above the evidence."""
         self._title.setText(title)
         self._subtitle.setText(subtitle)
+        self._subtitle.setVisible(bool(subtitle))
         self._lead.setText(lead)
         self._lead.setVisible(bool(lead))
 
     def show_evidence(self, html: str, text: str) -> None:
         """Set the evidence, as rich text and as what is copied; the same again changes nothing."""
         self._text = text
-        self._copy.setEnabled(bool(text))
+        self._copy.setVisible(bool(text))
         bar = self._reader.verticalScrollBar()
         at = bar.value()
         self._reader.setHtml(html)
@@ -144,6 +145,7 @@ class DiagnosisWindow(SheetWindow):
         super().__init__(look, "", parent)
         self.setWindowTitle(self.tr("Diagnosis"))
         self._progress = role_label("sub")
+        self._progress.setWordWrap(True)
         self._before = QPushButton(self.tr("Before"))
         self._after = QPushButton(self.tr("After"))
         self._again = QPushButton(self.tr("Diagnose"))
@@ -160,17 +162,27 @@ class DiagnosisWindow(SheetWindow):
         if picture is None:
             self._picture = None
             self.show_words(title, "", empty)
+            set_tone(self._lead, "mute")
             self.show_evidence("", "")
         elif picture != self._picture:
             self._picture = picture
             self.show_words(picture.title, picture.subtitle, picture.summary)
+            set_tone(self._lead, "")
             self.redraw()
 
-    def show_progress(self, text: str, *, can_ask: bool) -> None:
-        """Say where an asked diagnosis stands, and whether another one can be asked for."""
+    def show_progress(self, text: str, *, is_open: bool, can_ask: bool) -> None:
+        """Say where an asked diagnosis stands, and whether another one can be asked for.
+
+        Args:
+            text: In words; empty: none was asked, or it is done.
+            is_open: Whether it is still under way.
+            can_ask: Whether the run takes the command.
+        """
         self._progress.setText(text)
-        self._again.setVisible(can_ask or bool(text))
-        self._again.setEnabled(can_ask and not text)
+        self._progress.setVisible(bool(text))
+        set_tone(self._progress, "accent" if is_open else "warn")
+        self._again.setVisible(can_ask)
+        self._again.setEnabled(can_ask and not is_open)
 
     def show_steps(self, *, has_before: bool, has_after: bool) -> None:
         """Whether there are others to be looked at."""
@@ -186,7 +198,9 @@ class DiagnosisWindow(SheetWindow):
             self.show_evidence(html, self._picture.as_text())
 
     def _build(self) -> None:
-        set_tone(self._progress, "accent")
+        column = self.layout()
+        if isinstance(column, QVBoxLayout):
+            column.insertWidget(column.count() - 1, self._progress)
         self._before.setToolTip(self.tr("The diagnosis before (Alt+Left)"))
         self._after.setToolTip(self.tr("The diagnosis after (Alt+Right)"))
         self._before.setShortcut("Alt+Left")
@@ -198,7 +212,7 @@ class DiagnosisWindow(SheetWindow):
         self._before.clicked.connect(self._on_before_clicked)
         self._after.clicked.connect(self._on_after_clicked)
         self._again.clicked.connect(self.diagnose_requested)
-        for at, part in enumerate((self._before, self._after, self._progress)):
+        for at, part in enumerate((self._before, self._after)):
             self.bottom.insertWidget(at, part)
         self.bottom.insertWidget(self.bottom.count() - 2, self._again)
 

@@ -31,26 +31,27 @@ def _section(section: DiagnosisSection, palette: Palette) -> str:
         f'<p style="margin: 14px 0 2px 0; font-size: {SIZES.control_px}px; font-weight: 600;">'
         f"{_safe(section.title)}</p>"
     )
-    note = _paragraph(section.note, palette.mute)
     if not section.rows:
-        return title + note + _paragraph(section.empty, palette.sub)
-    heads = _row(section.title if section.heads else "", section.heads, palette.mute, palette)
+        return title + _paragraph(section.empty, palette.sub)
+    head = _row(section.note, section.heads, palette.mute, palette, is_head=True)
     rows = "".join(_data_row(row, palette) for row in section.rows)
-    table = f'<table width="100%" cellspacing="0">{heads if section.heads else ""}{rows}</table>'
-    return title + note + table
+    return f'{title}<table width="100%" cellspacing="0">{head}{rows}</table>'
 
 
 def _data_row(row: DiagnosisRow, palette: Palette) -> str:
     return _row(row.name, row.numbers, palette.warn if row.has_grown else palette.text, palette)
 
 
-def _row(name: str, numbers: Iterable[str], colour: str, palette: Palette) -> str:
+def _row(
+    name: str, numbers: Iterable[str], colour: str, palette: Palette, *, is_head: bool = False
+) -> str:
     line = f"border-bottom: 1px solid {palette.border}; padding: 3px 0;"
     cells = "".join(
         f'<td align="right" width="92" style="{line} color: {colour};">{_safe(number)}</td>'
         for number in numbers
     )
-    return f'<tr><td style="{line}">{_breakable(name)}</td>{cells}</tr>'
+    first = f"color: {colour};" if is_head else ""
+    return f'<tr><td style="{line} {first}">{_breakable(name)}</td>{cells}</tr>'
 
 
 def _paragraph(text: str, colour: str) -> str:
