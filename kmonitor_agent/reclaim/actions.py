@@ -238,8 +238,6 @@ def _restore(
         # Variables that still hold every bit of what was saved need no second writing.
         if not _is_as_saved(run, state, checkpoint):
             _assign(run, state, store, checkpoint)
-            if not _is_as_saved(run, state, checkpoint):
-                raise _Failed("the restored state differs from the saved one")
         run.tell(mode="recreate" if recreated else "assign")
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises; the state is judged below
         _settle(run, state, store, checkpoint, _described(exc))
@@ -275,7 +273,7 @@ def _settle(
     try:
         if not _is_as_saved(run, state, checkpoint):
             _assign(run, state, store, checkpoint)
-        is_whole = _is_as_saved(run, state, checkpoint)
+        is_whole = True
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises: the state is not whole
         is_whole, why = False, f"{why}; {_described(exc)}"
     if not is_whole:
@@ -295,6 +293,8 @@ def _assign(
         run.steps.assign(each.variable, next(values))
     if next(values, None) is not None:
         raise NotAStateFile("it holds more variables than the model")
+    if not _is_as_saved(run, state, checkpoint):
+        raise _Failed("the restored state differs from the saved one")
 
 
 def _is_as_saved(run: _Run, state: Sequence[StateVariable], checkpoint: Checkpoint) -> bool:
