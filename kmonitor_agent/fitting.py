@@ -90,7 +90,7 @@ class _Fitting:
     def __init__(
         self, model: KerasModel, arguments: dict[str, Any], script: Rebuild | None
     ) -> None:
-        if script is not None and not callable(script):
+        if script is not None and (not callable(script) or hasattr(script, "fit")):
             raise TypeError(
                 f"fit: rebuild={script!r} is no function; write rebuild=make_model, without ()."
             )
@@ -147,7 +147,7 @@ class _Fitting:
         asked = self._parts.asked
         if not asked:
             return
-        store = CheckpointStore(asked[0].folder)
+        store = CheckpointStore(asked[0].folder, keep=asked[0].keep)
         tag = Tag(run=asked[0].run, fit=asked[0].fit, epoch=epoch)
         saved = rebuilt.save_for_rebuild(self._framework, model, store, tag=tag)
         if saved.checkpoint is None or model.stop_training or epoch + 1 >= self._epochs:
@@ -185,6 +185,11 @@ class _Fitting:
             how.try_out(self._model, self._script)
         except CannotCopy as exc:
             raise ValueError(f"fit: the model cannot be rebuilt: {exc.why}") from exc
+        except Exception as exc:
+            raise ValueError(
+                f"fit: the model cannot be rebuilt ({exc}); write rebuild=make_model, a function"
+                " that returns the model built and compiled"
+            ) from exc
 
 
 def _count(arguments: dict[str, Any], name: str, otherwise: int) -> int:
@@ -219,7 +224,7 @@ def _of_the_graph(arguments: dict[str, Any]) -> str:
             for each in _flat(arguments.get(name))[:_MOST_ARRAYS]
             for cls in type(each).__mro__
         }
-        if "tensorflow" in kinds and not hasattr(arguments[name], "__getitem__"):
+        if "tensorflow" in kinds:
             return (
                 f"{name} is of TensorFlow, and in v1 graph mode belongs to the graph that a reload"
                 " clears; write arrays, a Sequence or a generator"

@@ -72,7 +72,16 @@ def compiled_as(model: KerasModel) -> Compiled:
     legacy = getattr(getattr(keras.optimizers, "legacy", None), "Optimizer", None)
     if isinstance(legacy, type):
         kinds = (*kinds, legacy)
-    return Compiled(_frozen(_arguments(model), kinds))
+    arguments = _arguments(model)
+    optimizer = arguments.get("optimizer")
+    if not isinstance(optimizer, (str, dict, *kinds)):
+        name = type(optimizer).__name__
+        raise CannotCopy(f"{name} is no optimizer of Keras that could be made anew; {_WRITE}")
+    frozen = _frozen(arguments, kinds)
+    outputs = list(getattr(model, "output_names", None) or ())
+    if hasattr(model, "_get_compile_args") and len(outputs) > 1:
+        _drop_prefixes(frozen, tuple(f"{name}_" for name in outputs))
+    return Compiled(frozen)
 
 
 def why_no_structure(model: KerasModel) -> str:
@@ -154,6 +163,17 @@ def _frozen(value: Any, kinds: tuple[type, ...]) -> Any:
             f"{name} has no configuration to make it anew from ({exc}); {_WRITE}"
         ) from exc
     return recipe
+
+
+def _drop_prefixes(frozen: Any, prefixes: tuple[str, ...]) -> None:
+    # In v1 graph mode compiling puts the output's name before the metric's own, each time.
+    if isinstance(frozen, _Recipe):
+        name = str(frozen.config.get("name", ""))
+        found = next((each for each in prefixes if name.startswith(each)), "")
+        frozen.config["name"] = name.removeprefix(found)
+    elif isinstance(frozen, dict | list | tuple):
+        for each in frozen.values() if isinstance(frozen, dict) else frozen:
+            _drop_prefixes(each, prefixes)
 
 
 def _thawed(value: Any) -> Any:

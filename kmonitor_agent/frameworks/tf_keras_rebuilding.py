@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from kmonitor_agent.frameworks.base import KerasModel
-from kmonitor_agent.frameworks.model_copy import CannotCopy, Rebuild, compiled_as, copied
+from kmonitor_agent.frameworks.model_copy import (
+    CannotCopy,
+    Compiled,
+    Rebuild,
+    compiled_as,
+    copied,
+    why_no_structure,
+)
+from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
 from kmonitor_agent.frameworks.rebuilding import check_same_variables, shapes_of
 from kmonitor_agent.frameworks.tf_keras_graph import V1GraphSteps
 from kmonitor_agent.frameworks.tf_keras_session import backend_of, keep_names, package_of
@@ -39,7 +47,7 @@ class V1GraphRebuilding:
         if v1.get_default_session() is not None:
             return (
                 "the code runs inside `with tf.Session()`; hand the session to Keras instead, with"
-                " tf_keras.backend.set_session(session)"
+                " tf.compat.v1.keras.backend.set_session(session)"
             )
         if v1.get_default_graph() is not self._backend().get_graph() or _is_nested():
             return "the code runs inside `with graph.as_default()`, whose graph cannot be cleared"
@@ -49,10 +57,13 @@ class V1GraphRebuilding:
 
     def try_out(self, model: KerasModel, script: Rebuild | None) -> None:
         """Build it once in a graph that is thrown away: no variable gets a value there."""
+        if script is None and (why := why_no_structure(model)):
+            raise CannotCopy(why)
         if not getattr(model, "built", False):
             raise CannotCopy("the model is not built; give its first layer an input shape")
-        with self._throwaway_graph():
-            made = self._built(model, script)
+        with self._throwaway_graph(), _numbers_kept():
+            compiled = None if script is not None else compiled_as(model)
+            made = self._made(model, compiled, script)
             new = shapes_of(V1GraphSteps(self._package).state(made))
         model._make_train_function()  # noqa: SLF001 - what fit does first
         check_same_variables(shapes_of(V1GraphSteps(self._package).state(model)), new)
@@ -64,12 +75,13 @@ class V1GraphRebuilding:
         kept = self._settings(backend)
         backend.clear_session()
         self._apply(backend, kept)
-        made = copied(model, compiled) if compiled is not None else cast("Rebuild", script)()
-        _make_step(made)
-        return made
+        with _numbers_kept():
+            return self._made(model, compiled, script)
 
-    def _built(self, model: KerasModel, script: Rebuild | None) -> KerasModel:
-        made = script() if script is not None else copied(model, compiled_as(model))
+    def _made(
+        self, model: KerasModel, compiled: Compiled | None, script: Rebuild | None
+    ) -> KerasModel:
+        made = copied(model, compiled) if compiled is not None else cast("Rebuild", script)()
         _make_step(made)
         return made
 
@@ -111,6 +123,16 @@ class V1GraphRebuilding:
             made, backend._SESSION.session = backend._SESSION.session, own  # noqa: SLF001
             if made is not None and made is not own:
                 made.close()
+
+
+@contextlib.contextmanager
+def _numbers_kept() -> Generator[None]:
+    # First values of weights are drawn with seeds that Keras draws from Python's generator.
+    states = read_random_states()
+    try:
+        yield
+    finally:
+        write_random_states({name: states.get(name) for name in ("python", "numpy")})
 
 
 def v1_rebuilding(model: KerasModel) -> V1GraphRebuilding:

@@ -19,6 +19,11 @@ _EXACT_HERE = (
     " tf_keras.backend.experimental.enable_tf_random_generator() before they are made"
 )
 
+_NADAM = (
+    "not exact: tf_keras' Nadam counts its own traces, and goes on otherwise after a new one;"
+    " tf_keras.optimizers.legacy.Nadam is exact"
+)
+
 
 class TfKerasReclaim:
     """Implements `ReclaimSteps`; owned by the training thread.
@@ -76,4 +81,7 @@ class TfKerasReclaim:
 
     def inexact(self, model: KerasModel) -> str:
         """Whether a train step draws from stateful operations, which a retrace seeds anew."""
-        return self._same.inexact(model).replace(_EXACT_WITH, _EXACT_HERE)
+        random = self._same.inexact(model).replace(_EXACT_WITH, _EXACT_HERE)
+        # What Python counts while it traces is a constant of the trace.
+        counts = hasattr(getattr(model, "optimizer", None), "_u_product_counter")
+        return "; ".join(filter(None, (random, _NADAM if counts else "")))

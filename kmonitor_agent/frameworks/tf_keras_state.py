@@ -93,7 +93,10 @@ def _children(tracked: Any) -> list[Any]:
     # A random layer hides its generator from checkpoints that would not know it.
     generator = getattr(tracked, "_random_generator", None)
     state = getattr(getattr(generator, "_generator", None), "state", None)
-    return children if state is None else [*children, state]
+    # A stateful recurrent layer hides what it carries from batch to batch.
+    carried = getattr(tracked, "states", ()) if getattr(tracked, "stateful", False) else ()
+    flat = sys.modules["tensorflow"].nest.flatten(carried or ())
+    return [*children, *flat] if state is None else [*children, *flat, state]
 
 
 def _parts(variable: Any) -> Iterable[Any]:

@@ -22,6 +22,7 @@ class AskedReload:
         fit: Ordinal of the fit.
         run: Run id.
         folder: Where its checkpoints go.
+        keep: How many checkpoints stay there.
         done: Takes what came of it; tells it on.
     """
 
@@ -29,6 +30,7 @@ class AskedReload:
     run: str
     folder: Path
     done: Callable[[Outcome], None]
+    keep: int = 2
 
 
 class Parts:

@@ -1,0 +1,136 @@
+"""tf_keras in v1 graph mode: what a plain fit can do, and `kmonitor_agent.fit` to the bit."""
+
+import functools
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.keras,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("tf_keras") is None, reason="tf_keras is not installed"
+    ),
+]
+
+ROOT = Path(__file__).resolve().parents[3]
+SCENARIOS = [
+    "Adam, BatchNorm, shuffled",
+    "momentum, ReduceLROnPlateau, EarlyStopping",
+    "two outputs, own layer, lambda, sample weights",
+    "stateful LSTM",
+]
+CASES = [(name, moments) for name in SCENARIOS for moments in ("once", "three times")]
+
+
+@pytest.fixture(scope="session")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What the process of a name printed; each is run once."""
+    home = str(tmp_path_factory.mktemp("v1"))
+
+    @functools.cache
+    def run(name: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.frameworks.tf_keras.v1_training", name],
+            cwd=ROOT,
+            env={**os.environ, "KMONITOR_HOME": home, "TF_CPP_MIN_LOG_LEVEL": "3"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return run
+
+
+@pytest.mark.parametrize(("name", "moments"), [*CASES, ("rebuild=", "once")])
+def test_a_training_that_was_rebuilt_ends_the_same(found: Any, name: str, moments: str) -> None:
+    scenario = found("exact")[name]
+    plain, rebuilt = scenario["plain"], scenario[moments]
+
+    for what in ("history", "epochs", "state", "next numbers"):
+        assert rebuilt[what] == plain[what], what
+    assert rebuilt["records"] == [["reload", True, "rebuild", ""]] * len(rebuilt["records"])
+    assert len(rebuilt["records"]) == (1 if moments == "once" else 3)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_callbacks_begin_and_end_once_and_the_graph_does_not_grow(found: Any, name: str) -> None:
+    scenario = found("exact")[name]
+
+    for moments in ("once", "three times"):
+        assert scenario[moments]["calls"] == {"begin": 1, "end": 1}
+        assert scenario[moments]["same history"]
+    assert scenario["three times"]["operations"] == scenario["once"]["operations"]
+
+
+def test_dropout_is_announced_as_not_exact(found: Any) -> None:
+    ((_, ok, _, why),) = found("exact")["Dropout"]["once"]["records"]
+
+    assert ok
+    assert "not exact" in why
+    assert "RandomUniform" in why
+
+
+def test_a_plain_fit_saves_and_says_what_to_use_for_the_rest(found: Any) -> None:
+    told = found("plain")
+
+    assert [record[:2] for record in told["records"]] == [
+        ["save", True],
+        ["collect", False],
+        ["reload", False],
+    ]
+    for why in (*(record[2] for record in told["records"][1:]), told["reload"], told["collect"]):
+        assert "kmonitor_agent.fit(model, ...)" in why
+    assert told["save"] == ""
+    assert set(told["unavailable"]) == {"collect", "reload"}
+
+
+def test_the_default_graph_is_counted_and_its_leak_seen(found: Any) -> None:
+    told = found("plain")
+    first, second, third = told["operations"]
+
+    assert first < second < third == told["real"]
+    assert second - first == third - second
+    assert told["source"] == "tensorflow: operations of the v1 default graph"
+    assert {"training", "dense", "loss", "mul"} <= set(told["names"])
+    assert told["rate"] == pytest.approx(0.001)
+    assert "v1 graph mode" in told["functions"]
+
+
+def test_what_a_script_set_for_its_session_stays_set(found: Any) -> None:
+    told = found("settings")
+
+    assert told["threads"] == 3
+    assert told["is of the graph"]
+    assert told["seed"] == 3
+    assert told["next name"] not in told["names"]
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("tf.data", "write arrays, a Sequence or a generator"),
+        ("tensor", "write arrays, a Sequence or a generator"),
+        ("subclass", "write rebuild=make_model"),
+        ("v1 optimizer", "write rebuild=make_model"),
+        ("session", "set_session(session)"),
+        ("graph", "with graph.as_default()"),
+        ("rebuild differs", "other variables"),
+        ("rebuild no function", "write rebuild=make_model, without ()"),
+    ],
+)
+def test_what_cannot_be_rebuilt_is_refused_at_the_call(found: Any, what: str, words: str) -> None:
+    assert words in found("refusals")[what]
+
+
+def test_a_refusal_leaves_the_model_trainable(found: Any) -> None:
+    assert found("refusals")["still trains"] == "[0]"
