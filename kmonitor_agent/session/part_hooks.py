@@ -1,8 +1,8 @@
 # pyright: basic
 """The one callback that a training in parts gives to Keras; the script's stand behind it.
 
-Keras begins and ends every call of `fit`. Most callbacks start afresh when they
-begin (EarlyStopping forgets its best, CSVLogger empties its file), so they see one beginning and one end.
+Keras begins and ends every call of `fit`. Most callbacks start afresh when they begin:
+EarlyStopping forgets its best, CSVLogger empties its file. So they see one beginning and one end.
 """
 
 from collections.abc import Sequence
