@@ -87,6 +87,11 @@ class Performer:
         else:
             self._do(fit, request, step)
 
+    def expire_waiting(self, why: str) -> None:
+        """The process ends: tell of everything that still waits."""
+        for request in self._queue.take_all():
+            self.tell(request, "expired", why)
+
     def tell(self, request: Request, state: CommandState, why: str = "") -> None:
         """Say where a command stands; nothing for requests of limits and scripts."""
         command = request.command
@@ -200,7 +205,13 @@ class Performer:
                 self._limits.take_new_base(request.watch)
 
         parts.asked.append(
-            AskedReload(fit=fit.ordinal, run=self._run_id, folder=fit.checkpoint_dir, done=done)
+            AskedReload(
+                fit=fit.ordinal,
+                run=self._run_id,
+                folder=fit.checkpoint_dir,
+                keep=fit.keep_checkpoints,
+                done=done,
+            )
         )
 
     def _reclaim(self, fit: Fit, request: Request, step: int) -> Outcome:

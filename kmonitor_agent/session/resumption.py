@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from kmonitor_agent.frameworks.base import KerasModel, ReclaimSteps, StateUnreadable
@@ -166,24 +166,11 @@ class Resumption:
                 return Saved(0.0, why=why)
             steps = _steps(self._fit)
             variables = steps.state(model)
-            plain, left_out = read_callbacks(callbacks)
-            state = FitState(
-                run=self._run,
-                fit=self._fit.ordinal,
-                kind=kind,
-                model=str(model.name),
-                next_epoch=self._fit.epoch + 1,
-                epochs_run=self._epochs_before + self._fit.epochs_done,
-                evaluations=self._evaluations,
-                stopped=bool(getattr(model, "stop_training", False)),
-                build_config=read_build_config(model),
-                optimizers=read_trained(model),
+            state = replace(
+                self._state(kind, model, callbacks),
                 variables=facts_of(variables),
-                callbacks=plain,
-                random=read_random_states(),
                 limits=limits,
                 asked=asked or Asked(),
-                left_out=left_out,
             )
             checkpoint = self._states.save(state, variables, steps.read)
         except (SaveRefused, StateUnreadable, CannotResume) as exc:
@@ -192,7 +179,27 @@ class Resumption:
             return Saved(time.monotonic() - began_s, why=f"{type(exc).__name__}: {exc}"[:1000])
         seconds = time.monotonic() - began_s
         self._next_save_s = time.monotonic() + seconds / _SAVING_PART
-        return Saved(seconds, checkpoint, left_out)
+        return Saved(seconds, checkpoint, state.left_out)
+
+    def _state(
+        self, kind: Literal["epoch", "end"], model: KerasModel, callbacks: Sequence[Any]
+    ) -> FitState:
+        plain, left_out = read_callbacks(callbacks)
+        return FitState(
+            run=self._run,
+            fit=self._fit.ordinal,
+            kind=kind,
+            model=str(model.name),
+            next_epoch=self._fit.epoch + 1,
+            epochs_run=self._epochs_before + self._fit.epochs_done,
+            evaluations=self._evaluations,
+            stopped=bool(getattr(model, "stop_training", False)),
+            build_config=read_build_config(model),
+            optimizers=read_trained(model),
+            callbacks=plain,
+            random=read_random_states(),
+            left_out=left_out,
+        )
 
     def _is_over(self, data: FitData) -> bool:
         if self._saved is None:

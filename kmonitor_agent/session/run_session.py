@@ -104,12 +104,7 @@ class RunSession:
         self._sampler = Sampler(watched=self._watched_now, limits=limits, **ways)
         self._teller = FitTeller(**ways)
         self._supervised = SupervisedFits(
-            self._restarting,
-            limits=limits,
-            performer=self._performer,
-            boot=boot,
-            queue=queue,
-            faults=self.faults,
+            self._restarting, self.faults, limits=limits, performer=self._performer, boot=boot
         )
 
     @property
@@ -143,7 +138,6 @@ class RunSession:
             params: As Keras gave them: "epochs", "steps".
             settings: Of this callback.
         """
-        self._restarting.end_if_leaving()
         origin = find_origin(callback)
         if not self._boot.is_ours or self._is_followed(origin):
             return None
@@ -175,13 +169,12 @@ class RunSession:
         watch_end(fit, self._on_dropped)
         self._fits.append(fit)
         self._watch(fit)
-        if fit.is_left_out:
-            return fit
-        self._teller.fit_started(fit, model, facts, _count(params.get("epochs")) or 0)
-        if facts.is_built:
-            self._describe(fit, model)
-        self._count_graph(fit, model)
-        fit.clock.due = True
+        if not fit.is_left_out:
+            self._teller.fit_started(fit, model, facts, _count(params.get("epochs")) or 0)
+            if facts.is_built:
+                self._describe(fit, model)
+            self._count_graph(fit, model)
+            fit.clock.due = True
         return fit
 
     def end_part(self, fit: Fit) -> None:

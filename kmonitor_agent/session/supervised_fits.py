@@ -16,12 +16,13 @@ from kmonitor_agent.session.fit import Fit
 from kmonitor_agent.session.keras_base import with_keras_callback
 from kmonitor_agent.session.limit_keeper import LimitKeeper
 from kmonitor_agent.session.performer import Performer
-from kmonitor_agent.session.requests import Request, RequestQueue
+from kmonitor_agent.session.requests import Request
 from kmonitor_agent.session.restarting import Restarting, read_saved
 from kmonitor_agent.session.resumption import Resumption, Saved
 from kmonitor_agent.session.tail import Tail
 
 _NO_FIT: Final = "kmonitor cannot see Keras' own fit around this callback"
+_IN_PARTS: Final = "kmonitor_agent.fit is not taken up by another process; model.fit is"
 _SEVERAL: Final = "another fit runs in this process, which would be cut off"
 
 
@@ -34,28 +35,25 @@ class SupervisedFits:
     def __init__(
         self,
         restarting: Restarting,
+        faults: FaultLog,
         *,
         limits: LimitKeeper,
         performer: Performer,
         boot: Boot,
-        queue: RequestQueue,
-        faults: FaultLog,
     ) -> None:
         """Keep the parts of the session.
 
         Args:
             restarting: The supervisor's side.
+            faults: Our own faults.
             limits: Whose limits go along.
             performer: Tells what was done.
             boot: Ended when the process leaves.
-            queue: What still waits then is told to be too late.
-            faults: Our own faults.
         """
         self._restarting = restarting
         self._limits = limits
         self._performer = performer
         self._boot = boot
-        self._queue = queue
         self._faults = faults
         self._open: list[Fit] = []
 
@@ -66,12 +64,15 @@ class SupervisedFits:
             fit: Before anything of it was told.
             model: What is fitted.
         """
+        self._restarting.end_if_leaving()
         states = self._restarting.states
         fit.why_not_restart = self._restarting.why_not
         if states is None:
             return
         token = None if fit.origin.token is None else fit.origin.token()
         fit.why_not_restart = why_not_resumable(model) if token is not None else _NO_FIT
+        if fit.parts is not None:
+            fit.why_not_restart = _IN_PARTS
         if token is None or fit.why_not_restart:
             return
         saved, failure = read_saved(self._restarting, fit.ordinal, self._faults)
@@ -150,8 +151,7 @@ class SupervisedFits:
         self._performer.restart_saved(fit, request, saved)
         if saved.checkpoint is None:
             return
-        for waiting in self._queue.take_all():
-            self._performer.tell(waiting, "expired", "the process ended to start again")
+        self._performer.expire_waiting("the process ended to start again")
         with self._faults.guarded("session.leave"):
             self._boot.restart(self._restarting.supervisor)
             self._faults.write_out()

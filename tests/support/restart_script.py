@@ -2,12 +2,15 @@
 # pyright: reportOptionalMemberAccess=false
 """A training script of several fits that asks for restarts, and writes what came of it.
 
-`python -m tests.support.restart_script SCENARIO RESULT.json [FIT:EPOCH ...]`
+`python -m tests.support.restart_script SCENARIO RESULT.json [FIT:EPOCH ...]`; a point that begins
+with "!" is where it is killed instead, once.
 """
 
 import hashlib
 import json
+import os
 import random
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,16 +32,17 @@ BATCH = 8
 class Script:
     """What one process of the script does; the same in every process but for where it resumes."""
 
-    def __init__(self, restarts: set[tuple[int, int]]) -> None:
+    def __init__(self, result: Path, points: tuple[str, ...]) -> None:
         self.told: list[dict[str, Any]] = []
-        self._restarts = restarts
+        self._result = result
+        self._points = points
         self._monitor = MonitorCallback("script", sample_interval_s=3600.0)
         self._fit = 0
 
     def fit(self, model: Any, *callbacks: Any, **arguments: Any) -> Any:
         """One fit, with our callback before the script's own; what it left is told."""
         self._fit += 1
-        ask = _Ask(self._monitor, {epoch for fit, epoch in self._restarts if fit == self._fit})
+        ask = _Ask(self._monitor, self._epochs(""), self._epochs("!"), self._result)
         arguments.setdefault("epochs", EPOCHS)
         own = [ask, self._monitor, *callbacks]
         history = model.fit(verbose=0, callbacks=own, **arguments)
@@ -54,6 +58,11 @@ class Script:
         )
         return history
 
+    def _epochs(self, mark: str) -> set[int]:
+        """Epochs of the running fit that are named with this mark before them."""
+        head = f"{mark}{self._fit}:"
+        return {int(point.removeprefix(head)) for point in self._points if point.startswith(head)}
+
     def tell(self, **facts: Any) -> None:
         """Something that the script saw besides."""
         self.told.append(_exact(facts))
@@ -65,14 +74,19 @@ class Script:
 
 
 class _Ask(keras.callbacks.Callback):
-    def __init__(self, monitor: Any, epochs: set[int]) -> None:
+    def __init__(self, monitor: Any, restarts: set[int], kills: set[int], result: Path) -> None:
         super().__init__()
         self._monitor_of_ask = monitor
-        self._epochs_of_ask = epochs
+        self._restarts = restarts
+        self._kills = kills
+        self._was_killed = result.with_suffix(".killed")
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        if epoch in self._epochs_of_ask:
+        if epoch in self._restarts:
             self._monitor_of_ask.request("restart")
+        if epoch in self._kills and not self._was_killed.exists():
+            self._was_killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def digest_of(model: Any) -> str:
@@ -85,9 +99,9 @@ def digest_of(model: Any) -> str:
     for each in steps.state(model):
         if each.path.startswith("metrics/"):
             continue
-        total.update(
-            each.path.encode() + np.ascontiguousarray(steps.read(each.variable)).tobytes()
-        )
+        # Their names may differ: a model that is built before its first step is called otherwise.
+        group = each.path.partition("/")[0].encode()
+        total.update(group + np.ascontiguousarray(steps.read(each.variable)).tobytes())
     return total.hexdigest()
 
 
@@ -343,13 +357,10 @@ SCENARIOS: dict[str, Callable[[Script], None]] = {
 }
 
 
-def main(scenario: str, result: str, *restarts: str) -> None:
+def main(scenario: str, result: str, *points: str) -> None:
     """Run a scenario and write its result."""
     keras.utils.set_random_seed(11)
-    points = {
-        (int(fit), int(epoch)) for fit, _, epoch in (each.partition(":") for each in restarts)
-    }
-    script = Script(points)
+    script = Script(Path(result), points)
     for name in SCENARIOS if scenario == "all" else [scenario]:
         SCENARIOS[name](script)
     Path(result).write_text(json.dumps({"told": script.told, "faults": script.faults}))

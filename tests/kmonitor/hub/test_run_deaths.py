@@ -1,0 +1,76 @@
+"""What the hub says of a run whose process died, or is started again."""
+
+import pytest
+
+from kmonitor.hub.run_fold import fold
+from kmonitor.hub.run_record import RunRecord
+from kmonitor_agent.protocol.facts import BootDied, BootEnded, BootStarted, FitStarted
+
+
+def _training() -> RunRecord:
+    record = RunRecord(key=1, run="run")
+    fold(record, _boot("one", 100.0))
+    fold(record, FitStarted(t_s=1.0, fit=1, model="model"))
+    return record
+
+
+def _boot(boot: str, wall_s: float) -> BootStarted:
+    return BootStarted(t_s=0.0, boot=boot, name="run", host="host", pid=5, started_wall_s=wall_s)
+
+
+def test_a_run_killed_for_want_of_memory_has_failed_and_says_why():
+    record = _training()
+
+    fold(
+        record,
+        BootDied(t_s=9.0, boot="one", how="memory", signal="SIGKILL", why="out of memory: x"),
+    )
+
+    told = record.summary()
+    assert (told.state, told.state_why, told.cause) == (
+        "failed",
+        "out of memory: x",
+        "out of memory",
+    )
+
+
+@pytest.mark.parametrize(("asked", "state"), [(True, "interrupted"), (False, "failed")])
+def test_a_signal_that_was_asked_for_interrupts(*, asked: bool, state: str):
+    record = _training()
+
+    fold(record, BootDied(t_s=9.0, boot="one", how="signal", signal="SIGTERM", asked=asked))
+
+    assert (record.summary().state, record.summary().cause) == (state, "SIGTERM")
+
+
+def test_a_run_that_starts_again_is_starting_until_its_next_process():
+    record = _training()
+
+    fold(record, BootEnded(t_s=9.0, why="restart", supervisor=77))
+
+    assert (record.state, record.supervisor) == ("starting", 77)
+    fold(record, _boot("two", 130.0))
+    assert (record.supervisor, record.summary().state) == (0, "idle")
+    assert fold(record, FitStarted(t_s=2.0, fit=1, model="model", initial_epoch=3)) == 32.0
+    assert record.state == "training"
+
+
+def test_a_crash_that_is_resumed_is_no_end():
+    record = _training()
+
+    fold(
+        record,
+        BootDied(t_s=9.0, boot="one", how="signal", signal="SIGSEGV", supervisor=7, why="y"),
+    )
+
+    assert (record.state, record.supervisor) == ("starting", 7)
+    assert record.summary().state_why == "y; starting again in a new process"
+
+
+def test_the_exception_that_a_process_told_of_says_more_than_its_status():
+    record = _training()
+    fold(record, BootEnded(t_s=8.0, why="failed", error_type="ValueError", message="bad"))
+
+    fold(record, BootDied(t_s=9.0, boot="one", how="status", status=1, why="exit status 1"))
+
+    assert record.summary().state_why == "ValueError: bad"

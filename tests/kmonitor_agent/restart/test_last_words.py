@@ -1,0 +1,125 @@
+"""How a process died, in words, and appended to the run that it belonged to."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from kmonitor_agent.link.spool_writer import SpoolWriter
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.spool_format import BootFacts, Record
+from kmonitor_agent.probes.memory_kills import MemoryKills, memory_kills
+from kmonitor_agent.protocol.codec import encode_event
+from kmonitor_agent.protocol.facts import BootDied, BootEnded, BootStarted, Event
+from kmonitor_agent.restart.child import Ended
+from kmonitor_agent.restart.death import Death, cause_of
+from kmonitor_agent.restart.last_words import tell_death
+from tests.support.spooled import spooled_events
+
+RUN = "a" * 32
+KILLED = Death("signal", "SIGKILL", why="SIGKILL: killed")
+
+
+def _spooled(folders: Folders, *events: Event) -> None:
+    facts = BootFacts(RUN, "boot", "host", os.getpid(), 1000.0)
+    writer = SpoolWriter(folders.spool, facts, SystemClock())
+    writer.open()
+    started = BootStarted(
+        t_s=0.0, boot="boot", name="run", host="host", pid=1, started_wall_s=1000.0
+    )
+    writer.write([Record(n, encode_event(each)) for n, each in enumerate((started, *events), 1)])
+    writer.close()
+
+
+def _last(folders: Folders) -> object:
+    return spooled_events(folders, RUN)[-1]
+
+
+def test_a_killed_process_is_told_of_behind_its_last_event(folders: Folders):
+    _spooled(folders)
+
+    assert tell_death(folders, RUN, KILLED, asked=False, supervisor=0)
+
+    told = _last(folders)
+    assert isinstance(told, BootDied)
+    assert (told.boot, told.how, told.signal, told.supervisor) == ("boot", "signal", "SIGKILL", 0)
+    assert told.t_s > 0
+
+
+def test_a_process_that_told_its_good_end_is_not_told_of_again(folders: Folders):
+    _spooled(folders, BootEnded(t_s=1.0, why="finished"))
+
+    good = Death("status", status=0, why="it left with exit status 0")
+
+    assert not tell_death(folders, RUN, good, asked=False, supervisor=0)
+    assert isinstance(_last(folders), BootEnded)
+
+
+@pytest.mark.parametrize(("why", "told"), [("finished", True), ("failed", False)])
+def test_an_exit_status_is_told_unless_an_exception_says_more(
+    folders: Folders, *, why: str, told: bool
+):
+    _spooled(folders, BootEnded(t_s=1.0, why=why))  # pyright: ignore[reportArgumentType]
+
+    failed = Death("status", status=3, why="it left with exit status 3")
+
+    assert tell_death(folders, RUN, failed, asked=False, supervisor=0) is told
+
+
+def test_an_announced_restart_that_nothing_follows_is_told(folders: Folders):
+    _spooled(folders, BootEnded(t_s=1.0, why="restart", supervisor=7))
+
+    nothing = Death("status", status=0, why="it left with exit status 0")
+
+    assert not tell_death(folders, RUN, nothing, asked=False, supervisor=os.getpid())
+    assert tell_death(folders, RUN, nothing, asked=False, supervisor=0)
+
+
+def test_a_run_that_never_told_anything_is_left_alone(folders: Folders):
+    assert not tell_death(folders, RUN, KILLED, asked=False, supervisor=0)
+
+
+def test_a_kill_counts_as_want_of_memory_when_a_counter_rose():
+    killed = Ended(signal=signal.SIGKILL)
+    before = MemoryKills(group=2, group_source="memory.events", host=5)
+
+    in_group = cause_of(killed, before, MemoryKills(3, "memory.events", 6))
+    on_host = cause_of(killed, before, MemoryKills(2, "memory.events", 6))
+    by_hand = cause_of(killed, before, before)
+    unknown = cause_of(killed, MemoryKills(), MemoryKills())
+
+    assert [each.how for each in (in_group, on_host, by_hand, unknown)] == [
+        "memory",
+        "memory",
+        "signal",
+        "signal",
+    ]
+    assert "memory.events" in in_group.why
+    assert "not for want of memory" in by_hand.why
+    assert "no counter here" in unknown.why
+
+
+@pytest.mark.parametrize(
+    ("groups", "mount", "file", "text"),
+    [
+        ("0::/job", "cgroup2 cgroup2 rw", "memory.events", "low 0\noom 1\noom_kill 4\n"),
+        ("3:memory:/job", "cgroup cgroup rw,memory", "memory.oom_control", "oom_kill 4\n"),
+    ],
+)
+def test_kills_are_read_from_both_versions_of_control_groups(
+    tmp_path: Path, groups: str, mount: str, file: str, text: str
+):
+    proc, mounted = tmp_path / "proc", tmp_path / "mounted"
+    (proc / "self").mkdir(parents=True)
+    (mounted / "job").mkdir(parents=True)
+    (proc / "self" / "cgroup").write_text(groups + "\n")
+    (proc / "self" / "mountinfo").write_text(f"1 2 0:3 / {mounted} rw - {mount}\n")
+    (proc / "vmstat").write_text("pgfault 3\noom_kill 9\n")
+    (mounted / "job" / file).write_text(text)
+
+    found = memory_kills(proc)
+
+    assert (found.group, found.host) == (4, 9)
+    assert found.group_source == str(mounted / "job" / file)
