@@ -28,7 +28,7 @@ from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages
 from kmonitor_agent.reclaim.outcome import ActionName, Mode, Outcome
 from kmonitor_agent.reclaim.state_file import Checksum, NotAStateFile, StoredVariable, Tag
 
-__all__ = ["Mode", "Outcome", "Tag", "collect", "reload", "save"]
+__all__ = ["Mode", "Outcome", "Tag", "collect", "foretell", "reload", "save"]
 
 _MOST_WHY = 4000
 
@@ -85,6 +85,18 @@ def reload(
             None: assign.
     """
     return _act("reload", framework, model, lambda run: _reload(run, store, tag, mode or "assign"))
+
+
+def foretell(framework: Framework, model: KerasModel) -> str:
+    """What a reload of this model would change in its result, before one is asked for.
+
+    Known once a step was traced. Empty when a reload is exact, or nothing can be told.
+    """
+    try:
+        steps = framework.reclaim_steps()
+        return "" if steps is None else steps.inexact(model)
+    except Exception:  # noqa: BLE001 - a guess that fails must never end the training
+        return ""
 
 
 class _Failed(Exception):
