@@ -15,7 +15,7 @@ import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import Released
@@ -29,6 +29,10 @@ STEP_FUNCTIONS: Final = frozenset(
     | {"predict_function", "test_function", "train_function"}
 )
 """Names of the functions that Keras 3 and tf_keras trace for fit, evaluate and predict."""
+
+_SCRATCH: Final = "_scratch_graph"
+_SCRATCH_CALL: Final = "_infer_output_signature"
+"""Of tf_keras: how the name of a scratch graph ends, and the function that builds in it."""
 
 _PREFIX: Final = "CustomGradient-"
 _CLOSURE_DEPTH: Final = 4
@@ -134,14 +138,19 @@ class RetainedTraces:
             del self._entries[gone]
         found = {key: self._graphs(now[key]) for key in now.keys() - self._entries.keys()}
         # Another thread may be tracing: what is being built has no owner yet, and is not dead.
-        found = {key: some for key, some in found.items() if all(map(_is_finished, some))}
+        building = _is_building()
+        found = {
+            key: some
+            for key, some in found.items()
+            if all(_is_finished(graph, building=building) for graph in some)
+        }
         graphs = _distinct(graph for some in found.values() for graph in some)
         owners = self._owners(graphs)
         for key, some in found.items():
             names = (owners.get(id(graph), ()) for graph in some)
             self._entries[key] = _Entry(
                 graphs=tuple(weakref.ref(graph) for graph in some),
-                is_step=bool(some) and all(graph.name in STEP_FUNCTIONS for graph in some),
+                is_step=bool(some) and all(map(_is_of_keras, some)),
                 owners=frozenset(name for each in names for name in each),
             )
 
@@ -230,7 +239,29 @@ def _alive(references: Iterable["weakref.ref[Any]"]) -> Iterator[Any]:
     return (graph for reference in references if (graph := reference()) is not None)
 
 
-def _is_finished(graph: Any) -> bool:
+def _is_of_keras(graph: Any) -> bool:
+    return graph.name in STEP_FUNCTIONS or _is_scratch(graph)
+
+
+def _is_scratch(graph: Any) -> bool:
+    # tf_keras calls each layer once in such a graph, only to learn the shape of its output.
+    return str(graph.name).endswith(_SCRATCH)
+
+
+def _is_building() -> bool:
+    """Whether some thread is in the midst of such a call."""
+    for innermost in sys._current_frames().values():  # noqa: SLF001 - documented, CPython's own
+        frame: FrameType | None = innermost
+        while frame is not None:
+            if frame.f_code.co_name == _SCRATCH_CALL:
+                return True
+            frame = frame.f_back
+    return False
+
+
+def _is_finished(graph: Any, *, building: bool) -> bool:
+    if _is_scratch(graph):
+        return not building
     return bool(getattr(graph, "outputs", True)) or graph.structured_outputs is not None
 
 
