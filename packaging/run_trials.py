@@ -7,7 +7,7 @@ Names on the command line pick trials.
 import sys
 import time
 
-from kmonitor_trials import backends, debian, environments
+from kmonitor_trials import backends, debian, environments, tf_keras
 from kmonitor_trials.outcome import CannotTry, Failed, tell
 
 TRIALS = {
@@ -17,6 +17,8 @@ TRIALS = {
     "floors": environments.try_floors,
     "jax": backends.try_jax,
     "torch": backends.try_torch,
+    "tf-keras": tf_keras.try_newest,
+    "tf-keras-floor": tf_keras.try_oldest,
     "debian13": lambda: debian.try_release("trixie"),
     "debian12": lambda: debian.try_release("bookworm"),
 }
