@@ -24,7 +24,7 @@ _PREFIX: Final = "jit_"
 _MOST_FUNCTIONS: Final = 64
 _CLOSURE_DEPTH: Final = 4
 _MANY: Final = 8
-"""So many programs of one function are worth a word: it is compiled for each new shape."""
+"""So many programs of one function are worth a word."""
 
 _UNREADABLE: Final = (AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError)
 """What another jaxlib may raise; its own errors are RuntimeErrors."""
@@ -68,15 +68,9 @@ class JaxPrograms:
             return Reading.missing("functions", why)
         return Reading(float(len(alive)), "functions", "jax: compiled programs")
 
-    def held(self) -> tuple[str, ...]:
-        """Functions that many programs are kept for, in words."""
-        count = self.count(None)
-        return tuple(
-            f"{each.traces} compiled programs of `{each.name}`, one for each shape that it was"
-            " called with (a reload lets go of them)"
-            for each in count.by_function
-            if each.traces >= _MANY
-        )
+    def many(self) -> tuple[FunctionTraces, ...]:
+        """Functions that many programs are kept for, one for each shape that they met."""
+        return tuple(each for each in self.count(None).by_function if each.traces >= _MANY)
 
     def _alive(self) -> tuple[list[Any], str]:
         if not self._internals.has_started():

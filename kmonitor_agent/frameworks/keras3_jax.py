@@ -22,6 +22,7 @@ from kmonitor_agent.frameworks.base import (
     Released,
     StateUnreadable,
     StateVariable,
+    TraceHolder,
 )
 from kmonitor_agent.frameworks.jax_allocator import JaxAllocator
 from kmonitor_agent.frameworks.jax_internals import JaxInternals
@@ -38,6 +39,8 @@ from kmonitor_agent.frameworks.keras_facts import (
     read_learning_rate,
 )
 from kmonitor_agent.reading import Reading
+
+_MOST_HOLDERS: Final = 8
 
 _COMPARED: Final = 4 * 1024 * 1024
 """Bytes compared at a time: all at once would take as much memory as the variable."""
@@ -86,6 +89,14 @@ class JaxFramework:
     def allocator(self) -> AllocatorReadings:
         """Allocator of the default device; any thread."""
         return self._allocator.read()
+
+    def trace_holders(self) -> tuple[TraceHolder, ...]:
+        """See `KnowsHolders`."""
+        many = sorted(self._programs.many(), key=lambda each: each.traces, reverse=True)
+        return tuple(
+            TraceHolder(each.name, each.traces, f"{each.traces} shapes")
+            for each in many[:_MOST_HOLDERS]
+        )
 
     def reclaim_steps(self) -> ReclaimSteps | None:
         """The steps."""
@@ -152,7 +163,15 @@ class Keras3JaxReclaim:
 
         What stays in use is told, but for a reload, which is about to let go of it.
         """
-        return Released() if self._is_reloading else Released(held=self._programs.held())
+        if self._is_reloading:
+            return Released()
+        return Released(
+            held=tuple(
+                f"{each.traces} compiled programs of `{each.name}`, one for each shape that it was"
+                " called with (a reload lets go of them)"
+                for each in self._programs.many()
+            )
+        )
 
     def clear_session(self) -> str:
         """Let go of all compiled programs. Keras' settings stay, they hold no memory here."""

@@ -12,6 +12,7 @@ import pytest
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks import detect, jax_internals
+from kmonitor_agent.frameworks.base import KnowsHolders
 from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.frameworks.jax_allocator import JaxAllocator
 from kmonitor_agent.frameworks.jax_internals import JaxInternals
@@ -171,10 +172,13 @@ def test_reload_lets_go_of_programs_and_collect_names_those_of_many_shapes(tmp_p
     framework = framework_for(model)
 
     collected = collect(framework, model)
+    assert isinstance(framework, KnowsHolders)
+    holders = framework.trace_holders()
     reloaded = reload(framework, model, CheckpointStore(tmp_path), tag=TAG)
 
     assert any("12 compiled programs of `my_step`" in line for line in collected.held)
     assert collected.why == ""
+    assert ("my_step", 12, "12 shapes") in [(one.name, one.traces, one.why) for one in holders]
     assert reloaded.held == ()
     assert reloaded.after is not None
     assert reloaded.after.graph_operations == 0
