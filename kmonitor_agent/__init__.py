@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kmonitor_agent.collecting import Collected, collect, collected
     from kmonitor_agent.fitting import Fitted, fit
     from kmonitor_agent.limits import Limit
+    from kmonitor_agent.restoring import restore
 
 __version__: Final = VERSION
 
@@ -25,6 +26,7 @@ __all__ = [
     "collect",
     "collected",
     "fit",
+    "restore",
 ]
 
 _HOMES: Final = {
@@ -35,6 +37,7 @@ _HOMES: Final = {
     "collect": "kmonitor_agent.collecting",
     "collected": "kmonitor_agent.collecting",
     "fit": "kmonitor_agent.fitting",
+    "restore": "kmonitor_agent.restoring",
 }
 
 

@@ -1,7 +1,7 @@
 """`kmonitor command`: have something done by a running training, and see what came of it."""
 
 import getpass
-from typing import Annotated, Literal, get_args
+from typing import Annotated, get_args
 
 from cyclopts import Parameter
 
@@ -19,15 +19,19 @@ from kmonitor_agent.protocol.commands import (
     CommandName,
     CommandStatus,
     NoArguments,
+    ReloadArguments,
+    ReloadMode,
     SafePoint,
+    SaveArguments,
 )
-from kmonitor_agent.protocol.facts import ActionRecord
+from kmonitor_agent.protocol.facts import ActionRecord, Diagnosis
 from kmonitor_agent.protocol.messages import ENDED_STATES, Row, RunSummary
 
-Action = Literal["save", "collect", "reload", "restart", "pause", "resume", "stop", "set_limits"]
+Action = CommandName
+"""What may be asked on the command line: all that a training takes."""
 
 
-def command(
+def command(  # noqa: PLR0913 - the user's arguments
     run: str,
     action: Action,
     /,
@@ -35,6 +39,8 @@ def command(
     at: Annotated[SafePoint, Parameter(name="--at")] = "epoch",
     wait: Annotated[bool, Parameter(name="--wait", negative="")] = False,
     timeout_s: Annotated[float, Parameter(name="--timeout")] = 600.0,
+    mode: Annotated[ReloadMode | None, Parameter(name="--mode")] = None,
+    export: Annotated[bool, Parameter(name="--export", negative="")] = False,
 ) -> int:
     """Ask a training to do something at its next safe point.
 
@@ -47,17 +53,21 @@ def command(
     Args:
         run: Id, the beginning of an id, name, or `last`.
         action: save: write a checkpoint. collect: free what dead models left behind.
-            reload: save, clear and reload, with the same result. pause, resume.
+            reload: save, clear and reload, with the same result.
             restart: go on in a new process, with the same result; under `kmonitor run` only.
-            stop: end the fit. set_limits: replace limits.
+            auto: collect, and reload if that left something to give back. diagnose: tell what
+            grows. pause, resume. stop: end the fit. set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
             METRIC is ram, vram, graph, step_time or functions and ACTION is notify, save,
-            collect, reload or stop.
+            collect, reload, restart, auto or stop.
         at: At the end of the running epoch, or after the running batch.
         wait: Wait until it is done and print the record.
         timeout_s: Longest wait, seconds.
+        mode: For reload and auto: restore into the variables that there are (assign), or make
+            them anew where that is safe (recreate).
+        export: For save: also write a .keras file beside the checkpoint.
     """
-    arguments = _arguments(action, limits, at)
+    arguments = _arguments(action, limits, at, mode=mode, export=export)
     with open_hub() as client:
         chosen = choose_run(client.runs(), run)
         _see_that_it_can(chosen, action)
@@ -68,7 +78,18 @@ def command(
         return _tell(client, chosen, status, waited=wait)
 
 
-def _arguments(action: Action, limits: tuple[str, ...], at: SafePoint) -> Arguments:
+def _arguments(
+    action: Action,
+    limits: tuple[str, ...],
+    at: SafePoint,
+    *,
+    mode: ReloadMode | None,
+    export: bool,
+) -> Arguments:
+    if mode is not None and action not in ("reload", "auto"):
+        raise Expected(f"{action} has no mode.", "--mode is for reload and auto.")
+    if export and action != "save":
+        raise Expected(f"{action} writes no .keras file.", "--export is for save.")
     if action == "set_limits":
         return limits_from(limits, set_by=_who_asks())
     if limits:
@@ -76,7 +97,9 @@ def _arguments(action: Action, limits: tuple[str, ...], at: SafePoint) -> Argume
             f"{action} takes no further words: {' '.join(limits)}.",
             "Limits are set with: kmonitor command RUN set_limits ram=80%:reload",
         )
-    return NoArguments(at=at)
+    if mode is not None:
+        return ReloadArguments(at=at, mode=mode)
+    return SaveArguments(at=at, export=True) if export else NoArguments(at=at)
 
 
 def _see_that_it_can(run: RunSummary, action: CommandName) -> None:
@@ -105,13 +128,13 @@ def _who_asks() -> str:
 
 
 def _tell(client: HubClient, run: RunSummary, status: CommandStatus, *, waited: bool) -> int:
-    record = _record_of(client, run, status)
-    if record is not None:
-        say(event_words(record, name=run.name))
+    told = _told_of(client, run, status)
+    for row in told:
+        say(event_words(row, name=run.name))
     why = f": {plain(status.why)}" if status.why else ""
     match status.state:
         case "done":
-            if record is None:
+            if not told:
                 say(f"{status.name}: done.")
             return DONE
         case "failed" | "refused" | "expired" | "unknown":
@@ -133,14 +156,19 @@ _ENDINGS = {
 }
 
 
-def _record_of(client: HubClient, run: RunSummary, status: CommandStatus) -> Row | None:
+def _told_of(client: HubClient, run: RunSummary, status: CommandStatus) -> list[Row]:
+    """The records of what was done: one, or one for each level of `auto`; of a diagnosis all."""
     if status.state not in ("done", "failed"):
-        return None
-    for row in client.all_rows(run.run, ("action",)):
+        return []
+    told: list[Row] = []
+    evidence: list[Row] = []
+    for row in client.all_rows(run.run, ("action", "diagnosis")):
         event = read_event(row)
-        if isinstance(event, ActionRecord) and event.command == status.id:
-            return row
-    return None
+        if isinstance(event, Diagnosis):
+            evidence = [row]
+        elif isinstance(event, ActionRecord) and event.command == status.id:
+            told += [*(evidence if event.action == "diagnose" else []), row]
+    return told
 
 
 ACTIONS: tuple[Action, ...] = get_args(Action)

@@ -46,6 +46,8 @@ _SUBCOMMANDS = {
     "runs": ("kmonitor.cli.runs:runs", "List the runs."),
     "show": ("kmonitor.cli.show:show", "Show one run: state, metrics, epochs, events."),
     "command": ("kmonitor.cli.command:command", "Ask a training to save, reload, stop, ..."),
+    "checkpoints": ("kmonitor.cli.checkpoints:checkpoints", "List a run's checkpoints."),
+    "restore": ("kmonitor.cli.restore:restore", "Make a .keras file of a checkpoint."),
     "export": ("kmonitor.cli.export:export", "Write out what is stored of a run."),
     "hub": ("kmonitor.cli.hub:app", "Run the hub without a window; its status; stop it."),
     "doctor": ("kmonitor.cli.doctor:doctor", "Say what is missing here, and what to do."),

@@ -118,6 +118,7 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
         learning_rate: At the start; None if it cannot be read.
         jit_compile: Whether the step is compiled by XLA; None if unknown.
         run_eagerly: Whether the step runs without a graph.
+        checkpoint_dir: Folder on that host where its checkpoints go; empty when private.
     """
 
     fit: Count
@@ -131,6 +132,7 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
     learning_rate: float | None = None
     jit_compile: bool | None = None
     run_eagerly: bool = False
+    checkpoint_dir: Text = ""
 
 
 class FitEnded(Event, frozen=True, tag="fit_end"):

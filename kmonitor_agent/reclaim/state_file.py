@@ -75,6 +75,21 @@ class StoredVariable:
     variable: Any
 
 
+@dataclass(frozen=True, slots=True)
+class StoredFacts:
+    """One variable that a file holds.
+
+    Attributes:
+        path: Where it belongs: its group ("model", "metrics", "optimizer", "seed"), then names.
+        shape: Of its value.
+        dtype: Of its value, by name.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
 class NotAStateFile(Exception):
     """A file that is no whole checkpoint.
 
@@ -187,19 +202,24 @@ def read_architecture(path: Path) -> str:
     return text.tobytes().decode()
 
 
-def read_paths(path: Path) -> list[str]:
-    """Where each variable belongs, in order.
+def read_facts(path: Path) -> list[StoredFacts]:
+    """What a file holds, in order, without reading the values.
 
     Raises:
-        NotAStateFile: One is missing.
+        NotAStateFile: A variable is missing or malformed.
         OSError: The file cannot be read, or is no HDF5 file.
     """
     with _open(path) as file:
         header = _read_header(file)
         try:
-            return [str(file[str(n)].attrs["path"]) for n in range(header.variables)]
-        except (KeyError, TypeError) as exc:
+            return [_facts(file[str(ordinal)]) for ordinal in range(header.variables)]
+        except (AttributeError, KeyError, TypeError) as exc:
             raise NotAStateFile(f"a variable is missing or malformed: {exc}") from exc
+
+
+def _facts(dataset: Any) -> StoredFacts:
+    shape = tuple(int(length) for length in dataset.shape)
+    return StoredFacts(str(dataset.attrs["path"]), shape, str(dataset.attrs["dtype"]))
 
 
 def _open(path: Path) -> Any:

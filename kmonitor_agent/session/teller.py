@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
+from kmonitor_agent.config import plain_text
 from kmonitor_agent.frameworks.base import FitFacts, GraphCount, KerasModel, ModelDescription
 from kmonitor_agent.protocol.facts import (
     EpochEnded,
@@ -68,6 +69,7 @@ class FitTeller:
                 learning_rate=fit.framework.learning_rate(model),
                 jit_compile=facts.jit_compile,
                 run_eagerly=facts.run_eagerly,
+                checkpoint_dir=self._privacy.text(plain_text(str(fit.checkpoint_dir)))[:MAX_TEXT],
             )
         )
 

@@ -29,6 +29,7 @@ def test_import_loads_no_framework(statement: str):
 
 def test_names_resolve_on_demand():
     assert kmonitor_agent.Limit("graph", 5).spec.value == 5
-    assert set(dir(kmonitor_agent)) == {"Limit", "MonitorCallback", "__version__"}
+    assert {"Limit", "MonitorCallback", "restore", "__version__"} <= set(dir(kmonitor_agent))
+    assert all(hasattr(kmonitor_agent, name) for name in kmonitor_agent.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Monitor'"):
         _ = kmonitor_agent.Monitor  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,0 +1,80 @@
+"""`kmonitor restore`: a checkpoint's weights and optimizer as a `.keras` file."""
+
+import os
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from kmonitor.cli.statuses import DONE
+from kmonitor.cli.terminal import say
+from kmonitor.errors import Expected
+
+Package = Literal["keras", "tf_keras"]
+
+
+def restore(
+    checkpoint: Path,
+    /,
+    *,
+    into: Annotated[Path, Parameter(name="--into")],
+    like: Annotated[Path | None, Parameter(name="--like")] = None,
+    package: Annotated[Package, Parameter(name="--with")] = "keras",
+) -> int:
+    """Write a `.keras` file with the weights and the optimizer of a checkpoint.
+
+    Example: `kmonitor restore 000003-fit1-epoch9-step0.h5 --into model.keras`
+
+    What the model is made of is taken from `--like`, else from the file to be written if that is
+    there, else from the checkpoint. The file appears whole or not at all. Keras keeps no seeds in
+    such files: a training goes on exactly only in its own process, or under `kmonitor run`.
+
+    Args:
+        checkpoint: A file that `kmonitor checkpoints RUN` lists.
+        into: The `.keras` file to write; one that is there is replaced at the end.
+        like: A `.keras` file of the same model, where the checkpoint does not tell its making.
+        package: The Keras that it was trained with.
+    """
+    if into.suffix != ".keras":
+        raise Expected(f"{into} is no .keras file.", "Write for example: --into model.keras")
+    for path in (checkpoint, *([like] if like is not None else [])):
+        if not path.is_file():
+            raise Expected(f"There is no file {path}.", "See: kmonitor checkpoints RUN")
+    keras = _imported(package)
+    from kmonitor_agent.restoring import CannotRestore, restore_into  # noqa: PLC0415 - numpy
+
+    try:
+        restored = restore_into(keras, checkpoint.absolute(), into.absolute(), like=like)
+    except CannotRestore as exc:
+        raise Expected(exc.why, exc.remedy) from exc
+    header = restored.header
+    step = f", step {header.tag.step}" if header.tag.step else ""
+    say(
+        f"{into}: {restored.variables} variables of fit {header.tag.fit}, epoch"
+        f" {header.tag.epoch + 1}{step}, run {header.tag.run}, {header.checksum}"
+    )
+    if restored.left_out:
+        say(f"Not in the file, since nothing there takes it: {restored.left_out}.")
+    return DONE
+
+
+def _imported(package: Package) -> Any:
+    if find_spec(package) is None:
+        raise Expected(
+            f"A checkpoint can be restored only where {package} is installed.",
+            "Run this in the environment of the training.",
+        )
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # Only weights are read and written: no device is wanted, which a training may fill.
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    warnings.simplefilter("ignore")
+    try:
+        return import_module(package)
+    except Exception as exc:
+        raise Expected(
+            f"{package} cannot be imported: {type(exc).__name__}: {exc}",
+            "Run this in the environment of the training; KERAS_BACKEND chooses the backend.",
+        ) from exc

@@ -1,0 +1,288 @@
+"""A checkpoint's state put back: into a model of the script, or into a `.keras` file.
+
+A checkpoint holds values, and of a model that could tell it also what it is made of. All is
+checked before the first variable is touched: a checkpoint that does not fit changes nothing.
+"""
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import KerasModel, ReclaimSteps, StateUnreadable, StateVariable
+from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks.keras_architecture import model_of
+from kmonitor_agent.reclaim.archive import export_path, unfinished_export_path
+from kmonitor_agent.reclaim.export import NotExported, keep_exported
+from kmonitor_agent.reclaim.state_file import (
+    NotAStateFile,
+    StateHeader,
+    StoredFacts,
+    read_architecture,
+    read_facts,
+    read_header,
+    read_variables,
+)
+
+_EXACT: Final = ("model", "optimizer")
+"""Groups whose every variable must fit. Metrics begin anew in a new fit, and Keras' global seed is
+not the model's: these are put back where they fit."""
+
+
+class CannotRestore(Exception):
+    """A checkpoint was not put back; nothing was changed.
+
+    Attributes:
+        why: What is wrong.
+        remedy: What to do, or empty.
+    """
+
+    def __init__(self, why: str, remedy: str = "") -> None:
+        super().__init__(f"{why} {remedy}".strip())
+        self.why = why
+        self.remedy = remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was put back.
+
+    Attributes:
+        header: Of the checkpoint: where in its run it was taken, its checksum.
+        variables: How many of its variables were put back.
+        left_out: What was not, in words; empty when all was.
+    """
+
+    header: StateHeader
+    variables: int
+    left_out: str = ""
+
+
+def restore(model: KerasModel, checkpoint: str | os.PathLike[str]) -> Restored:
+    """Put a checkpoint's exact state into a built, compiled model of the same making.
+
+    Args:
+        model: Made as the one that was saved.
+        checkpoint: The checkpoint's file, as `kmonitor checkpoints` lists it.
+
+    Raises:
+        CannotRestore: It is damaged, or a variable differs; the model is as it was.
+    """
+    path = Path(checkpoint)
+    header, facts = _read(path)
+    steps = framework_for(model).reclaim_steps()
+    if steps is None:
+        raise CannotRestore("this is no Keras model that kmonitor knows")
+    _build_optimizer(model)
+    try:
+        chosen = _pair(facts, steps.state(model), has_optimizer=_has_optimizer(model))
+    except StateUnreadable as exc:
+        raise CannotRestore(exc.why, "Build and compile it first.") from exc
+    _assign(path, steps, chosen)
+    done = sum(variable is not None for variable in chosen)
+    return Restored(header, done, _left_out(facts, chosen))
+
+
+def restore_into(
+    keras: Any, checkpoint: Path, target: Path, *, like: Path | None = None
+) -> Restored:
+    """Write a `.keras` file with a checkpoint's weights and optimizer, whole or not at all.
+
+    What the model is made of is taken from `like`, else from the target if that is there, else
+    from the checkpoint, else from its export or from another checkpoint of the same fit.
+
+    Args:
+        keras: The package to do it with, `keras` or `tf_keras`.
+        checkpoint: The checkpoint's file.
+        target: The file to write; one that is there is replaced at the end.
+        like: A `.keras` file of the same model.
+
+    Raises:
+        CannotRestore: It does not fit, or the making of the model is not known.
+    """
+    header, _ = _read(checkpoint)
+    model = _made(keras, checkpoint, header, like or (target if target.exists() else None))
+    restored = restore(model, checkpoint)
+    unfinished = unfinished_export_path(target)
+    try:
+        model.save(unfinished)
+        _check_written(keras, unfinished, model)
+        keep_exported(unfinished, target)
+    except (OSError, NotExported, ValueError) as exc:
+        why = exc.why if isinstance(exc, NotExported) else f"{type(exc).__name__}: {exc}"
+        raise CannotRestore(f"{target} could not be written: {why}") from exc
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return restored
+
+
+def _read(path: Path) -> tuple[StateHeader, list[StoredFacts]]:
+    try:
+        header, facts = read_header(path), read_facts(path)
+        for _ in read_variables(path):
+            pass  # each value is checked against its checksum
+    except NotAStateFile as exc:
+        raise CannotRestore(f"{path} is no whole checkpoint: {exc.why}.") from exc
+    except OSError as exc:
+        raise CannotRestore(f"{path} cannot be read as a checkpoint: {exc}.") from exc
+    return header, facts
+
+
+def _pair(
+    facts: Sequence[StoredFacts], state: Sequence[StateVariable], *, has_optimizer: bool
+) -> list[StateVariable | None]:
+    """For each stored variable the one that takes it, None where it is left out."""
+    ours = {
+        group: [each for each in state if _group(each.path) == group] for group in _groups(facts)
+    }
+    taken: list[StateVariable | None] = []
+    for stored in facts:
+        group = _group(stored.path)
+        mine = ours[group].pop(0) if ours[group] else None
+        if group == "optimizer" and not has_optimizer:
+            mine = None
+        elif group in _EXACT:
+            _check(stored, mine)
+        elif mine is None or _differs(stored, mine):
+            mine = None
+        taken.append(mine)
+    for group in _EXACT:
+        for extra in ours.get(group, ()):
+            raise CannotRestore(
+                f"The model has {extra.path} {_shape(extra)}, which the checkpoint has not.",
+                "It was saved from a model of another making.",
+            )
+    return taken
+
+
+def _check(stored: StoredFacts, mine: StateVariable | None) -> None:
+    theirs = f"{stored.path} {stored.shape} {stored.dtype}"
+    if mine is None:
+        raise CannotRestore(
+            f"The checkpoint has {theirs}, which the model has not.",
+            "It was saved from a model of another making.",
+        )
+    if _differs(stored, mine):
+        raise CannotRestore(
+            f"The checkpoint has {theirs} where the model has"
+            f" {mine.path} {_shape(mine)} {_dtype(mine)}.",
+            "It was saved from a model of another making.",
+        )
+
+
+def _differs(stored: StoredFacts, mine: StateVariable) -> bool:
+    return stored.shape != _shape(mine) or stored.dtype != _dtype(mine)
+
+
+def _assign(path: Path, steps: ReclaimSteps, chosen: Sequence[StateVariable | None]) -> None:
+    # No zip: it would hold one value while the next is read.
+    values = read_variables(path)
+    for each in chosen:
+        value = next(values)
+        if each is not None:
+            steps.assign(each.variable, value)
+
+
+def _left_out(facts: Sequence[StoredFacts], chosen: Sequence[StateVariable | None]) -> str:
+    groups = [
+        _group(stored.path) for stored, mine in zip(facts, chosen, strict=True) if mine is None
+    ]
+    return ", ".join(f"{groups.count(each)} of {each}" for each in dict.fromkeys(groups))
+
+
+def _made(keras: Any, checkpoint: Path, header: StateHeader, like: Path | None) -> KerasModel:
+    if like is not None:
+        return _loaded(keras, like)
+    architecture = next(_architectures(checkpoint, header), "")
+    if architecture:
+        try:
+            return model_of(keras, architecture)
+        except Exception as exc:
+            raise _not_made(f"{type(exc).__name__}: {exc}") from exc
+    if export_path(checkpoint).exists():
+        return _loaded(keras, export_path(checkpoint))
+    raise _not_made("the checkpoint does not say what the model is made of")
+
+
+def _not_made(why: str) -> CannotRestore:
+    return CannotRestore(
+        f"The model cannot be made: {why[:1000]}.",
+        "Give a .keras file of the same model with --like, or restore in the script that makes the"
+        " model: from kmonitor_agent import restore; restore(model, CHECKPOINT)",
+    )
+
+
+def _loaded(keras: Any, path: Path) -> KerasModel:
+    try:
+        return _load(keras, path)
+    except Exception as exc:
+        raise _not_made(f"{path} cannot be loaded: {type(exc).__name__}: {exc}") from exc
+
+
+def _load(keras: Any, path: Path) -> KerasModel:
+    with warnings.catch_warnings():
+        # Of an optimizer that had made no step yet, and of models that are not compiled.
+        warnings.simplefilter("ignore")
+        return keras.saving.load_model(path)
+
+
+def _architectures(checkpoint: Path, header: StateHeader) -> Iterator[str]:
+    """What the checkpoint says of the model, then what others of the same fit say."""
+    yield from filter(None, (_architecture(checkpoint),))
+    for path in sorted(checkpoint.parent.glob("*.h5")):
+        try:
+            tag = read_header(path).tag
+        except (OSError, NotAStateFile):
+            continue
+        if (tag.run, tag.fit) == (header.tag.run, header.tag.fit) and path != checkpoint:
+            yield from filter(None, (_architecture(path),))
+
+
+def _architecture(path: Path) -> str:
+    try:
+        return read_architecture(path)
+    except (OSError, NotAStateFile):
+        return ""
+
+
+def _check_written(keras: Any, written: Path, model: KerasModel) -> None:
+    """See that what Keras wrote loads with the same weights."""
+    again = _load(keras, written)
+    ours, theirs = model.get_weights(), again.get_weights()
+    same = len(ours) == len(theirs) and all(
+        one.tobytes() == other.tobytes() for one, other in zip(ours, theirs, strict=True)
+    )
+    if not same:
+        raise NotExported("what Keras wrote does not load with the same weights")
+
+
+def _build_optimizer(model: KerasModel) -> None:
+    # Its slots are made at the first step, which would be too late for what was saved of them.
+    optimizer = getattr(model, "optimizer", None)
+    if getattr(model, "built", False) and getattr(optimizer, "built", True) is False:
+        build: Any = getattr(optimizer, "build", None)
+        if callable(build):
+            build(model.trainable_variables)
+
+
+def _has_optimizer(model: KerasModel) -> bool:
+    return getattr(model, "optimizer", None) is not None
+
+
+def _groups(facts: Sequence[StoredFacts]) -> set[str]:
+    return {*_EXACT, *(_group(each.path) for each in facts)}
+
+
+def _group(path: str) -> str:
+    return path.partition("/")[0]
+
+
+def _shape(state: StateVariable) -> tuple[int, ...]:
+    return tuple(int(length) for length in state.variable.shape)
+
+
+def _dtype(state: StateVariable) -> str:
+    dtype = state.variable.dtype
+    return str(getattr(dtype, "name", dtype))

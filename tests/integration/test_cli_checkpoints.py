@@ -1,0 +1,145 @@
+"""`checkpoints` and `restore` as processes: what is listed, what is verified, what is refused."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kmonitor_agent.protocol.commands import ReloadArguments, SaveArguments
+from kmonitor_agent.protocol.facts import FitStarted
+from kmonitor_agent.reclaim.archive import CheckpointStore, export_path
+from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
+from tests.support.command_line import kmonitor
+from tests.support.live_hub import LiveHub
+from tests.support.simulated_agent import SimulatedAgent
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def training(live_hub: LiveHub) -> Iterator[SimulatedAgent]:
+    with SimulatedAgent(live_hub.folders, name="resnet") as agent:
+        agent.start_fit()
+        agent.wait_acked()
+        yield agent
+
+
+def write(folder: Path, run: str, *, epoch: int, keep: int = 9) -> Path:
+    value = np.arange(1000, dtype="float32")
+    stored = [StoredVariable("model/dense/kernel", value.nbytes, value)]
+    store = CheckpointStore(folder, keep=keep)
+    return store.save(stored, lambda each: each, tag=Tag(run, 1, epoch)).path
+
+
+def test_checkpoints_of_a_run_are_listed_with_those_in_a_folder_that_its_script_named(
+    training: SimulatedAgent, live_hub: LiveHub, tmp_path: Path
+):
+    own = write(live_hub.folders.checkpoints / training.run, training.run, epoch=0)
+    named = write(tmp_path / "named", training.run, epoch=4)
+    write(tmp_path / "named", "another", epoch=7)
+    export_path(named).write_bytes(b"a model")
+    folder = str(tmp_path / "named")
+    training.emit(FitStarted(t_s=training.now_s(), fit=2, model="net", checkpoint_dir=folder))
+    training.wait_acked()
+
+    listed = kmonitor("checkpoints", "resnet", "--verify", "--json")
+    shown = kmonitor("checkpoints", "last")
+
+    assert listed.status == 0, listed.err
+    found = [(each["path"], each["epoch"], each["export"], each["state"]) for each in listed.json]
+    assert found == [
+        (str(own), 0, "", "whole"),
+        (str(named), 4, str(export_path(named)), "whole"),
+    ]
+    assert shown.status == 0, shown.err
+    assert own.name in shown.out.replace("\n", "")
+    assert "KiB" in shown.out
+
+
+def test_damaged_checkpoint_is_found_when_it_is_looked_for(
+    training: SimulatedAgent, live_hub: LiveHub
+):
+    path = write(live_hub.folders.checkpoints / training.run, training.run, epoch=0)
+    data = bytearray(path.read_bytes())
+    at = data.find(np.arange(1000, dtype="float32").tobytes())
+    data[at + 40] ^= 1
+    path.write_bytes(bytes(data))
+
+    assert kmonitor("checkpoints", "last", "--json").json[0]["state"] == ""
+    verified = kmonitor("checkpoints", "last", "--verify")
+
+    assert verified.status == 1
+    assert "damaged: variable 0 has another checksum" in verified.out
+
+
+def test_run_without_a_checkpoint_says_how_to_have_one(training: SimulatedAgent):
+    ran = kmonitor("checkpoints", "last")
+
+    assert ran.status == 0, ran.err
+    assert f"kmonitor command {training.run} save --wait" in ran.out
+
+
+def test_how_to_reload_and_whether_to_export_are_asked_of_the_training(training: SimulatedAgent):
+    asked = [
+        kmonitor("command", "last", "reload", "--mode", "recreate", "--wait"),
+        kmonitor("command", "last", "save", "--export", "--wait"),
+    ]
+
+    assert [ran.status for ran in asked] == [0, 0], [ran.err for ran in asked]
+    commands = {command.id: command.args for command in training.commands}
+    assert list(commands.values()) == [
+        ReloadArguments(mode="recreate"),
+        SaveArguments(export=True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("command", "last", "save", "--mode", "assign"), "--mode is for reload"),
+        (("command", "last", "reload", "--export"), "--export is for save"),
+        (("restore", "no.h5", "--into", "model.keras"), "There is no file no.h5"),
+        (("restore", "no.h5", "--into", "model.h5"), "model.h5 is no .keras file"),
+    ],
+)
+def test_what_does_not_go_together_is_explained(
+    training: SimulatedAgent, words: tuple[str, ...], said: str
+):
+    ran = kmonitor(*words)
+
+    assert ran.status == 1
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+    assert training.commands == []
+
+
+def test_checkpoint_that_says_nothing_of_its_model_says_what_to_do(tmp_path: Path):
+    checkpoint = write(tmp_path, "run", epoch=0)
+
+    ran = kmonitor("restore", checkpoint, "--into", tmp_path / "model.keras")
+
+    assert ran.status == 1
+    assert "does not say what the model is made of" in ran.err
+    assert "--like" in ran.err
+    assert not (tmp_path / "model.keras").exists()
+
+
+def test_where_keras_is_missing_restore_says_where_to_run(tmp_path: Path):
+    checkpoint = write(tmp_path, "run", epoch=0)
+
+    ran = kmonitor(
+        "restore", checkpoint, "--into", tmp_path / "model.keras", environ=_without(tmp_path)
+    )
+
+    assert ran.status == 1
+    assert "Run this in the environment of the training" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def _without(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `import keras` fails."""
+    package = tmp_path / "broken" / "keras"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError('no backend is installed')\n")
+    return {"PYTHONPATH": str(package.parent)}

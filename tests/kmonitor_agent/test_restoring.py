@@ -1,0 +1,254 @@
+# pyright: reportImplicitOverride=false
+"""Checkpoints put back: exactly, into what fits, or not at all."""
+
+import stat
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import keras
+import numpy as np
+import pytest
+
+from kmonitor_agent import restore
+from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.reclaim.actions import Tag, reload, save
+from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.state_file import read_architecture
+from kmonitor_agent.restoring import CannotRestore, restore_into
+from tests.support.reloading import KERAS, arrays, dense_model, seed_everything, state_of
+
+pytestmark = [*KERAS, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def trained() -> Any:
+    return fitted(dense_model(metrics=["accuracy"]))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "checkpoints"
+    made.mkdir()
+    return made
+
+
+def fitted(model: Any, epochs: int = 2) -> Any:
+    seed_everything(3)
+    model.fit(**arrays(), epochs=epochs, verbose=0)
+    return model
+
+
+def saved(model: Any, folder: Path, *, fit: int = 1, act: Callable[..., Any] = save) -> Path:
+    store = CheckpointStore(folder, keep=9)
+    outcome = act(framework_for(model), model, store, tag=Tag("run", fit, 1))
+    assert outcome.ok, outcome.why
+    return folder / outcome.checkpoint
+
+
+def kept(model: Any) -> list[tuple[str, bytes]]:
+    """What a `.keras` file keeps: weights and optimizer, but no seeds and metrics."""
+    optimizer = [variable.numpy().tobytes() for variable in model.optimizer.variables]
+    weights = [value.tobytes() for value in model.get_weights()]
+    return [*(("weight", each) for each in weights), *(("slot", each) for each in optimizer)]
+
+
+def test_file_is_made_of_the_checkpoint_alone(trained: Any, folder: Path):
+    restored = restore_into(keras, saved(trained, folder), folder / "model.keras")
+
+    assert kept(keras.saving.load_model(folder / "model.keras")) == kept(trained)
+    assert restored.header.tag == Tag("run", 1, 1)
+    assert "metrics" in restored.left_out
+    assert sorted(path.suffix for path in folder.iterdir()) == [".h5", ".keras"]
+
+
+def test_restored_model_goes_on_as_the_saved_one_would_have(folder: Path):
+    model = fitted(dense_model())
+    checkpoint = saved(model, folder)
+    fitted(model, epochs=1)
+    other = dense_model()
+
+    restored = restore(other, checkpoint)
+
+    fitted(other, epochs=1)
+    assert [value for _, value in state_of(other) if value.dtype == "float32"] != []
+    assert kept(other) == kept(model)
+    assert restored.variables > 20
+
+
+def test_file_that_is_there_gives_the_making_and_is_replaced(trained: Any, folder: Path):
+    target = folder / "model.keras"
+    dense_model(metrics=["accuracy"]).save(target)
+
+    restore_into(keras, saved(trained, folder), target)
+
+    assert kept(keras.saving.load_model(target)) == kept(trained)
+
+
+def test_reload_s_checkpoint_takes_the_making_from_another_of_its_fit(folder: Path):
+    model = fitted(dense_model())
+    by_save = saved(model, folder)
+    by_reload = saved(model, folder, act=reload)
+    assert read_architecture(by_save)
+    assert not read_architecture(by_reload)
+
+    restore_into(keras, by_reload, folder / "model.keras")
+
+    assert kept(keras.saving.load_model(folder / "model.keras")) == kept(model)
+    alone = saved(model, folder, act=reload, fit=2)
+    with pytest.raises(CannotRestore, match="does not say what the model is made of") as refused:
+        restore_into(keras, alone, folder / "other.keras")
+    assert "--like" in refused.value.remedy
+    assert "from kmonitor_agent import restore" in refused.value.remedy
+    assert not (folder / "other.keras").exists()
+
+
+def test_weights_alone_go_into_a_model_that_is_not_compiled(trained: Any, folder: Path):
+    like = folder / "like.keras"
+    bare = keras.Sequential.from_config(trained.get_config())
+    bare.save(like)
+
+    restored = restore_into(keras, saved(trained, folder), folder / "model.keras", like=like)
+
+    loaded: Any = keras.saving.load_model(folder / "model.keras")
+    assert [v.tobytes() for v in loaded.get_weights()] == [
+        v.tobytes() for v in trained.get_weights()
+    ]
+    assert "of optimizer" in restored.left_out
+
+
+def wider() -> Any:
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(9), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    return model
+
+
+def longer() -> Any:
+    trunk = dense_model()
+    model = keras.Sequential([keras.Input((8,)), *trunk.layers, keras.layers.Dense(1, name="end")])
+    model.compile("adam", "mse")
+    return model
+
+
+def of_half_precision() -> Any:
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("float16")
+    try:
+        return dense_model()
+    finally:
+        keras.config.set_dtype_policy(policy)
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        (wider, r"has model/.*dense.*/kernel \(8, 8\) float32 where the model has .* \(8, 9\)"),
+        (longer, "end/kernel"),
+        (of_half_precision, r"\(8, 8\) float32 where the model has .* float16"),
+        (lambda: dense_model(optimizer="sgd"), "optimizer/adam/"),
+    ],
+)
+def test_model_of_another_making_is_refused_naming_the_first_that_differs(
+    trained: Any, folder: Path, other: Callable[[], Any], says: str
+):
+    model = other()
+    before = kept(model)
+
+    with pytest.raises(CannotRestore, match=says):
+        restore(model, saved(trained, folder))
+
+    assert before == kept(model)[: len(before)]
+
+
+def test_model_that_is_not_built_is_refused(trained: Any, folder: Path):
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+
+    with pytest.raises(CannotRestore, match="not built yet"):
+        restore(model, saved(trained, folder))
+
+
+def test_damaged_checkpoint_is_refused_and_changes_nothing(trained: Any, folder: Path):
+    checkpoint = saved(trained, folder)
+    with h5py.File(checkpoint, "r+") as file:
+        dataset: Any = file["7"]
+        dataset[...] = np.asarray(dataset[...]) + 1
+    model = dense_model(metrics=["accuracy"])
+    before = kept(model)
+
+    with pytest.raises(
+        CannotRestore, match="no whole checkpoint: variable 7 has another checksum"
+    ):
+        restore(model, checkpoint)
+    with pytest.raises(CannotRestore, match="cannot be read as a checkpoint"):
+        restore(model, folder / "missing.h5")
+
+    assert kept(model)[: len(before)] == before
+
+
+def test_damaged_making_is_not_trusted(trained: Any, folder: Path):
+    checkpoint = saved(trained, folder)
+    with h5py.File(checkpoint, "r+") as file:
+        dataset: Any = file["architecture"]
+        dataset[0] = 0
+
+    with pytest.raises(CannotRestore, match="does not say what the model is made of"):
+        restore_into(keras, checkpoint, folder / "model.keras")
+
+
+def test_folder_that_cannot_be_written_leaves_the_old_file_whole(
+    trained: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    checkpoint = saved(trained, folder)
+    target = folder / "model.keras"
+    target.write_bytes(b"old")
+
+    def full(self: Any, path: Any, *_: Any, **__: Any) -> None:
+        Path(path).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    like = folder / "like.keras"
+    dense_model(metrics=["accuracy"]).save(like)
+    monkeypatch.setattr(keras.Model, "save", full)
+
+    with pytest.raises(CannotRestore, match="No space left on device"):
+        restore_into(keras, checkpoint, target, like=like)
+
+    assert target.read_bytes() == b"old"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        [checkpoint.name, "like.keras", "model.keras"]
+    )
+
+
+class OfTheScript(keras.layers.Layer):
+    """A class that only the script knows."""
+
+    def call(self, inputs: Any) -> Any:
+        return inputs
+
+
+def test_class_that_only_the_script_knows_is_named_with_what_to_do(folder: Path):
+    model = keras.Sequential([keras.Input((8,)), OfTheScript(), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    checkpoint = saved(fitted(model), folder)
+    # As another process sees it, where this module cannot be imported.
+    text = read_architecture(checkpoint).replace(__name__, "m" * len(__name__))
+    assert "mmm" in text
+    with h5py.File(checkpoint, "r+") as file:
+        dataset: Any = file["architecture"]
+        dataset[...] = np.frombuffer(text.encode(), np.uint8)
+        dataset.attrs["crc32"] = zlib.crc32(text.encode())
+
+    with pytest.raises(CannotRestore, match="OfTheScript") as refused:
+        restore_into(keras, checkpoint, folder / "model.keras")
+    assert "from kmonitor_agent import restore" in refused.value.remedy
+    again = keras.Sequential([keras.Input((8,)), OfTheScript(), keras.layers.Dense(1)])
+    again.compile("adam", "mse")
+    restore(again, checkpoint)
+    assert kept(again) == kept(model)
+
+
+def test_files_are_the_user_s_alone(trained: Any, folder: Path):
+    assert stat.S_IMODE(saved(trained, folder).stat().st_mode) == 0o600
