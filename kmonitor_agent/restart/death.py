@@ -71,7 +71,7 @@ def _killed(name: str, before: MemoryKills, after: MemoryKills) -> Death:
     if after.group is None and after.host is None:
         told = "killed; no counter here tells whether for want of memory"
     else:
-        told = "killed by another process, and not for want of memory: no such kill was counted"
+        told = "killed by a process, not for want of memory: no such kill was counted"
     return Death("signal", name, why=f"{name}: {told}")
 
 

@@ -1,0 +1,76 @@
+"""A training that is restarted from the command line stays one run; its death is told."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kmonitor_agent.protocol.messages import RunSummary
+from tests.support.command_line import kmonitor
+from tests.support.live_hub import LiveHub, idle_hub, live_hub
+from tests.support.source_tree import ROOT
+from tests.support.supervised import command, script
+from tests.support.waiting import wait_until
+
+__all__ = ["idle_hub", "live_hub"]
+
+pytestmark = [pytest.mark.keras, pytest.mark.slow]
+
+SCRIPT = """
+    import os, signal, sys, time
+    from pathlib import Path
+    import keras, numpy as np
+    from kmonitor_agent import MonitorCallback
+
+    class Gate(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            while epoch == 1 and not Path(sys.argv[1], "go").exists():
+                time.sleep(0.01)
+            if epoch == 4:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    keras.utils.set_random_seed(3)
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x = np.ones((8, 2))
+    model.fit(x, x[:, :1], epochs=6, verbose=0, callbacks=[Gate(), MonitorCallback("gated")])
+"""
+
+
+def test_one_run_over_a_restart_and_a_death(tmp_path: Path, live_hub: LiveHub) -> None:
+    process = subprocess.Popen(
+        command(script(tmp_path, SCRIPT), tmp_path),
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    with live_hub.client() as client:
+        run = wait_until(lambda: _at_epoch(client.runs(), 1), 90.0, "the training at its gate")
+        assert "restart" in run.actions
+        asked = client.command(run, "restart", asked_by="tester")
+        wait_until(
+            lambda: client.command(run, "restart", id=asked.id).state != "queued", 20.0, "received"
+        )
+        (tmp_path / "go").touch()
+        status = client.wait_for(asked, timeout_s=90.0)
+        _, errors = process.communicate(timeout=90)
+        ended = wait_until(lambda: _over(client.runs()), 30.0, "the hub knows of the death")
+
+    shown = kmonitor("show", "last")
+    assert status.state == "done"
+    assert process.returncode == -9
+    assert b"asked by tester" in errors
+    assert (ended.run, ended.state, ended.cause) == (run.run, "failed", "SIGKILL")
+    assert ended.boot != run.boot
+    assert "SIGKILL" in shown.out
+    assert "failed: SIGKILL" in kmonitor("runs").out
+
+
+def _at_epoch(runs: list[RunSummary], epoch: int) -> RunSummary | None:
+    return next((run for run in runs if run.epochs_done == epoch), None)
+
+
+def _over(runs: list[RunSummary]) -> RunSummary | None:
+    assert len(runs) == 1
+    return next((run for run in runs if run.cause), None)
