@@ -4,6 +4,7 @@
 import contextlib
 import sys
 from collections.abc import Generator
+from typing import Any
 
 from kmonitor_agent.frameworks.base import StateUnreadable
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
@@ -35,7 +36,7 @@ def eagerly() -> Generator[None]:
     if tf.executing_eagerly():
         yield
         return
-    context = getattr(getattr(tf, "__internal__", None), "eager_context", None)
+    context: Any = getattr(getattr(tf, "__internal__", None), "eager_context", None)
     if not hasattr(context, "eager_mode"):
         raise StateUnreadable("the code runs inside a graph, where values cannot be read")
     with context.eager_mode():

@@ -115,6 +115,28 @@ def test_inside_a_nested_graph_the_state_is_saved_and_the_session_stays(
     model.fit(**data.arrays(), verbose=0)
 
 
+def test_a_hidden_way_out_of_a_graph_refuses_and_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    model = models.dense()
+    model.fit(**data.arrays(), verbose=0)
+    before = state_of(model)
+    step = model.train_function
+    monkeypatch.delattr(tf.__internal__.eager_context, "eager_mode")
+
+    with tf.Graph().as_default():
+        outcome = reload(
+            framework_for(model), model, CheckpointStore(tmp_path), tag=Tag("run", 1, 0)
+        )
+
+    assert not outcome.ok
+    assert "inside a graph, where values cannot be read" in outcome.why
+    assert list(tmp_path.glob("*.h5")) == []
+    assert model.train_function is step
+    after = state_of(model)
+    assert [value.tobytes() for _, value in after] == [value.tobytes() for _, value in before]
+
+
 def _process(module: str, *arguments: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", f"tests.frameworks.exactness.{module}", *arguments]
     return subprocess.Popen(
