@@ -21,7 +21,7 @@ def try_newest() -> None:
     Raises:
         Failed: With what did not work.
     """
-    _try("tf-keras", NEWEST, locked=True)
+    _try("tf-keras", NEWEST, "-m", "keras", locked=True)
 
 
 def try_oldest() -> None:

@@ -1,0 +1,221 @@
+# pyright: reportImplicitOverride=false, reportArgumentType=false
+"""`kmonitor_agent.fit` on Keras 3: a new model object, and the result of one uninterrupted fit."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+import kmonitor_agent
+from kmonitor_agent import MonitorCallback
+from kmonitor_agent.session.runs import RUNS
+from tests.support.exactness import seed_keras, state_of
+from tests.support.reloading import KERAS, arrays, dense_model, shuffled_dataset
+
+pytestmark = [*KERAS, pytest.mark.slow]
+
+EPOCHS = 4
+
+
+@pytest.fixture(autouse=True)
+def closed_runs() -> Iterator[None]:
+    """No run outlives its test."""
+    yield
+    RUNS.close()
+
+
+class Asks(keras.callbacks.Callback):
+    """Asks for a reload in chosen epochs, and counts what Keras calls."""
+
+    def __init__(self, monitor: MonitorCallback, epochs: tuple[int, ...]) -> None:
+        super().__init__()
+        self.monitor = monitor
+        self.epochs = epochs
+        self.calls = {"begin": 0, "end": 0, "epochs": 0}
+        self.models: list[int] = []
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self.calls["begin"] += 1
+
+    def on_train_end(self, logs: Any = None) -> None:
+        self.calls["end"] += 1
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self.calls["epochs"] += 1
+        self.models.append(id(self.model))
+        if epoch in self.epochs:
+            self.monitor.request("reload")
+
+
+def averaged() -> Any:
+    """At its end every call of `fit` writes the averages into the weights."""
+    return dense_model(optimizer=keras.optimizers.Adam(0.01, use_ema=True))
+
+
+def stopping() -> list[Any]:
+    """Callbacks that forget what they know at a beginning."""
+    return [
+        keras.callbacks.EarlyStopping(patience=2, min_delta=100, restore_best_weights=True),
+        keras.callbacks.ReduceLROnPlateau(patience=0, min_delta=10),
+    ]
+
+
+def trained(
+    make: Callable[[], Any], data: Callable[[], Any], callbacks: list[Any], at: tuple[int, ...]
+) -> tuple[Any, Any, MonitorCallback, Asks]:
+    """One training by `kmonitor_agent.fit`, with reloads asked for in these epochs."""
+    seed_keras(3)
+    monitor = MonitorCallback(hub="off")
+    asks = Asks(monitor, at)
+    fitted = kmonitor_agent.fit(
+        make(), **data(), epochs=EPOCHS, verbose=0, callbacks=[*callbacks, monitor, asks]
+    )
+    return fitted.model, fitted.history, monitor, asks
+
+
+@pytest.mark.parametrize(
+    ("make", "data", "callbacks"),
+    [
+        pytest.param(dense_model, arrays, list, id="Adam, Dropout, arrays"),
+        pytest.param(averaged, shuffled_dataset, list, id="EMA, tf.data"),
+        pytest.param(dense_model, arrays, stopping, id="EarlyStopping, ReduceLROnPlateau"),
+    ],
+)
+def test_a_training_with_new_models_ends_as_a_plain_fit(
+    make: Callable[[], Any], data: Callable[[], Any], callbacks: Callable[[], Any]
+) -> None:
+    seed_keras(3)
+    plain = make()
+    history = plain.fit(**data(), epochs=EPOCHS, verbose=0, callbacks=callbacks())
+
+    model, joined, monitor, asks = trained(make, data, callbacks(), (0, 1))
+
+    assert [record.ok for record in monitor.records] == [True, True]
+    assert [record.event.mode for record in monitor.records] == ["rebuild", "rebuild"]
+    assert joined.history == history.history
+    assert joined.epoch == history.epoch
+    assert model.history is joined
+    assert asks.calls == {"begin": 1, "end": 1, "epochs": len(history.epoch)}
+    assert len(set(asks.models)) == 3
+    for (path, ours), (_, theirs) in zip(state_of(model), state_of(plain), strict=True):
+        assert ours.tobytes() == theirs.tobytes(), path
+
+
+def test_without_a_reload_the_model_is_the_same_object() -> None:
+    model = dense_model()
+
+    fitted = kmonitor_agent.fit(model, **arrays(), epochs=2, verbose=0)
+
+    assert fitted.model is model
+    assert fitted.history.epoch == [0, 1]
+
+
+def test_a_reload_in_the_last_epoch_is_told_and_left_out() -> None:
+    *_, monitor, asks = trained(dense_model, arrays, [], (EPOCHS - 1,))
+
+    (record,) = monitor.records
+    assert not record.ok
+    assert "ends with this epoch" in record.why
+    assert asks.calls["end"] == 1
+
+
+def test_when_rebuilding_fails_training_goes_on_with_the_old_model() -> None:
+    seed_keras(3)
+    plain = averaged()
+    plain.fit(**arrays(), epochs=EPOCHS, verbose=0)
+    seed_keras(3)
+    model, monitor = averaged(), MonitorCallback(hub="off")
+
+    fitted = kmonitor_agent.fit(
+        model,
+        **arrays(),
+        epochs=EPOCHS,
+        verbose=0,
+        callbacks=[monitor, Asks(monitor, (1,))],
+        rebuild=_another,
+    )
+
+    (record,) = monitor.records
+    assert not record.ok
+    assert "other variables" in record.why
+    assert fitted.model is model
+    assert fitted.history.epoch == list(range(EPOCHS))
+    for (path, ours), (_, theirs) in zip(state_of(model), state_of(plain), strict=True):
+        assert ours.tobytes() == theirs.tobytes(), path
+
+
+def test_a_subclass_without_configuration_is_refused_at_the_call() -> None:
+    class Own(keras.Model):
+        """Takes something that cannot be told."""
+
+        def __init__(self, layer: Any) -> None:
+            super().__init__()
+            self.layer = layer
+
+        def call(self, inputs: Any) -> Any:
+            return self.layer(inputs)
+
+    model = Own(keras.layers.Dense(1))
+    model.compile("sgd", "mse")
+
+    with pytest.raises(ValueError, match="write rebuild=make_model"):
+        kmonitor_agent.fit(model, **arrays(), verbose=0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"rebuild": "no function"}, "write rebuild=make_model, without"),
+        ({"epochs": "ten"}, "write epochs=10"),
+        ({"callbacks": ["none"]}, r"write callbacks=\[MonitorCallback\(\)\]"),
+        ({"no_such": 1}, "no_such"),
+    ],
+)
+def test_wrong_arguments_are_answered_with_what_to_write(
+    wrong: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(TypeError, match=words):
+        kmonitor_agent.fit(dense_model(), **{**arrays(), "verbose": 0, **wrong})
+
+
+def test_a_generator_is_announced_as_not_exact() -> None:
+    def batches() -> Iterator[Any]:
+        while True:
+            yield np.ones((8, 8), "float32"), np.ones((8, 1), "float32")
+
+    def data() -> dict[str, Any]:
+        return {"x": batches(), "steps_per_epoch": 2, "shuffle": False}
+
+    *_, monitor, _ = trained(dense_model, data, [], (0,))
+
+    (record,) = monitor.records
+    assert record.ok
+    assert "read ahead in the generator" in record.why
+
+
+def test_an_exception_of_the_script_gets_through_and_the_request_is_answered() -> None:
+    monitor = MonitorCallback(hub="off")
+
+    class Breaks(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        kmonitor_agent.fit(
+            dense_model(),
+            **arrays(),
+            verbose=0,
+            callbacks=[Asks(monitor, (0,)), monitor, Breaks()],
+        )
+
+    (record,) = monitor.records
+    assert not record.ok
+    assert "ended before" in record.why
+
+
+def _another() -> Any:
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
