@@ -49,7 +49,7 @@ class ActionRecord(Event, frozen=True, tag="action"):
         seconds: How long the training waited.
         before: Just before.
         after: Just after; None when nothing was changed.
-        mode: "assign" or "recreate" for a reload; empty otherwise.
+        mode: "assign", "recreate" or "rebuild" (a new model object) for a reload; else empty.
         variables: Variables saved.
         state_bytes: Their size, bytes.
         checkpoint: File name of the checkpoint (no folder), or empty.
