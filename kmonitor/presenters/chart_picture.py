@@ -77,6 +77,7 @@ class FlagPicture:
         tooltip: What it did, shown under the pointer.
         ok: False: it failed, drawn in the warning colour.
         row: The hub's row id of its record, told on a click; None: a click means nothing.
+        is_quiet: Only the pole is drawn, without a label.
     """
 
     x: float
@@ -84,6 +85,7 @@ class FlagPicture:
     tooltip: str = ""
     ok: bool = True
     row: int | None = None
+    is_quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

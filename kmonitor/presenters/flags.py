@@ -45,6 +45,8 @@ class FlagBook:
                 tooltip=_tooltip(record),
                 ok=record.ok,
                 row=row if record.action in RECLAIMS else None,
+                # A save changes nothing on the curve: its label would only hide others.
+                is_quiet=record.action == "save" and record.ok,
             )
             for row, (t_s, record) in found
         )

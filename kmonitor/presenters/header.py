@@ -17,7 +17,7 @@ from kmonitor.presenters.run_states import Tone, has_ended, state_picture
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.messages import MetricNow, RunSummary
 
-_LONGEST_WHY: Final = 44
+_LONGEST_WHY: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +64,17 @@ def header_picture(
         return HeaderPicture("", "", ())
     state = state_picture(summary, now_wall_s=now_wall_s, is_connected=is_connected)
     chips = [ChipPicture("state", state.word, state.tone, state.icon, state.why, rank=0)]
-    if has_ended(summary) and summary.state_why:
-        text = shortened(summary.state_why, _LONGEST_WHY)
-        chips.append(ChipPicture("why", text, tooltip=summary.state_why, rank=1))
     chips += _progress_chips(summary)
     chips += _warning_chips(summary)
     return HeaderPicture(summary.name, _subtitle(summary, now_wall_s), tuple(chips))
 
 
 def _subtitle(summary: RunSummary, now_wall_s: float) -> str:
-    parts = [summary.host, tr("pid {pid}").format(pid=summary.pid)]
+    parts = [shortened(summary.state_why, _LONGEST_WHY)] if has_ended(summary) else []
+    parts += [summary.host, tr("pid {pid}").format(pid=summary.pid)]
     started = moment_text(summary.started_wall_s, now_wall_s=now_wall_s)
     parts.append(tr("started {when}").format(when=started))
-    return " \u00b7 ".join(parts)
+    return " \u00b7 ".join(part for part in parts if part)
 
 
 def _progress_chips(summary: RunSummary) -> list[ChipPicture]:
@@ -94,7 +92,7 @@ def _progress_chips(summary: RunSummary) -> list[ChipPicture]:
     if summary.step and not has_ended(summary):
         text = _n_of(tr("Step"), summary.step, summary.steps)
         chips.append(ChipPicture("step", text, tooltip=tr("Steps of this epoch"), rank=5))
-    if summary.step_time.value is not None:
+    if summary.step_time.value is not None and not has_ended(summary):
         text = tr("{time} / step").format(time=seconds_text(summary.step_time.value))
         chips.append(ChipPicture("step_time", text, tooltip=summary.step_time.source, rank=4))
     return chips

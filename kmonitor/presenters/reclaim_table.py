@@ -224,7 +224,7 @@ def _row(row: int, record: ActionRecord, wall_s: float) -> ReclaimRow:
         measured.append(
             Cell(NOT_KNOWN, float("-inf"), tone="mute")
             if change is None
-            else Cell(change.text, change.gained)
+            else Cell(change.text, float(change.gained))
         )
     cells = (
         _when(row, record, moment),

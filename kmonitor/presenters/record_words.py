@@ -121,17 +121,18 @@ def place_text(record: ActionRecord) -> str:
 
 
 def death_text(event: BootDied) -> str:
-    """How a process died: "Process was killed: out of memory · ..."."""
+    """How a process died: "Process died: out of memory: the kernel killed it (...)"."""
+    if event.why:
+        return tr("Process died: {why}").format(why=event.why)
     match event.how:
         case "memory":
-            text = tr("Process was killed for want of memory")
+            return tr("Process was killed for want of memory")
         case "signal":
-            text = tr("Process was ended by {signal}").format(
+            return tr("Process was ended by {signal}").format(
                 signal=event.signal or tr("a signal")
             )
         case "status":
-            text = tr("Process ended with status {status}").format(status=event.status)
-    return f"{text}: {event.why}" if event.why else text
+            return tr("Process ended with status {status}").format(status=event.status)
 
 
 def _done(record: ActionRecord) -> str:

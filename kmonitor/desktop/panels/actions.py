@@ -93,7 +93,6 @@ class ActionsPanel(QFrame):
         column.addWidget(self._waiting)
         column.addWidget(self._checkpoint)
         column.addSpacing(8)
-        column.addWidget(role_label("section", self.tr("AT THE LIMIT")))
         column.addWidget(self._at_limit)
         column.addStretch(1)
         area = self._area

@@ -1,7 +1,7 @@
 """A window of its own in which evidence is read and copied."""
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QTextOption
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -17,6 +17,8 @@ from kmonitor.desktop.controls.look import Look, role_label, set_tone
 from kmonitor.desktop.panels.sheet_text import diagnosis_html, record_html
 from kmonitor.presenters.diagnosis import DiagnosisPicture
 from kmonitor.presenters.record_facts import RecordPicture
+
+_BELOW_SUBTITLE = 2
 
 
 class SheetWindow(QDialog):
@@ -76,6 +78,8 @@ class SheetWindow(QDialog):
 
     def _build_sheet(self) -> None:
         self._reader.setOpenLinks(False)
+        # Long paths and type names go on in the next line.
+        self._reader.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self._reader.setAccessibleName(self.tr("Evidence"))
         self._reader.document().setDocumentMargin(2)
         self._copy.setToolTip(self.tr("Copy all of it as text"))
@@ -200,7 +204,7 @@ class DiagnosisWindow(SheetWindow):
     def _build(self) -> None:
         column = self.layout()
         if isinstance(column, QVBoxLayout):
-            column.insertWidget(column.count() - 1, self._progress)
+            column.insertWidget(_BELOW_SUBTITLE, self._progress)
         self._before.setToolTip(self.tr("The diagnosis before (Alt+Left)"))
         self._after.setToolTip(self.tr("The diagnosis after (Alt+Right)"))
         self._before.setShortcut("Alt+Left")

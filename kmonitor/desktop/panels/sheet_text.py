@@ -19,7 +19,7 @@ def diagnosis_html(picture: DiagnosisPicture, palette: Palette) -> str:
 def record_html(picture: RecordPicture, palette: Palette) -> str:
     """The facts of a record, one a row."""
     rows = "".join(
-        f'<tr><td style="color: {palette.sub}; padding: 4px 18px 4px 0;">{_safe(fact.title)}</td>'
+        f'<tr><td style="color: {palette.sub}; padding: 4px 18px 4px 0;">{escape(fact.title)}</td>'
         f'<td style="padding: 4px 0;">{_lines(fact.text)}</td></tr>'
         for fact in picture.facts
     )
@@ -29,7 +29,7 @@ def record_html(picture: RecordPicture, palette: Palette) -> str:
 def _section(section: DiagnosisSection, palette: Palette) -> str:
     title = (
         f'<p style="margin: 14px 0 2px 0; font-size: {SIZES.control_px}px; font-weight: 600;">'
-        f"{_safe(section.title)}</p>"
+        f"{escape(section.title)}</p>"
     )
     if not section.rows:
         return title + _paragraph(section.empty, palette.sub)
@@ -47,28 +47,16 @@ def _row(
 ) -> str:
     line = f"border-bottom: 1px solid {palette.border}; padding: 3px 0;"
     cells = "".join(
-        f'<td align="right" width="92" style="{line} color: {colour};">{_safe(number)}</td>'
+        f'<td align="right" width="92" style="{line} color: {colour};">{escape(number)}</td>'
         for number in numbers
     )
     first = f"color: {colour};" if is_head else ""
-    return f'<tr><td style="{line} {first}">{_breakable(name)}</td>{cells}</tr>'
+    return f'<tr><td style="{line} {first}">{escape(name)}</td>{cells}</tr>'
 
 
 def _paragraph(text: str, colour: str) -> str:
-    return f'<p style="margin: 0 0 6px 0; color: {colour};">{_safe(text)}</p>'
+    return f'<p style="margin: 0 0 6px 0; color: {colour};">{escape(text)}</p>'
 
 
 def _lines(text: str) -> str:
-    return "<br>".join(_breakable(line) for line in text.splitlines())
-
-
-def _safe(text: str) -> str:
-    return escape(text)
-
-
-def _breakable(text: str) -> str:
-    """With places where a long path or type name may go on in the next line."""
-    safe = escape(text)
-    for mark in ("/", "_", "."):
-        safe = safe.replace(mark, f"{mark}\u200b")
-    return safe
+    return "<br>".join(escape(line) for line in text.splitlines())

@@ -63,7 +63,14 @@ def placed_flags(scene: Scene) -> list[tuple[FlagPicture, FlagPlace]]:
         colours.text_width(flag.text, colours.meta_px, weight=_FLAG_WEIGHT) + 10.0
         for flag in flags
     ]
-    places = flag_places([frame.x_px(flag.x) for flag in flags], widths, (frame.left, frame.right))
+    loud = [at for at, flag in enumerate(flags) if not flag.is_quiet]
+    xs = [frame.x_px(flag.x) for flag in flags]
+    places = [FlagPlace(x, x, 0.0) for x in xs]
+    labelled = flag_places(
+        [xs[at] for at in loud], [widths[at] for at in loud], (frame.left, frame.right)
+    )
+    for at, place in zip(loud, labelled, strict=True):
+        places[at] = place
     return list(zip(flags, places, strict=True))
 
 

@@ -2,12 +2,25 @@ from typing import Any
 
 import pytest
 
-from kmonitor.presenters.action_panel import ActionsPicture, actions_picture, confirm_stop
+from kmonitor.presenters.action_panel import (
+    ActionsPicture,
+    actions_picture,
+    confirm,
+    confirm_stop,
+    where_it_stands,
+)
+from kmonitor.presenters.at_limit import choices_at_limit
 from kmonitor.presenters.command_desk import CommandDesk
 from kmonitor.presenters.formats import plain_text
 from kmonitor.presenters.limit_desk import LimitDesk, metric_now, round_threshold
 from kmonitor.presenters.limit_words import limit_text, threshold_value
-from kmonitor_agent.protocol.commands import CommandStatus, LimitSpec, SetLimits
+from kmonitor_agent.protocol.commands import (
+    CommandName,
+    CommandStatus,
+    LimitAction,
+    LimitSpec,
+    SetLimits,
+)
 from kmonitor_agent.protocol.messages import (
     CommandAsked,
     CommandTold,
@@ -217,6 +230,134 @@ def test_a_living_run_offers_all_actions_with_their_keys(desks: Desks):
     assert all(b.is_enabled for b in panel.buttons)
     assert plain_text(panel.checkpoint) == "Last checkpoint epoch 36 · 4 min ago · 312 MiB"
     assert desks.panel(made_up_run(state="paused")).buttons[3].command == "resume"
+
+
+def test_what_not_every_process_can_is_offered_only_where_it_is_possible(desks: Desks):
+    everything = [*made_up_run().actions, "restart", "auto", "diagnose"]
+    panel = desks.panel(made_up_run(actions=everything))
+    half = [button for button in panel.buttons if button.is_half]
+
+    assert [button.command for button in half] == ["collect", "auto", "restart", "diagnose"]
+    assert [button.title for button in half] == ["Collect", "Reclaim", "Restart", "Diagnose"]
+    assert all(button.is_enabled and button.shortcut in button.tooltip for button in half)
+    ended = desks.panel(made_up_run(state="lost", actions=[]))
+    assert [b.command for b in ended.buttons] == ["save", "reload", "pause", "stop"]
+
+
+def test_what_ends_the_process_is_asked_back_with_what_is_kept():
+    plain = made_up_run()
+    supervised = made_up_run(actions=["auto", "restart"])
+
+    restart = confirm(supervised, "restart")
+    auto = confirm(supervised, "auto")
+    assert restart is not None
+    assert auto is not None
+    for question in (restart, auto):
+        assert "weights, optimizer, history and random state are kept" in question.text
+        assert question.text.count(".") == 1
+        assert plain.name in question.title
+    assert confirm(plain, "stop") == confirm_stop(plain)
+    for name in ("auto", "collect", "reload", "diagnose", "save"):
+        assert confirm(plain, name) is None
+
+
+def test_a_command_is_followed_to_its_end_or_why_it_failed(desks: Desks):
+    run = made_up_run(actions=["diagnose"])
+    assert where_it_stands(run, desks.commands, "diagnose") == ""
+    desks.commands.send(run, "diagnose")
+    assert where_it_stands(run, desks.commands, "diagnose") == "Diagnose: asked"
+    assert where_it_stands(run, desks.commands, "save") == ""
+    desks.tell("started")
+    assert where_it_stands(run, desks.commands, "diagnose") == "Diagnose: running now"
+    desks.tell("done")
+    assert where_it_stands(run, desks.commands, "diagnose") == ""
+    desks.commands.send(run, "diagnose")
+    desks.tell("failed")
+    assert where_it_stands(run, desks.commands, "diagnose").startswith("Diagnose was not done: ")
+
+
+def test_a_limit_can_do_what_the_process_can(desks: Desks):
+    def actions(*possible: CommandName, **changed: Any) -> list[str]:
+        run = made_up_run(actions=list(possible), limits=[limit(**changed)])
+        return [choice.action for choice in choices_at_limit(run, "ram")]
+
+    assert actions("collect", "reload", "stop") == ["notify", "collect", "reload", "stop"]
+    assert actions("save", "auto", "restart", action="auto") == [
+        "notify",
+        "save",
+        "auto",
+        "restart",
+    ]
+    assert actions(action="stop") == ["notify", "stop"]
+    assert choices_at_limit(made_up_run(), "ram") == ()
+    chosen = choices_at_limit(made_up_run(limits=[limit(action="collect")]), "ram")
+    assert [choice.action for choice in chosen if choice.is_chosen] == ["collect"]
+    assert len({choice.title for choice in chosen}) == len(chosen)
+
+
+def test_a_limits_action_is_changed_and_it_stays_where_it_is(desks: Desks):
+    run = made_up_run(limits=[limit(hold_s=3.0), limit("graph", 9.0)])
+    desks.limits.change_action(run, "ram", "collect")
+    desks.limits.change_action(run, "ram", "reload")
+    desks.limits.change_action(made_up_run(), "ram", "collect")
+
+    assert len(desks.asked()) == 1
+    (new,) = desks.new_limits()
+    assert (new.action, new.value, new.hold_s) == ("collect", limit().value, 3.0)
+
+
+def test_another_answer_changes_the_limits_that_gave_the_one_before(desks: Desks):
+    run = made_up_run(
+        actions=["collect", "auto", "reload", "set_limits"],
+        limits=[limit(), limit("graph", 9.0, action="stop"), limit("vram", 9.0, action="notify")],
+    )
+    desks.limits.answer_with(run, "auto")
+
+    assert [(each.metric, each.action) for each in desks.new_limits()] == [
+        ("ram", "auto"),
+        ("graph", "stop"),
+        ("vram", "auto"),
+    ]
+    assert (desks.limits.reloads, desks.limits.answer) == (True, "auto")
+    desks.limits.place(made_up_run("run2", actions=["auto", "set_limits"]), "ram", 1e9)
+    assert desks.new_limits()[0].action == "auto"
+    desks.limits.place(made_up_run("run3"), "ram", 1e9)
+    assert desks.new_limits()[0].action == "reload"
+
+
+@pytest.mark.parametrize(
+    ("action", "title", "words"),
+    [
+        ("collect", "Collect automatically", "drops what is retained"),
+        ("reload", "Reload automatically", "saves, clears and reloads"),
+        ("auto", "Reclaim automatically", "collects, then reloads, as needed"),
+        ("restart", "Restart automatically", "starts again in a new process"),
+    ],
+)
+def test_the_switch_names_what_limits_do(
+    desks: Desks, action: LimitAction, title: str, words: str
+):
+    run = made_up_run(actions=[action, "set_limits"], limits=[limit(action=action)])
+    picture = desks.panel(run).at_limit
+    assert (picture.title, picture.is_on) == (title, True)
+    assert words in picture.sentence
+    desks.limits.answer = action
+    offered = desks.panel(made_up_run(actions=[action, "set_limits"])).at_limit
+    assert offered.title == title
+    assert f"when it is passed, {'the training' if action == 'restart' else 'kmonitor'}" in (
+        offered.sentence
+    )
+
+
+def test_reclaim_names_a_restart_only_where_there_can_be_one(desks: Desks):
+    run = made_up_run(actions=["auto", "restart", "reload"], limits=[limit(action="auto")])
+
+    assert "then restarts" in desks.panel(run).at_limit.sentence
+    assert [choice.action for choice in desks.panel(run).at_limit.choices] == [
+        "reload",
+        "auto",
+        "restart",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,26 @@ def text_of(event: facts.Event) -> str:
         (facts.BootEnded(t_s=1.0, why="restart"), "info", "Process ends to start again"),
         (facts.BootEnded(t_s=1.0, why="interrupted"), "warning", "Process was interrupted"),
         (
+            facts.BootDied(t_s=1.0, boot="b", how="memory", why="out of memory: oom_kill"),
+            "error",
+            "Process died: out of memory: oom_kill",
+        ),
+        (
+            facts.BootDied(t_s=1.0, boot="b", how="memory", supervisor=7),
+            "error",
+            "Process was killed for want of memory; a new process follows",
+        ),
+        (
+            facts.BootDied(t_s=1.0, boot="b", how="signal", signal="SIGINT", asked=True),
+            "warning",
+            "Process was ended by SIGINT",
+        ),
+        (
+            facts.BootDied(t_s=1.0, boot="b", how="status", status=3),
+            "error",
+            "Process ended with status 3",
+        ),
+        (
             facts.BootEnded(t_s=1.0, why="failed", error_type="ValueError", message="no"),
             "error",
             "run x failed: ValueError: no",
