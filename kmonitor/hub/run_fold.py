@@ -33,7 +33,7 @@ _METRIC_FIELDS = (
     "graph_operations",
     "step_time_s",
 )
-_RECLAIMS = frozenset({"save", "collect", "reload"})
+_RECLAIMS = frozenset({"save", "collect", "reload", "auto", "diagnose"})
 _END_PHASES: dict[str, RunState] = {
     "finished": "finished",
     "failed": "failed",

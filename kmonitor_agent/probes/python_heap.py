@@ -1,16 +1,21 @@
 """Python's objects by type, and the lines that allocate: evidence that is taken on demand only."""
 
 import gc
+import os
 import sys
 import sysconfig
 import tracemalloc
 from collections import Counter
+from pathlib import Path
 from typing import Final
 
 from kmonitor_agent.protocol.facts import AllocationGrowth, ObjectGrowth
 
 MOST_LISTED: Final = 32
 """Most types, and most lines, that are told."""
+
+
+_OURS: Final = f"{Path(__file__).parent.parent}{os.sep}*"
 
 
 class ObjectCounts:
@@ -109,7 +114,7 @@ def _without_ours(snapshot: tracemalloc.Snapshot) -> tracemalloc.Snapshot:
     return snapshot.filter_traces(
         [
             tracemalloc.Filter(inclusive=False, filename_pattern=tracemalloc.__file__),
-            tracemalloc.Filter(inclusive=False, filename_pattern="*kmonitor_agent*"),
+            tracemalloc.Filter(inclusive=False, filename_pattern=_OURS),
         ]
     )
 

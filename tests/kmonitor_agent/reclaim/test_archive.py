@@ -13,8 +13,14 @@ import numpy as np
 import pytest
 
 from kmonitor_agent.reclaim import archive
-from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused
-from kmonitor_agent.reclaim.state_file import NotAStateFile, StoredVariable, Tag
+from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused, export_path
+from kmonitor_agent.reclaim.state_file import (
+    NotAStateFile,
+    StoredVariable,
+    Tag,
+    read_architecture,
+    read_facts,
+)
 from tests.support.clock import MovedClock
 
 h5py = pytest.importorskip("h5py", reason="comes with Keras")
@@ -99,6 +105,59 @@ def test_the_last_two_are_kept_in_order(store: CheckpointStore, folder: Path):
     assert [checkpoint.epoch for checkpoint in store.checkpoints()] == [10, 11]
     assert len(list(folder.iterdir())) == 2
     assert CheckpointStore(folder).latest() == store.latest()
+
+
+def test_as_many_are_kept_as_asked_and_each_export_goes_with_its_checkpoint(folder: Path):
+    store = CheckpointStore(folder, keep=3)
+    paths = [saved(store, tag=Tag("run", 1, epoch)).path for epoch in range(3)]
+    for path in paths:
+        export_path(path).write_bytes(b"a model")
+
+    newest = saved(store, tag=Tag("run", 1, 3)).path
+
+    assert [checkpoint.path for checkpoint in store.checkpoints()] == [*paths[1:], newest]
+    assert sorted(path for path in folder.iterdir() if path.suffix == ".keras") == [
+        export_path(path) for path in paths[1:]
+    ]
+
+
+def test_what_a_model_is_made_of_comes_back_and_is_not_among_the_values(store: CheckpointStore):
+    making = '{"class_name": "Sequential", "name": "naïve"}'
+    arrays = values()
+
+    with_it = store.save(stored(arrays), as_it_is, tag=TAG, architecture=making)
+    without = saved(store, arrays)
+
+    assert read_architecture(with_it.path) == making
+    assert read_architecture(without.path) == ""
+    assert with_it.checksum == without.checksum
+    assert len(list(store.read(with_it))) == len(arrays)
+
+
+def test_what_is_held_is_told_without_reading_it(store: CheckpointStore):
+    facts = read_facts(saved(store).path)
+
+    assert [(each.path, each.shape, each.dtype) for each in facts] == [
+        ("same/path", value.shape, str(value.dtype)) for value in values()
+    ]
+
+
+def test_damaged_making_is_found(store: CheckpointStore):
+    path = store.save(stored(values()), as_it_is, tag=TAG, architecture="{}").path
+    with h5py.File(path, "r+") as file:
+        file["architecture"][0] = 7
+
+    with pytest.raises(NotAStateFile, match="another checksum"):
+        read_architecture(path)
+
+
+def test_facts_of_a_file_that_lacks_a_variable_are_refused(store: CheckpointStore):
+    path = saved(store).path
+    with h5py.File(path, "r+") as file:
+        del file["3"]
+
+    with pytest.raises(NotAStateFile, match="missing or malformed"):
+        read_facts(path)
 
 
 def test_nothing_is_there_before_the_first_save(store: CheckpointStore, folder: Path):
@@ -254,13 +313,15 @@ def test_unfinished_files_of_dead_processes_are_removed_of_live_ones_not(
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     left = folder / f"000001-fit1-epoch0-step0.h5.{dead.pid}.tmp"
+    export = folder / f"000001-fit1-epoch0-step0.{dead.pid}.tmp.keras"
     others = folder / f"000001-fit1-epoch0-step0.h5.{os.getppid()}.tmp"
-    for path in (left, others):
+    for path in (left, export, others):
         path.write_text("half")
 
     saved(store)
 
     assert not left.exists()
+    assert not export.exists()
     assert others.exists()
     assert len(store.checkpoints()) == 1
 
