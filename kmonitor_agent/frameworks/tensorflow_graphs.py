@@ -12,6 +12,7 @@ A function's definition is read once, when it is first seen; afterwards one look
 tells that nothing has changed.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,6 +20,7 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.base import GraphCount
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow_names import traced_name
+from kmonitor_agent.frameworks.tensorflow_owners import Key, registered_sizes
 from kmonitor_agent.frameworks.tensorflow_retained import Retained, RetainedTraces
 from kmonitor_agent.protocol.facts import FunctionTraces
 
@@ -75,7 +77,7 @@ class GraphInventory:
         marks = (*_marks(functions), *_marks(self._internals.gradients or {}))
         if marks != self._seen:
             self._read_new(_names(functions))
-            self._count = self._counted(self._retained.read())
+            self._count = self._counted(self._retained.read(self._sizes()))
             self._seen = marks
         return self._count
 
@@ -91,6 +93,9 @@ class GraphInventory:
         context = self._context()
         for name in new:
             self._facts[name] = _read_function(context, name)
+
+    def _sizes(self) -> Counter[Key]:
+        return registered_sizes({name: facts.operations for name, facts in self._facts.items()})
 
     def _context(self) -> Any:
         give = self._internals.eager_context

@@ -13,14 +13,20 @@ import gc
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import FrameType, FunctionType
+from types import FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import Released
 from kmonitor_agent.frameworks.closures import closure_values
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
+from kmonitor_agent.frameworks.tensorflow_owners import (
+    GraphOwners,
+    Key,
+    is_within,
+    operations_of,
+)
 from kmonitor_agent.frameworks.tensorflow_user_functions import functions_with_many_traces
 
 STEP_FUNCTIONS: Final = frozenset(
@@ -71,11 +77,10 @@ class Retained:
 
 @dataclass(slots=True)
 class _Entry:
-    """Graphs of one entry, and the functions that owned them when it was first seen."""
+    """Graphs that one entry keeps."""
 
     graphs: tuple["weakref.ref[Any]", ...]
     is_step: bool
-    owners: frozenset[tuple[int, bytes]]
 
 
 class RetainedTraces:
@@ -84,6 +89,7 @@ class RetainedTraces:
     def __init__(self, internals: TensorFlowInternals) -> None:
         self._internals = internals
         self._entries: dict[str, _Entry] = {}
+        self._owners = GraphOwners(internals)
         self._frozen = gc.get_freeze_count()
 
     def why_unavailable(self) -> str:
@@ -96,40 +102,43 @@ class RetainedTraces:
             return "gc.freeze() was called after training began: it hides who holds a trace"
         return ""
 
-    def read(self) -> Retained:
-        """What is retained now; looks only at entries that are new."""
+    def read(self, registered: Mapping[Key, int]) -> Retained:
+        """What is retained now; looks only at entries that are new.
+
+        Args:
+            registered: How many functions of each name and size there are.
+        """
         if self.why_unavailable():
             return Retained()
         self._read_new()
+        graphs = _distinct(g for entry in self._entries.values() for g in _alive(entry.graphs))
+        orphans = self._owners.without(graphs, registered)
+        free = set(map(id, orphans))
         steps = [entry for entry in self._entries.values() if entry.is_step]
-        dead = sum(1 for entry in steps if not self._is_owned(entry))
-        return Retained(len(steps), dead, tuple(self._orphans()))
+        dead = sum(1 for entry in steps if all(id(g) in free for g in _alive(entry.graphs)))
+        return Retained(len(steps), dead, tuple(map(_orphan, orphans)))
 
     def release(self) -> Released:
         """Remove the entries of dead step functions. Collect garbage before and after.
 
-        Who owns a graph is looked up afresh among all objects: tens of milliseconds.
+        Where models are alive, who owns a graph is looked up afresh among all objects: tens of
+        milliseconds.
         """
         why = self.why_unavailable()
         if why:
             return Released(why=why)
-        self._entries.clear()
+        self._owners.forget()
         self._read_new()
         registry = self._internals.gradients or {}
-        dead = [key for key, entry in self._entries.items() if self._is_dead(entry)]
-        graphs = _distinct(g for key in dead for g in _alive(self._entries[key].graphs))
+        steps = {key: entry for key, entry in self._entries.items() if entry.is_step}
+        graphs = self._owners.dead(_distinct(g for e in steps.values() for g in _alive(e.graphs)))
+        free = set(map(id, graphs))
         models = _count_models(graphs)
-        for key in dead:
-            registry.pop(key, None)
-            del self._entries[key]
+        for key, entry in steps.items():
+            if all(id(graph) in free for graph in _alive(entry.graphs)):
+                registry.pop(key, None)
+                del self._entries[key]
         return Released(traces=len(graphs), models=models, held=tuple(self._held()))
-
-    def _is_owned(self, entry: _Entry) -> bool:
-        functions = self._internals.functions or {}
-        return any(owner in functions for owner in entry.owners)
-
-    def _is_dead(self, entry: _Entry) -> bool:
-        return entry.is_step and not self._is_owned(entry)
 
     def _read_new(self) -> None:
         registry = self._internals.gradients or {}
@@ -138,20 +147,16 @@ class RetainedTraces:
             del self._entries[gone]
         found = {key: self._graphs(now[key]) for key in now.keys() - self._entries.keys()}
         # Another thread may be tracing: what is being built has no owner yet, and is not dead.
-        building = _is_building()
+        building = is_within(_SCRATCH_CALL)
         found = {
             key: some
             for key, some in found.items()
             if all(_is_finished(graph, building=building) for graph in some)
         }
-        graphs = _distinct(graph for some in found.values() for graph in some)
-        owners = self._owners(graphs)
         for key, some in found.items():
-            names = (owners.get(id(graph), ()) for graph in some)
             self._entries[key] = _Entry(
                 graphs=tuple(weakref.ref(graph) for graph in some),
                 is_step=bool(some) and all(map(_is_of_keras, some)),
-                owners=frozenset(name for each in names for name in each),
             )
 
     def _graphs(self, entry: Any) -> tuple[Any, ...]:
@@ -174,29 +179,6 @@ class RetainedTraces:
                 return graph
             graph = outer
         return graph
-
-    def _owners(self, graphs: tuple[Any, ...]) -> dict[int, list[tuple[int, bytes]]]:
-        # A graph does not know its function. Only functions refer to it from outside the graph.
-        owners: dict[int, list[tuple[int, bytes]]] = {}
-        if not graphs:
-            return owners
-        owner_type = self._internals.function_type or ()
-        by_name = {name: (scope, name) for scope, name in list(self._internals.functions or ())}
-        for referrer in gc.get_referrers(*graphs):
-            if isinstance(referrer, owner_type) and referrer.name in by_name:
-                owned = getattr(referrer, "_cached_graph", None)
-                owners.setdefault(id(owned), []).append(by_name[referrer.name])
-        return owners
-
-    def _orphans(self) -> Iterator[Orphan]:
-        seen: set[int] = set()
-        for entry in self._entries.values():
-            if self._is_owned(entry):
-                continue
-            for graph in _alive(entry.graphs):
-                if id(graph) not in seen:
-                    seen.add(id(graph))
-                    yield Orphan(graph.name, _operations(graph), tuple(_branches(graph)))
 
     def _held(self) -> Iterator[str]:
         live = _distinct(
@@ -248,28 +230,14 @@ def _is_scratch(graph: Any) -> bool:
     return str(graph.name).endswith(_SCRATCH)
 
 
-def _is_building() -> bool:
-    """Whether some thread is in the midst of such a call."""
-    for innermost in sys._current_frames().values():  # noqa: SLF001 - documented, CPython's own
-        frame: FrameType | None = innermost
-        while frame is not None:
-            if frame.f_code.co_name == _SCRATCH_CALL:
-                return True
-            frame = frame.f_back
-    return False
-
-
 def _is_finished(graph: Any, *, building: bool) -> bool:
     if _is_scratch(graph):
         return not building
     return bool(getattr(graph, "outputs", True)) or graph.structured_outputs is not None
 
 
-def _operations(graph: Any) -> int:
-    try:
-        return int(graph.num_operations())
-    except (AttributeError, TypeError, RuntimeError):
-        return 0
+def _orphan(graph: Any) -> Orphan:
+    return Orphan(graph.name, operations_of(graph), tuple(_branches(graph)))
 
 
 def _branches(graph: Any) -> Iterator[str]:
@@ -278,17 +246,23 @@ def _branches(graph: Any) -> Iterator[str]:
 
 
 def _count_models(graphs: Iterable[Any]) -> int:
-    # Traces of one model capture the same variables; of different models, different ones.
+    # Traces of one model use the same variables; of different models, different ones.
     groups: list[set[int]] = []
     for graph in graphs:
-        captured = {id(handle) for handle in _captured_variables(graph)}
-        touching = [group for group in groups if group & captured]
-        groups = [group for group in groups if not group & captured]
-        groups.append(captured.union(*touching))
+        used = set(_variables(graph))
+        touching = [group for group in groups if group & used]
+        groups = [group for group in groups if not group & used]
+        groups.append(used.union(*touching))
     return len(groups)
 
 
-def _captured_variables(graph: Any) -> Iterator[Any]:
+def _variables(graph: Any) -> Iterator[int]:
+    """Identities of what stands for its variables; for all graphs that use one it is the same."""
+    weak = getattr(graph, "_weak_variables", None)
+    if isinstance(weak, list) and weak:
+        # Of a variable that is gone, its weak reference is still the one that all of them have.
+        yield from map(id, weak)
+        return
     for handle, _ in getattr(graph, "captures", ()):
         if getattr(getattr(handle, "dtype", None), "name", "") == "resource":
-            yield handle
+            yield id(handle)
