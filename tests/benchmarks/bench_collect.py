@@ -109,7 +109,9 @@ def _loop(*, collecting: bool) -> dict[str, float]:
     from tensorflow.python.eager.polymorphic_function import (  # noqa: PLC0415
         atomic_function,  # pyright: ignore[reportMissingImports]
     )
-    from tensorflow.python.framework import ops  # noqa: PLC0415 # pyright: ignore
+    from tensorflow.python.framework import (  # noqa: PLC0415
+        ops,  # pyright: ignore[reportMissingImports]
+    )
 
     from kmonitor_agent import collect  # noqa: PLC0415
 
