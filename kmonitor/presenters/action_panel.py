@@ -116,8 +116,6 @@ def confirm(run: RunSummary, name: CommandName) -> ConfirmPicture | None:
             return confirm_stop(run)
         case "restart":
             return _confirm_restart(run)
-        case "auto" if "restart" in run.actions:
-            return _confirm_auto(run)
         case _:
             return None
 
@@ -130,16 +128,6 @@ def _confirm_restart(run: RunSummary) -> ConfirmPicture:
     )
     title = tr("Restart the process of \u201c{name}\u201d?").format(name=run.name)
     return ConfirmPicture(title, text, tr("Restart process"), tr("Keep it running"))
-
-
-def _confirm_auto(run: RunSummary) -> ConfirmPicture:
-    text = tr(
-        "kmonitor collects, then reloads, and only if that was not enough ends the process after "
-        "an epoch and starts the script again, which resumes there: weights, optimizer, history "
-        "and random state are kept."
-    )
-    title = tr("Reclaim in \u201c{name}\u201d?").format(name=run.name)
-    return ConfirmPicture(title, text, tr("Reclaim"), tr("Cancel"))
 
 
 def _why_not(run: RunSummary, *, is_connected: bool) -> str:
@@ -192,7 +180,7 @@ def _looks() -> dict[str, tuple[str, str, ButtonKind, str]]:
             "layers",
             "Ctrl+Shift+A",
             "plain",
-            tr("Collect, then reload, then restart, each only if the one before was not enough"),
+            tr("Collect, and reload if that left something to give back; never a restart"),
         ),
         "restart": (
             "restart",

@@ -22,6 +22,8 @@ from kmonitor_agent.protocol.facts import AllocationGrowth, Diagnosis, ObjectGro
 
 MAX_KEPT: Final = 50
 _LONGEST_HOLDER: Final = 90
+_CULPRITS: Final = (" held by ", "models that are gone")
+"""How the agent's words tell a holder of too much from a function that is in use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +200,9 @@ def _picture(kept: _Kept, run_name: str) -> DiagnosisPicture:
 
 def _summary(found: Diagnosis) -> str:
     parts: list[str] = []
-    if found.holders:
-        parts.append(_of_many(found.holders))
+    culprits = [line for line in found.holders if any(mark in line for mark in _CULPRITS)]
+    if culprits:
+        parts.append(_of_many(culprits))
     grown = max(found.objects, key=_growth, default=None)
     if grown is not None and _growth(grown) > 0:
         parts.append(
@@ -218,15 +221,15 @@ def _summary(found: Diagnosis) -> str:
         is_first = bool(found.objects) and all(each.grown is None for each in found.objects)
         if is_first:
             return tr("The first diagnosis is what later ones are compared with: take another.")
-        return tr("Nothing grew since the one before, and nobody holds traces.")
+        return tr("Nothing grew since the one before.")
     text = "; ".join(parts)
     return text[:1].upper() + text[1:]
 
 
 def _holders(found: Diagnosis) -> DiagnosisSection:
     return DiagnosisSection(
-        tr("Who holds traces"),
-        tr("Traces that stay live, and what keeps them"),
+        tr("Traces and who holds them"),
+        tr("Functions with their live traces; first those that hold what is dead or too many"),
         (),
         tuple(DiagnosisRow(line) for line in found.holders),
         tr("Nobody, as far as could be seen."),

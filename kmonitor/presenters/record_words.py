@@ -84,7 +84,7 @@ def action_title(record: ActionRecord) -> str:
         "stop": tr("Stop"),
     }
     title = titles.get(record.action, record.action)
-    modes = {"assign": tr("assign"), "recreate": tr("recreate")}
+    modes = {"assign": tr("assign"), "recreate": tr("recreate"), "rebuild": tr("rebuild")}
     return f"{title} ({modes.get(record.mode, record.mode)})" if record.mode else title
 
 

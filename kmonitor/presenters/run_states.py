@@ -76,7 +76,10 @@ def state_picture(
     why = summary.state_why or tr(_REASONS.get(summary.state, ""))
     quiet_s = now_wall_s - summary.last_wall_s
     if has_ended(summary):
-        return StatePicture(icon, tr(word), tone, why)
+        word = tr(word)
+        if summary.cause:
+            word = tr("{state}: {cause}").format(state=word, cause=summary.cause)
+        return StatePicture(icon, word, tone, why)
     if not is_connected:
         text = tr("No data for {time}").format(time=duration_text(quiet_s))
         return StatePicture("unplug", text, "crit", tr("The hub is not reached."))

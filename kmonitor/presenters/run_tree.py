@@ -119,7 +119,7 @@ def _run_row(summary: RunSummary, state: StatePicture, hue: int | None) -> RunRo
 def _line(summary: RunSummary, state: StatePicture) -> str:
     if has_ended(summary):
         when = clock_text(summary.last_wall_s, seconds=False)
-        told = summary.state_why if state.tone == "crit" else ""
+        told = summary.state_why if state.tone == "crit" and not summary.cause else ""
         more = shortened(told, _LONGEST_WHY) or epochs_text(summary.epochs_done)
         return f"{state.word} {when} \u00b7 {more}"
     if summary.state != "training" or state.tone == "crit":

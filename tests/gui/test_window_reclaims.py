@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QMessageBox, QPushButton, QTableView
 
 from kmonitor.desktop.controls.action_button import ActionButton
+from kmonitor.desktop.controls.chip import Chip
 from kmonitor.desktop.panels.sheet import DiagnosisWindow, RecordWindow
 from kmonitor.desktop.plots.overlay import placed_flags
 from kmonitor.desktop.plots.tooltips import flag_at, text_at
@@ -356,23 +357,19 @@ def test_actions_are_offered_only_where_the_process_can(window: DeskWindow):
     assert window.commands() == []
 
 
-@pytest.mark.parametrize("title", ["Restart", "Reclaim"])
-def test_what_can_end_the_process_is_asked_back_first(window: DeskWindow, title: str):
-    QTest.mouseClick(button(window, title), Qt.MouseButton.LeftButton)
+def test_a_restart_is_asked_back_first(window: DeskWindow):
+    QTest.mouseClick(button(window, "Restart"), Qt.MouseButton.LeftButton)
     box = window.window.findChild(QMessageBox)
     assert isinstance(box, QMessageBox)
     assert "are kept" in box.informativeText()
     assert window.commands() == []
-    yes = next(each for each in box.buttons() if title in each.text())
+    yes = next(each for each in box.buttons() if "Restart" in each.text())
     QTest.mouseClick(yes, Qt.MouseButton.LeftButton)
 
-    assert [command.name for command in window.commands()] == [
-        "restart" if title == "Restart" else "auto"
-    ]
+    assert [command.name for command in window.commands()] == ["restart"]
 
 
-def test_collect_and_an_unsupervised_reclaim_are_asked_at_once(window: DeskWindow):
-    window.tell_runs(made_up_run(actions=[*ACTIONS, "auto"], change=2))
+def test_collect_and_reclaim_are_asked_at_once(window: DeskWindow):
     QTest.mouseClick(button(window, "Collect"), Qt.MouseButton.LeftButton)
     QTest.mouseClick(button(window, "Reclaim"), Qt.MouseButton.LeftButton)
 
@@ -448,10 +445,15 @@ def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindo
     assert why in row.tooltip
 
     killed = "out of memory: the kernel killed it (memory.events: oom_kill)"
-    window.tell_runs(made_up_run(state="failed", state_why=killed, actions=[], change=3))
+    window.tell_runs(
+        made_up_run(state="failed", state_why=killed, cause="out of memory", actions=[], change=3)
+    )
     window.tell_events(facts.BootDied(t_s=3001.0, boot="boot1", how="memory", why=killed))
     (row,) = window.window.run_tree._model._hosts[0].runs
-    assert "out of memory" in row.line
+    assert row.line.startswith("Failed: out of memory")
+    chip = next(each for each in window.window.findChildren(Chip) if each.isVisible())
+    assert chip.accessibleName() == "Failed: out of memory"
+    assert chip.toolTip() == killed
     assert window.window.header._subtitle.text().startswith(killed)
     lines = [each.line.text for each in window.desk.log.rows()]
     assert lines[0] == f"Process died: {killed}"

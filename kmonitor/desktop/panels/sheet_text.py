@@ -12,7 +12,7 @@ def diagnosis_html(picture: DiagnosisPicture, palette: Palette) -> str:
     """The evidence of a diagnosis, section by section."""
     parts = [_section(section, palette) for section in picture.sections]
     if picture.missing:
-        parts.append(_paragraph(picture.missing, palette.warn))
+        parts.append(_paragraph(picture.missing, palette.sub))
     return "".join(parts)
 
 
