@@ -47,6 +47,7 @@ def test_one_run_over_a_restart_and_a_death(tmp_path: Path, live_hub: LiveHub) -
     )
     with live_hub.client() as client:
         run = wait_until(lambda: _at_epoch(client.runs(), 1), 90.0, "the training at its gate")
+        assert run is not None
         assert "restart" in run.actions
         asked = client.command(run, "restart", asked_by="tester")
         wait_until(
@@ -57,6 +58,7 @@ def test_one_run_over_a_restart_and_a_death(tmp_path: Path, live_hub: LiveHub) -
         _, errors = process.communicate(timeout=90)
         ended = wait_until(lambda: _over(client.runs()), 30.0, "the hub knows of the death")
 
+    assert ended is not None
     shown = kmonitor("show", "last")
     assert status.state == "done"
     assert process.returncode == -9
