@@ -261,10 +261,10 @@ def _check_written(keras: Any, written: Path, model: KerasModel) -> None:
 def _build_optimizer(model: KerasModel) -> None:
     # Its slots are made at the first step, which would be too late for what was saved of them.
     optimizer = getattr(model, "optimizer", None)
-    if getattr(model, "built", False) and getattr(optimizer, "built", True) is False:
-        build: Any = getattr(optimizer, "build", None)
-        if callable(build):
-            build(model.trainable_variables)
+    build: Any = getattr(optimizer, "build", None)
+    is_built = getattr(optimizer, "built", getattr(optimizer, "_built", False))  # tf_keras' own
+    if getattr(model, "built", False) and callable(build) and not is_built:
+        build(model.trainable_variables)
 
 
 def _has_optimizer(model: KerasModel) -> bool:

@@ -19,7 +19,9 @@ _DATABASE: Final = re.compile(
     r"hub\.lock|hub\.sqlite3(\.damaged-\d+|\.schema-\d+)?(-wal|-shm|-journal)?"
 )
 _SPOOLED: Final = re.compile(r"\d{20}\.(events|thin|aside)|(acked|commands)(\.new)?|lock|reserve")
-_CHECKPOINT: Final = re.compile(r"\d{6,}-fit\d+-epoch-?\d+-step\d+\.h5(\.\d+\.tmp)?")
+_CHECKPOINT: Final = re.compile(
+    r"\d{6,}-fit\d+-epoch-?\d+-step\d+(\.h5(\.\d+\.tmp)?|(\.\d+\.tmp)?\.keras)"
+)
 _LOG: Final = re.compile(r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|hub\.err|demo-[a-z]+\.log")
 _SETTINGS: Final = re.compile(r"window\.(json|new)")
 _SUPERVISED: Final = re.compile(r"(terms|runs)\.json(\.new)?|leaving(\.new)?|lock")

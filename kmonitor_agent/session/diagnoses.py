@@ -56,7 +56,7 @@ class Diagnoses:
         self._objects = ObjectCounts()
         self._trace = AllocationTrace()
 
-    def diagnose(self, fit: Fit, model: KerasModel) -> float:
+    def diagnose(self, fit: Fit, model: KerasModel) -> tuple[float, str]:
         """Look now, and begin to follow allocations.
 
         Args:
@@ -64,18 +64,23 @@ class Diagnoses:
             model: What is trained.
 
         Returns:
-            How long the training waited, seconds.
+            How long the training waited, seconds, and what failed, in words.
         """
         began = perf_counter()
+        try:
+            self._look(fit, model, began)
+        except Exception as exc:  # noqa: BLE001 - evidence that fails must never end the training
+            return perf_counter() - began, f"{type(exc).__name__}: {exc}"[:1000]
+        return perf_counter() - began, ""
+
+    def _look(self, fit: Fit, model: KerasModel, began: float) -> None:
         # What nobody reaches any more is no growth.
         collect_garbage()
         objects = [self._object(each) for each in self._objects.count()]
         holders = self._holders(fit, model)
         if not self._trace.is_under_way:
             self._trace.begin()
-        seconds = perf_counter() - began
-        self._tell(fit, seconds, objects=objects, holders=holders, why=_FOLLOWS)
-        return seconds
+        self._tell(fit, perf_counter() - began, objects=objects, holders=holders, why=_FOLLOWS)
 
     def follow_up(self, fit: Fit) -> None:
         """An epoch or a fit ended: tell what its lines allocated, if that was begun."""
@@ -92,11 +97,6 @@ class Diagnoses:
             allocations=[self._allocation(each) for each in grown],
             why=why,
         )
-
-    def close(self) -> None:
-        """The process ends, or nobody is to be told any more: allocations are not followed."""
-        if self._trace.is_under_way:
-            self._trace.end()
 
     def _tell(
         self,

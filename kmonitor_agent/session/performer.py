@@ -134,9 +134,9 @@ class Performer:
             fit.stopped_by_us = True
             self._finish(self._record(fit, request, step), request)
         elif request.action == "diagnose":
-            seconds = self.diagnoses.diagnose(fit, model)
+            seconds, why = self.diagnoses.diagnose(fit, model)
             fit.clock.leave_out(retraced=False)
-            self._finish(self._record(fit, request, step, seconds=seconds), request)
+            self._finish(self._record(fit, request, step, seconds=seconds, why=why), request)
         else:
             record = self._act(fit, request, step)
             if record is not None:

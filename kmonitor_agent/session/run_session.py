@@ -193,7 +193,7 @@ class RunSession:
         fit.model = weakref.ref(model)
         watch_end(fit, self._on_dropped)
         fit.is_traced, fit.clock.due = False, True
-        self._count_graph(fit, model)
+        self._count_graph(fit, model, is_judged=False)
 
     def begin_epoch(self, fit: Fit, epoch: int) -> None:
         """An epoch begins."""
@@ -220,7 +220,7 @@ class RunSession:
         self._limits.observe("step_time", Bound(fit.last_step_s))
         if (why := fit.clock.why_untimed(fit.planned_steps)) and fit.last_step_s is None:
             self._limits.tell_unwatched("step_time", why)
-        self._performer.diagnoses.follow_up(fit)
+        self._follow_up(fit)
         self._serve(fit, "epoch")
 
     def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
@@ -291,7 +291,7 @@ class RunSession:
         if not fit.is_open:
             return False
         fit.is_open = False
-        self._performer.diagnoses.follow_up(fit)
+        self._follow_up(fit)
         self._last_epoch = fit.epoch
         fit.watch = None
         if fit in self._fits:
@@ -362,6 +362,10 @@ class RunSession:
             self._count_graph(fit, model, is_judged="reload" not in done)
         if "reload" in done:
             fit.is_traced, fit.clock.due = False, True
+
+    def _follow_up(self, fit: Fit) -> None:
+        with self.faults.guarded("session.follow_up"):
+            self._performer.diagnoses.follow_up(fit)
 
     def _wake_batches(self) -> None:
         if self._queue.waits("batch"):

@@ -226,6 +226,8 @@ def test_purge_leaves_alone_what_kmonitor_did_not_write(own_hub: Folders):
     ours = [
         "logs/hub.log.1",
         f"checkpoints/{RUN}/{CHECKPOINT}",
+        f"checkpoints/{RUN}/{CHECKPOINT.removesuffix('.h5')}.keras",
+        f"checkpoints/{RUN}/{CHECKPOINT.removesuffix('.h5')}.123.tmp.keras",
         "settings/window.json",
         "database/hub.sqlite3.damaged-12345",
         f"spool/{RUN}/00000000000000000001.events",

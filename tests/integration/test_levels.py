@@ -213,6 +213,27 @@ def test_fit_that_ends_before_the_next_epoch_tells_its_lines_and_stops_tracing(t
     assert [bool(each.objects) for each in of(Diagnosis, told(monitor))] == [True, False]
 
 
+def test_diagnosis_that_fails_is_told_and_the_training_goes_on(
+    monkeypatch: pytest.MonkeyPatch, uninterrupted: Result
+):
+    def broken(*_: Any) -> None:
+        raise MemoryError("no room to count")
+
+    monkeypatch.setattr("kmonitor_agent.probes.python_heap._count_by_kind", broken)
+    monitor: Any = MonitorCallback(hub="off")
+
+    result = TRAINING.run(At({1: lambda: monitor.request("diagnose")}), monitor)
+
+    [record] = monitor.records
+    assert (record.action, record.ok, record.why) == (
+        "diagnose",
+        False,
+        "MemoryError: no room to count",
+    )
+    assert not tracemalloc.is_tracing()
+    result.assert_same(uninterrupted)
+
+
 def test_tracing_that_the_script_has_on_stays_on():
     tracemalloc.start(3)
     try:
