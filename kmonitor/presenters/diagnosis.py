@@ -168,8 +168,8 @@ def empty_text() -> str:
     return tr(
         "A diagnosis looks at the next safe point at which Python objects have become more since "
         "the one before, and who holds traces; at the end of the epoch after, at which lines "
-        "allocated memory. The training waits some tens of milliseconds for it, and its result "
-        "does not change."
+        "allocated memory. The training waits for it, less than a second as a rule, and its "
+        "result does not change."
     )
 
 

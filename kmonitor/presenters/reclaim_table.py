@@ -259,7 +259,8 @@ def _level(record: ActionRecord) -> Cell:
 def _released(record: ActionRecord) -> Cell:
     text = released_text(record)
     if not text:
-        return Cell(NOT_KNOWN if record.action == "save" else tr("nothing"), 0.0, tone="mute")
+        is_told = record.action in ("collect", "reload")
+        return Cell(tr("nothing") if is_told else NOT_KNOWN, 0.0, tone="mute")
     return Cell(text, float(record.released_traces))
 
 

@@ -102,7 +102,7 @@ def _facts(record: ActionRecord) -> list[Fact]:
     facts = [Fact(tr("Result"), f"{result}: {record.why}" if record.why else result)]
     facts += [Fact(_capital(each.title), each.text) for each in record_changes(record)]
     facts.append(Fact(tr("The training waited"), seconds_text(record.seconds)))
-    if record.action != "save":
+    if record.action in ("collect", "reload"):
         facts.append(Fact(tr("Released"), released_text(record) or tr("nothing was retained")))
         facts.append(Fact(tr("Still held"), _listed(record.held) or tr("nothing known")))
     if record.variables:

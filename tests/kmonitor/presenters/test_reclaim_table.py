@@ -85,6 +85,8 @@ def test_a_save_measures_nothing_and_releases_nothing():
 
     assert cell(save, "level") == "Save"
     assert cell(save, "released") == cell(save, "held") == cell(save, "ram") == "\u2013"
+    restart = record(action="restart", released_traces=0, released_models=0)
+    assert cell(restart, "released") == "\u2013"
     collect = record(action="collect", released_traces=0, released_models=0, held=[])
     assert cell(collect, "released") == "nothing"
 
