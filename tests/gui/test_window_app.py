@@ -141,7 +141,7 @@ def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("fault", "status", "message"),
     [
-        ("w.EventLogPanel.paintEvent = lambda *_: 1 / 0", 1, "failed: ZeroDivisionError"),
+        ("w.RecordsPanel.paintEvent = lambda *_: 1 / 0", 1, "failed: ZeroDivisionError"),
         ("a.save_picture = lambda *_: 1 / 0", 1, "There is no picture.\nDetails are in "),
         ("a.KmonitorApp._is_settled = lambda _: {}['gone']", 1, "KeyError"),
         ("s.Shooter.start = lambda _: signal.raise_signal(signal.SIGINT)", 130, ""),
