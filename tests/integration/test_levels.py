@@ -25,6 +25,7 @@ from tests.support.reloading import (
     shuffled_dataset,
 )
 from tests.support.spooled import spooled_events
+from tests.support.waiting import wait_until
 
 pytestmark = [*KERAS, pytest.mark.slow]
 
@@ -113,6 +114,24 @@ def test_limit_that_a_collect_helps_against_leads_no_further(told: Told):
     events = told(monitors[0])
     crossings = of(LimitCrossed, events)
     assert [each.crossed for each in crossings] == [True, False] * len(done)
+    assert not [each for each in of(Notice, events) if each.code == "nothing_helps"]
+
+
+def test_memory_that_stays_high_but_does_not_grow_leads_to_no_more_than_one_reload(told: Told):
+    limit = Limit("ram", "300 MiB", action="auto", cooldown_s=0)
+    monitor: Any = MonitorCallback(limits=[limit], hub="off", sample_interval_s=0.05)
+
+    def wait_for_samples() -> None:
+        told_of = monitor._session._boot._link.status
+        before = told_of().last_seq
+        wait_until(lambda: told_of().last_seq >= before + 4, what="samples of this epoch")
+
+    with clean_registry():
+        TRAINING.run(At(dict.fromkeys(range(5), wait_for_samples)), monitor)
+
+    assert steps_of(monitor) == [("collect", True, "auto"), ("reload", True, "auto")]
+    events = told(monitor)
+    assert [each.answered for each in of(LimitCrossed, events)] == [True]
     assert not [each for each in of(Notice, events) if each.code == "nothing_helps"]
 
 
