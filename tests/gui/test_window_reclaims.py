@@ -426,6 +426,9 @@ def test_everything_fits_whatever_is_offered(theme: str, size: tuple[int, int]):
 
         assert (window.window.width(), window.window.height()) == size
         assert inside.width() <= area.viewport().width()
+        window.tell_runs(made_up_run(actions=ACTIONS, limits=[limit()], change=2))
+        assert inside.width() <= area.viewport().width()
+        window.tell_runs(made_up_run(actions=EVERYTHING, limits=[limit()], change=3))
         assert min(card.height() for card in window.window.cards.values()) > 150
         assert table_of(window).viewport().height() >= 2 * 27
         for each in window.window.actions_panel.findChildren(ActionButton):
