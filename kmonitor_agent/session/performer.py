@@ -227,10 +227,10 @@ class Performer:
     def _hold(self, fit: Fit, request: Request, step: int) -> None:
         """Keep the training thread here until it is resumed or stopped; Ctrl+C gets through."""
         began = perf_counter()
-        self.is_paused = True
-        self._emit(Paused(t_s=self._now_s(), paused=True))
-        self.tell(request, "done")
-        try:
+        try:  # Ctrl+C may come as soon as the pause is told
+            self.is_paused = True
+            self._emit(Paused(t_s=self._now_s(), paused=True))
+            self.tell(request, "done")
             ending = self._wait_for_end(fit, step)
         finally:
             self.is_paused = False
