@@ -26,6 +26,9 @@ Key = tuple[str, int]
 _TRACING: Final = "trace_function"
 """Where TensorFlow traces: a graph gets its function in here, a moment after it is whole."""
 
+VARIABLES: Final = "_weak_variables"
+"""Of a traced graph: weak references to the variables that it reads or writes."""
+
 
 class GraphOwners:
     """Knows what was found out about graphs; belongs to the thread that acts."""
@@ -63,9 +66,9 @@ class GraphOwners:
     def dead(self, graphs: Iterable[Any]) -> list[Any]:
         """Those that nobody can need any more, beyond doubt."""
         graphs = list(graphs)
-        names = b"\n".join(name for _, name in list(self._internals.functions or ()))
         doubtful = [graph for graph in graphs if not _is_forsaken(graph)]
-        if not is_within(_TRACING):
+        if not is_within(_TRACING):  # asked first: what was being traced is registered by now
+            names = b"\n".join(name for _, name in list(self._internals.functions or ()))
             doubtful = [graph for graph in doubtful if str(graph.name).encode() in names]
         free = set(map(id, self._confirmed(doubtful)))
         kept = {id(graph) for graph in doubtful if id(graph) not in free}
@@ -138,7 +141,7 @@ def is_within(function: str) -> bool:
 
 def _is_forsaken(graph: Any) -> bool:
     """Whether all variables of a trace are gone: nobody can call it, or needs its gradient."""
-    variables = getattr(graph, "_weak_variables", None)
+    variables = getattr(graph, VARIABLES, None)
     if not isinstance(variables, list) or not variables:
         return False  # none, or another TensorFlow: not known
     return all(isinstance(each, weakref.ref) and each() is None for each in variables)

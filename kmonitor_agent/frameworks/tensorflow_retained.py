@@ -22,6 +22,7 @@ from kmonitor_agent.frameworks.base import Released
 from kmonitor_agent.frameworks.closures import closure_values
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow_owners import (
+    VARIABLES,
     GraphOwners,
     Key,
     is_within,
@@ -131,13 +132,14 @@ class RetainedTraces:
         self._read_new()
         registry = self._internals.gradients or {}
         steps = {key: entry for key, entry in self._entries.items() if entry.is_step}
-        graphs = self._owners.dead(_distinct(g for e in steps.values() for g in _alive(e.graphs)))
-        free = set(map(id, graphs))
+        graphs = _distinct(g for entry in steps.values() for g in _alive(entry.graphs))
+        free = set(map(id, self._owners.dead(graphs)))
+        dead = [key for key in steps if all(id(g) in free for g in _alive(steps[key].graphs))]
+        graphs = _distinct(g for key in dead for g in _alive(steps[key].graphs))
         models = _count_models(graphs)
-        for key, entry in steps.items():
-            if all(id(graph) in free for graph in _alive(entry.graphs)):
-                registry.pop(key, None)
-                del self._entries[key]
+        for key in dead:
+            registry.pop(key, None)
+            del self._entries[key]
         return Released(traces=len(graphs), models=models, held=tuple(self._held()))
 
     def _read_new(self) -> None:
@@ -258,7 +260,7 @@ def _count_models(graphs: Iterable[Any]) -> int:
 
 def _variables(graph: Any) -> Iterator[int]:
     """Identities of what stands for its variables; for all graphs that use one it is the same."""
-    weak = getattr(graph, "_weak_variables", None)
+    weak = getattr(graph, VARIABLES, None)
     if isinstance(weak, list) and weak:
         # Of a variable that is gone, its weak reference is still the one that all of them have.
         yield from map(id, weak)

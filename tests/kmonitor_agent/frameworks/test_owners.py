@@ -1,0 +1,103 @@
+# pyright: reportArgumentType=false
+"""Who owns a trace is mostly known without asking all objects, and right where it is not."""
+
+import gc
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import keras
+import numpy as np
+import pytest
+
+from kmonitor_agent.frameworks import tensorflow_owners, tensorflow_retained
+from kmonitor_agent.frameworks.base import Framework
+from kmonitor_agent.reclaim.actions import collect
+from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
+
+pytestmark = [*KERAS, pytest.mark.slow]
+
+
+@pytest.fixture
+def framework() -> Iterator[Framework]:
+    with clean_registry() as found:
+        yield found
+
+
+@pytest.fixture
+def nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*args: Any) -> NoReturn:
+        raise AssertionError("all objects were looked through")
+
+    monkeypatch.setattr(tensorflow_owners.GraphOwners, "_ask_all", asked)
+
+
+def used() -> Any:
+    model, data = dense_model(), arrays(validation=False)
+    model.fit(**data, verbose=0)
+    model.evaluate(data["x"], data["y"], verbose=0)
+    model.predict(data["x"], verbose=0)
+    return model
+
+
+@pytest.mark.usefixtures("nobody_is_asked")
+def test_graphs_of_a_live_and_of_dead_models_are_told_apart_without_asking(framework: Framework):
+    first = used()
+    used()
+    gc.collect()
+
+    entries = framework.graph(first).step_entries
+    retained = framework.graph(first).retained
+
+    assert entries is not None
+    assert retained == entries / 2
+
+
+@pytest.mark.usefixtures("nobody_is_asked")
+def test_between_models_a_collect_asks_nobody(framework: Framework):
+    for _ in range(2):
+        used()
+
+    outcome = collect(framework, None)
+
+    assert (outcome.why, outcome.released_models) == ("", 2)
+    assert framework.graph(None).step_entries == 0
+
+
+@pytest.mark.parametrize("hidden", ["VARIABLES", "_TRACING"])
+def test_without_a_private_name_all_are_asked_and_the_result_is_the_same(
+    framework: Framework, monkeypatch: pytest.MonkeyPatch, hidden: str
+):
+    monkeypatch.setattr(tensorflow_owners, hidden, "_no_such_name")
+    if hidden == "VARIABLES":
+        monkeypatch.setattr(tensorflow_retained, hidden, "_no_such_name")
+    model = used()
+    live = framework.graph(None).step_entries
+    for _ in range(2):
+        keras.utils.set_random_seed(1)
+        used()
+    gc.collect()
+    retained = framework.graph(None).retained
+
+    outcome = collect(framework, model)
+
+    assert retained == 2 * (live or 0)
+    assert (outcome.why, outcome.released_models) == ("", 2)
+    assert framework.graph(None).step_entries == live
+    assert np.isfinite(model.predict(arrays()["x"], verbose=0)).all()
+
+
+def test_a_function_that_is_of_no_known_class_still_owns_its_trace(
+    framework: Framework, monkeypatch: pytest.MonkeyPatch
+):
+    ask = gc.get_referrers
+    model = used()
+    framework.graph(None)
+
+    def but_of_a_class(*objects: Any) -> list[Any]:
+        return [] if isinstance(objects[0], type) else ask(*objects)
+
+    monkeypatch.setattr(gc, "get_referrers", but_of_a_class)
+
+    outcome = collect(framework, model)
+
+    assert (outcome.released_traces, framework.graph(None).retained) == (0, 0)
