@@ -64,7 +64,7 @@ def supervised(
 
 def start_supervised(path: Path, *arguments: object, **more: Any) -> "subprocess.Popen[bytes]":
     """Start a script under `kmonitor run` in a process group of its own and do not wait for it."""
-    return subprocess.Popen(
+    process: Any = subprocess.Popen(
         command(path, *arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -73,3 +73,4 @@ def start_supervised(path: Path, *arguments: object, **more: Any) -> "subprocess
         env=dict(os.environ),
         **more,
     )
+    return process

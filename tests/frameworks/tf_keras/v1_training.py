@@ -1,5 +1,6 @@
 # pyright: basic, reportImplicitOverride=false, reportArgumentType=false
-# pyright: reportIncompatibleMethodOverride=false
+# pyright: reportIncompatibleMethodOverride=false, reportAttributeAccessIssue=false
+# pyright: reportMissingImports=false
 """Trainings in v1 graph mode, as a process of their own: `disable_eager_execution()` is for ever.
 
 `python -m tests.frameworks.tf_keras.v1_training NAME` prints what it found as JSON; NAME is the
