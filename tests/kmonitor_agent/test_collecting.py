@@ -183,7 +183,7 @@ def test_a_framework_that_cannot_be_looked_at_raises_nothing(monkeypatch: pytest
 
     done = collect()
 
-    assert "RuntimeError: no keras3-tensorflow" in done.why
+    assert "RuntimeError: no " in done.why
     assert done.released_traces == 0
 
 
