@@ -65,6 +65,7 @@ class Fit:
         stopped_by_us: An action of ours asked it to stop.
         is_open: Its end has not been told.
         is_traced: Its graph was counted since its step was traced last.
+        is_foretold: Whether a reload would change its result has been looked at.
         parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain `fit`.
         undescribed: How the model is compiled, until its facts are told; None afterwards.
         is_left_out: It had finished in an earlier process of the run: no epoch runs, nothing of
@@ -88,6 +89,7 @@ class Fit:
     stopped_by_us: bool = False
     is_open: bool = True
     is_traced: bool = False
+    is_foretold: bool = False
     undescribed: FitFacts | None = None
     parts: Parts | None = None
     is_left_out: bool = False

@@ -14,6 +14,7 @@ from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.protocol.commands import SafePoint
 from kmonitor_agent.protocol.facts import Event, Notice
+from kmonitor_agent.reclaim.actions import foretell
 from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
 from kmonitor_agent.session.fit import (
@@ -217,6 +218,7 @@ class RunSession:
         self._describe(fit, model)
         fit.is_traced = True
         self._count_graph(fit, model)
+        self._foretell(fit, model)
         self._limits.observe("step_time", Bound(fit.last_step_s))
         if (why := fit.clock.why_untimed(fit.planned_steps)) and fit.last_step_s is None:
             self._limits.tell_unwatched("step_time", why)
@@ -338,6 +340,16 @@ class RunSession:
             fit.is_traced = True
             with self.faults.guarded("session.count_traced"):
                 self._count_graph(fit, model)
+                self._foretell(fit, model)
+
+    def _foretell(self, fit: Fit, model: KerasModel) -> None:
+        """Say once, before anybody asks for a reload, that one would change the result."""
+        if not fit.is_foretold:
+            fit.is_foretold = True
+            if why := foretell(fit.framework, model):
+                text = f"A reload in this fit is {why}"
+                now_s = self._boot.now_s()
+                self._boot.emit(Notice(t_s=now_s, level="info", code="reload_inexact", text=text))
 
     def _serve(self, fit: Fit, at: SafePoint, *, step: int = 0) -> None:
         # One action at a time: another thread that trains serves what waits at its next point.
