@@ -12,6 +12,7 @@ A function's definition is read once, when it is first seen; afterwards one look
 tells that nothing has changed.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -153,7 +154,7 @@ def _names(functions: Mapping[tuple[int, bytes], int]) -> set[str]:
 def _read_function(context: Any, name: str) -> FunctionFacts:
     try:
         definition = context.get_function_def(name)
-    except (AttributeError, LookupError, RuntimeError, ValueError):
+    except (AttributeError, LookupError, RuntimeError, ValueError, _error_of_tensorflow()):
         # Freed between the look at the registry and now, or of another context.
         return FunctionFacts(0, frozenset(), frozenset())
     calls: set[str] = set()
@@ -165,6 +166,11 @@ def _read_function(context: Any, name: str) -> FunctionFacts:
             random.add(node.op)
     operations = len(definition.node_def) + len(definition.signature.input_arg)
     return FunctionFacts(operations, frozenset(calls), frozenset(random))
+
+
+def _error_of_tensorflow() -> type[Exception]:
+    errors = getattr(sys.modules.get("tensorflow"), "errors", None)
+    return getattr(errors, "OpError", RuntimeError)
 
 
 def called_functions(node: Any) -> Iterable[str]:

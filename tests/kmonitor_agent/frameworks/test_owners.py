@@ -9,7 +9,12 @@ import keras
 import numpy as np
 import pytest
 
-from kmonitor_agent.frameworks import tensorflow_owners, tensorflow_retained
+from kmonitor_agent.frameworks import (
+    tensorflow_graphs,
+    tensorflow_internals,
+    tensorflow_owners,
+    tensorflow_retained,
+)
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.reclaim.actions import collect
 from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
@@ -101,3 +106,12 @@ def test_a_function_that_is_of_no_known_class_still_owns_its_trace(
     outcome = collect(framework, model)
 
     assert (outcome.released_traces, framework.graph(None).retained) == (0, 0)
+
+
+def test_a_function_that_another_thread_frees_while_it_is_read_counts_as_nothing():
+    context = tensorflow_internals.find_internals().eager_context
+    assert context is not None
+
+    facts = tensorflow_graphs._read_function(context(), "__inference_gone_1")
+
+    assert facts.operations == 0
