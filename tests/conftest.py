@@ -1,6 +1,7 @@
 """Fixtures that every test shares: a home of its own, and nothing left alive behind it."""
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -38,6 +39,11 @@ settings.register_profile(
     "kmonitor", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("kmonitor")
+
+# A shell that starts tests in the background has them ignore Ctrl+C, and so would every process
+# that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 THREAD_ENDS_WITHIN_S = 10.0
 """A thread that was told to end may still be on its way where others take the cores."""
