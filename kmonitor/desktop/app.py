@@ -251,10 +251,9 @@ class KmonitorApp(QObject):
     def _place_window(self) -> None:
         if self._options.size is not None:
             self.window.resize(*self._options.size)
-        elif self._settings.geometry is not None:
-            wanted = QRect(*self._settings.geometry)
-            if any(s.availableGeometry().intersects(wanted) for s in QGuiApplication.screens()):
-                self.window.setGeometry(wanted)
+        else:
+            saved = self._settings.geometry
+            self.window.place(QRect(*saved) if saved is not None else None)
         if self._settings.is_maximised and self._options.size is None:
             self.window.setWindowState(Qt.WindowState.WindowMaximized)
 

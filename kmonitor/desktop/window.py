@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
@@ -88,6 +88,25 @@ class MainWindow(QMainWindow):
         for panel in (self.run_tree, self.actions_panel):
             panel.setVisible(has_runs)
         self._fit_to_size()
+
+    def place(self, saved: QRect | None) -> None:
+        """Take the place it was left at, or the usual size, as far as the screen reaches.
+
+        Args:
+            saved: Where it was left, without its frame; None at the first start.
+        """
+        screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
+        room = next((r for r in screens if saved is not None and r.intersects(saved)), None)
+        if saved is None or room is None:
+            room = self.screen().availableGeometry()
+            if room.contains(QRect(room.topLeft(), self.size())):
+                return
+            saved = QRect(room.topLeft(), self.size())
+        self.setMinimumSize(_SMALLEST.boundedTo(room.size()))
+        size = saved.size().boundedTo(room.size())
+        left = min(max(saved.x(), room.x()), room.x() + room.width() - size.width())
+        top = min(max(saved.y(), room.y()), room.y() + room.height() - size.height())
+        self.setGeometry(left, top, size.width(), size.height())
 
     def leave_focus_alone(self) -> None:
         """Let no control begin with the focus ring."""
