@@ -79,7 +79,7 @@ def test_the_record_prints_what_was_released_what_it_freed_and_who_holds_the_res
     assert text.startswith("released ")
     assert " of 1 dead model (" in text
     assert " operations), RAM " in text
-    assert " MiB -> " in text
+    assert "iB -> " in text
     assert "6 traces held by `my_step` (a tf.function of the script, 6 shapes)" in text
     assert "6 traces held by `by_value` (a tf.function of the script, 6 Python values)" in text
 
