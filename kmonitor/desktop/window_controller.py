@@ -225,7 +225,11 @@ class WindowController(QObject):
     @Slot()
     def _on_board_view_changed(self) -> None:
         if self._board is not None:
-            self._window.header.show_live(is_live=self._board.presenter.is_live)
+            is_live = self._board.presenter.is_live
+            self._window.header.show_live(is_live=is_live)
+            if not is_live:
+                # Who looks closely at a run is not taken away from it by another that begins.
+                self._desk.book.stay()
 
     @Slot(str)
     def _on_header_x_axis_chosen(self, kind: str) -> None:

@@ -150,7 +150,8 @@ class Desk:
         return not self.book.runs() and known_empty
 
     def _take_runs(self, told: RunsTold) -> None:
-        self.book.take(told)
+        if self.book.take(told):
+            self.changed.add("readings")
         for summary in told.runs:
             self.limits.settle(summary)
         self.changed |= {"runs", "series"}

@@ -19,28 +19,35 @@ class RunBook:
         self.selected: str | None = None
         self.is_filled = False
         self._wanted: str | None = None
+        self._is_picked = False
 
     def take(self, told: RunsTold) -> bool:
         """Keep what was told; returns whether the selected run is now another one."""
         if told.hub != self._hub:
             self._runs.clear()
             self._hub = told.hub
+        new = [each for each in told.runs if each.run not in self._runs and not has_ended(each)]
         for summary in told.runs:
             self._runs[summary.run] = summary
         for run in told.deleted:
             self._runs.pop(run, None)
         self.is_filled = self.is_filled or not told.more
-        is_another = self._keep_selection()
+        is_another = self._keep_selection(new)
         for summary in self.shown():
             self._place(summary.run)
         return is_another
 
     def select(self, run: str) -> bool:
-        """Look at this run; returns whether it was another one."""
+        """Look at this run because the user does; returns whether it was another one."""
+        self._is_picked = self._is_picked or run in self._runs
         if run not in self._runs or run == self.selected:
             return False
         self.selected = run
         return True
+
+    def stay(self) -> None:
+        """Keep to the selected run, as if the user had picked it."""
+        self._is_picked = True
 
     def want(self, wanted: str) -> None:
         """Select this run as soon as it is known: an id, the start of one, a name, or "last"."""
@@ -85,15 +92,22 @@ class RunBook:
     def _place(self, run: str) -> int:
         return self._hue_places.setdefault(run, len(self._hue_places))
 
-    def _keep_selection(self) -> bool:
+    def _keep_selection(self, new: Sequence[RunSummary]) -> bool:
         before = self.selected
         wanted = self._find(self._wanted) if self._wanted else None
         if wanted is not None:
-            self.selected, self._wanted = wanted, None
+            self.selected, self._wanted, self._is_picked = wanted, None, True
         elif self.selected not in self._runs:
             first = next(iter(self.runs()), None)
-            self.selected = first.run if first else None
+            self.selected, self._is_picked = first.run if first else None, False
+        elif new and not self._is_picked and self._has_selected_ended():
+            # Nobody asked for what has ended; the training that has just begun is what counts.
+            self.selected = min(new, key=_newest_first).run
         return self.selected != before
+
+    def _has_selected_ended(self) -> bool:
+        current = self.current()
+        return current is not None and has_ended(current)
 
     def _find(self, wanted: str) -> str | None:
         newest = self.runs()

@@ -191,6 +191,19 @@ def test_axis_hold_and_zoom_change_the_view(window: DeskWindow):
     assert presenter.is_live
 
 
+def test_a_training_that_begins_takes_an_ended_run_away_only_from_who_does_not_look_closely():
+    for is_zoomed in (False, True):
+        window = DeskWindow()
+        window.connect()
+        window.tell_runs(made_up_run(state="finished"))
+        if is_zoomed:
+            window.window.cards["ram"].range_zoomed.emit(100.0, 200.0)
+        window.tell_runs(made_up_run("run2"))
+        selected = window.desk.book.selected
+        window.close()
+        assert selected == ("run1" if is_zoomed else "run2")
+
+
 def test_the_crosshair_stands_on_all_charts(window: DeskWindow):
     assert window.board is not None
     window.window.cards["ram"].crosshair_moved.emit("ram", 20.0)

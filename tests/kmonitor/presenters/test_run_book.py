@@ -20,6 +20,28 @@ def test_the_newest_living_run_is_selected_at_first_and_stays_selected():
     assert book.selected == "live"
 
 
+def test_a_training_that_begins_is_selected_when_the_selected_one_has_ended():
+    ended = made_up_run("old", state="finished", started_wall_s=1.0)
+    book = book_of(ended)
+
+    assert not book.take(told_runs(made_up_run("also old", state="lost", started_wall_s=2.0)))
+    assert book.take(told_runs(made_up_run("new", started_wall_s=3.0)))
+    assert book.selected == "new"
+
+
+def test_a_run_that_the_user_picked_or_looks_at_closely_stays_selected_after_its_end():
+    ended = made_up_run("old", state="finished", started_wall_s=1.0)
+    picked, watched, wanted = book_of(ended), book_of(ended), RunBook()
+    picked.select("old")
+    watched.stay()
+    wanted.want("old")
+    wanted.take(told_runs(ended))
+
+    for book in (picked, watched, wanted):
+        assert not book.take(told_runs(made_up_run("new", started_wall_s=3.0)))
+        assert book.selected == "old"
+
+
 def test_a_deleted_selection_moves_on_and_another_hub_begins_anew():
     book = book_of(made_up_run("a"), made_up_run("b", started_wall_s=1.0))
     told = told_runs()
