@@ -197,7 +197,7 @@ def test_a_training_that_begins_takes_an_ended_run_away_only_from_who_does_not_l
         window.connect()
         window.tell_runs(made_up_run(state="finished"))
         if is_zoomed:
-            window.window.cards["ram"].range_zoomed.emit(100.0, 200.0)
+            window.window.cards["ram"].range_zoomed.emit(10.0, 20.0)
         window.tell_runs(made_up_run("run2"))
         selected = window.desk.book.selected
         window.close()
