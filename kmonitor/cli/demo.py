@@ -18,9 +18,9 @@ from kmonitor.cli.demo_training import MODELS_BEFORE_LIMIT
 from kmonitor.cli.demo_verdict import missing
 from kmonitor.cli.hub_access import folder_faults_named
 from kmonitor.cli.screen import Display, find_display
-from kmonitor.cli.statuses import DONE, FAILED
+from kmonitor.cli.statuses import DONE, FAILED, Misuse
 from kmonitor.cli.terminal import complain, say
-from kmonitor.cli.window import ready_for_qt
+from kmonitor.cli.window import ready_for_qt, see_name, see_place
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import find_folders
@@ -99,8 +99,9 @@ def demo(*, options: Options = Options()) -> int:
 
     Exit status 1 when growth, crossing, record or equality is missing.
     """
-    _see_keras()
     plan = _plan(options)
+    _see_picture(options, plan)
+    _see_keras()
     if plan.window:
         ready_for_qt(offscreen=plan.picture is not None)
     with _home(temporary=options.temporary):
@@ -131,16 +132,31 @@ def _play(plan: DemoPlan) -> int:
             scene.open_window()
         scene.watch()
         shown = scene.what_was_stored()
-        if plan.window and plan.picture is not None:
-            scene.draw_window(plan.picture)
         tell_story(shown, scene.monitored, scene.plain, run=scene.run)
         lacking = missing(shown, scene.monitored, scene.plain)
         for sentence in lacking:
             complain(f"kmonitor demo: missing: {sentence}")
         if not lacking:
             say("All shown: growth, crossing, record" + (", equality." if plan.plain else "."))
+        if plan.window and plan.picture is not None:
+            # Last: a picture that fails takes nothing of the result along.
+            scene.draw_window(plan.picture)
         scene.wait_for_window()
     return FAILED if lacking else DONE
+
+
+def _see_picture(options: Options, plan: DemoPlan) -> None:
+    if options.png is not None and options.no_window:
+        raise Misuse(
+            "--png draws the window, --no-window leaves it out.", "Leave out one of them."
+        )
+    if plan.picture is None or not plan.window:
+        return
+    try:
+        see_name(plan.picture)
+        see_place(plan.picture)
+    except Expected as exc:
+        raise Misuse(exc.what, exc.remedy) from exc
 
 
 def _see_keras() -> None:

@@ -119,9 +119,12 @@ class DemoScene:
         """
         command = [*self._window_command(), f"--screenshot={picture}"]
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-        drawn = subprocess.run(  # noqa: S603 - our own program
-            command, env=environment, timeout=_DRAWING_S, check=False
-        )
+        try:
+            drawn = subprocess.run(  # noqa: S603 - our own program
+                command, env=environment, timeout=_DRAWING_S, check=False
+            )
+        except subprocess.TimeoutExpired as exc:
+            raise Expected(f"The window was not drawn within {_DRAWING_S:g} s.") from exc
         if drawn.returncode != 0 or not picture.is_file():
             raise Expected(f"The window could not be drawn (status {drawn.returncode}).")
         say(f"The window: {picture.absolute()}")

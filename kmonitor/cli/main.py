@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from kmonitor import __version__
-from kmonitor.cli.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE
+from kmonitor.cli.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE, Misuse
 from kmonitor.cli.terminal import complain, plain
 from kmonitor.cli.window import window
 from kmonitor.errors import Expected
@@ -116,7 +116,7 @@ def _guarded(given: list[str]) -> int:
         complain(f"kmonitor: {exc.what}")
         if exc.remedy:
             complain(exc.remedy)
-        return FAILED
+        return USAGE if isinstance(exc, Misuse) else FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
     return result if isinstance(result, int) else DONE

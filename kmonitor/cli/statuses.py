@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from kmonitor.errors import Expected
+
 DONE: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
@@ -11,3 +13,7 @@ STILL_WAITING: Final = 3
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 """The last two are 128 + the signal's number, as a shell would say it."""
+
+
+class Misuse(Expected):
+    """What was asked for cannot be; nothing was started. Ends with the status `USAGE`."""

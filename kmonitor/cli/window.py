@@ -46,13 +46,13 @@ def window(
         theme: Only for this time; without it, as it was chosen in the window.
     """
     if screenshot is not None:
-        _see_name(screenshot)
+        see_name(screenshot)
     ready_for_qt(offscreen=screenshot is not None)
     selected = _selected(run)
     if screenshot is not None:
         # A picture is the same whatever the screen, and no window flashes up for it.
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-        _see_place(screenshot)
+        see_place(screenshot)
     # Imported only now: without Qt everything else works, and Qt is slow to load.
     app = importlib.import_module("kmonitor.desktop.app")
     return app.run_window(
@@ -71,7 +71,12 @@ def _selected(run: str | None) -> str | None:
         return choose_run(client.runs(), run).run
 
 
-def _see_name(screenshot: Path) -> None:
+def see_name(screenshot: Path) -> None:
+    """See that a picture's name says PNG.
+
+    Raises:
+        Expected: It does not.
+    """
     if screenshot.suffix.lower() != ".png":
         raise Expected(
             f"{screenshot} cannot be written: the picture is a PNG file.",
@@ -81,7 +86,12 @@ def _see_name(screenshot: Path) -> None:
         )
 
 
-def _see_place(screenshot: Path) -> None:
+def see_place(screenshot: Path) -> None:
+    """See that a picture can be written where it is to go.
+
+    Raises:
+        Expected: It cannot, with the cause.
+    """
     folder = screenshot.absolute().parent
     if screenshot.is_dir():
         why = "it is a folder"

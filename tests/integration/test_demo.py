@@ -10,6 +10,10 @@ import pytest
 
 from kmonitor.cli import demo
 from kmonitor.cli.demo_process import DemoProcess
+from kmonitor.cli.demo_report import FoldDone
+from kmonitor.cli.demo_scene import DemoScene
+from kmonitor.cli.demo_verdict import Shown
+from kmonitor.cli.main import main
 from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
@@ -65,6 +69,57 @@ def test_without_keras_the_demo_says_what_to_install(monkeypatch: pytest.MonkeyP
 
     assert "keras and tensorflow" in raised.value.what
     assert ".[demo]" in raised.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--png=/nonexistent/a.png",), "there is no folder /nonexistent"),
+        (("--png=a.jpg",), "the picture is a PNG file"),
+        (("--png=a.png", "--no-window"), "--no-window leaves it out"),
+    ],
+)
+def test_a_picture_that_cannot_be_is_refused_before_anything_starts(
+    words: tuple[str, ...],
+    said: str,
+    folders: Folders,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    # Nothing starts if what is tested here does not hold either.
+    monkeypatch.setattr(demo, "_play", lambda plan: 0)
+
+    status = main(["demo", *words])
+
+    assert status == 2
+    assert said in capsys.readouterr().err
+    assert not folders.state.exists()
+
+
+def test_a_picture_that_fails_after_all_takes_no_result_along(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def refuse(_scene: DemoScene, _picture: Path) -> None:
+        raise Expected("The window could not be drawn.")
+
+    folds = [FoldDone(1, 1.0, 700, 28, 10**9, 0.9, "digest")]
+    for name, value in {
+        "start": lambda _scene, plain: None,
+        "watch": lambda _scene: None,
+        "monitored": folds,
+        "plain": folds,
+        "what_was_stored": lambda _scene: Shown((), (), (), 700, 0),
+        "draw_window": refuse,
+    }.items():
+        monkeypatch.setattr(DemoScene, name, value)
+    plan = demo.DemoPlan(4, 2, 0.0, plain=True, picture=folders.state / "a.png", window=True)
+
+    with pytest.raises(Expected, match="could not be drawn"):
+        demo._play(plan)
+
+    told = capsys.readouterr()
+    assert "Without kmonitor, and with it" in told.out
+    assert "missing: crossing" in told.err
 
 
 @pytest.mark.slow
