@@ -17,6 +17,7 @@ from kmonitor_agent.config import (
 )
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.protocol.commands import ReloadMode
+from kmonitor_agent.session.fit import find_origin, is_same_fit
 from kmonitor_agent.session.keras_base import with_keras_callback
 from kmonitor_agent.session.requests import ACTIONS, Request
 
@@ -190,6 +191,10 @@ class MonitorCallback:
             if fit is not None:
                 self._fits.setdefault(threading.get_ident(), []).append(fit)
                 _runs().watch_exits()
+            elif (known := self._running()) is not None and is_same_fit(
+                known.origin, find_origin(self)
+            ):
+                known.listed += 1
         self._choose_tick()
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -218,7 +223,9 @@ class MonitorCallback:
         del logs
         with self._session.faults.guarded("callback.train_end"):
             fit = self._running()
-            if fit is not None:
+            if fit is not None and fit.listed > 1:
+                fit.listed -= 1  # the last of its listings ends it
+            elif fit is not None:
                 stopped = bool(getattr(fit.model(), "stop_training", False))
                 self._session.end_fit(fit, stopped=stopped)
         self._choose_tick()
@@ -266,7 +273,8 @@ class MonitorCallback:
         """Let the step hook go straight to the clock while only one thread trains with us."""
         fit = self._running()
         others = [fits for thread, fits in self._fits.items() if thread != threading.get_ident()]
-        if any(each.is_open for fits in others for each in fits):
+        is_repeated = fit is not None and fit.listed > 1
+        if is_repeated or any(each.is_open for fits in others for each in fits):
             self._tick = self._tick_of_thread
         else:
             self._tick = _ignore if fit is None else fit.clock.tick
@@ -276,7 +284,7 @@ class MonitorCallback:
 
     def _tick_of_thread(self, batch: Any, logs: Any) -> None:
         fit = self._running()
-        if fit is not None:
+        if fit is not None and fit.is_first_heard():
             fit.clock.tick(batch, logs)
 
 

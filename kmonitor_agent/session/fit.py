@@ -72,6 +72,8 @@ class Fit:
             it is told again.
         why_not_restart: Why the process cannot be started again at this fit; empty when it can.
         leave: The request to leave at the running epoch's end and be started again, once made.
+        listed: How often its callback is in the list of callbacks.
+        heard: Calls of the running step's hook so far, of which there are as many.
     """
 
     ordinal: int
@@ -96,7 +98,15 @@ class Fit:
     keep_checkpoints: int = 2
     why_not_restart: str = ""
     leave: Request | None = None
+    listed: int = 1
+    heard: int = 0
     watch: Any = field(default=None, repr=False)
+
+    def is_first_heard(self) -> bool:
+        """Whether a hook that runs each step was called for the first of its listings."""
+        is_first = self.heard == 0
+        self.heard = (self.heard + 1) % self.listed
+        return is_first
 
 
 def find_origin(callback: object) -> FitOrigin:
@@ -117,6 +127,12 @@ def find_origin(callback: object) -> FitOrigin:
         return FitOrigin(thread)
     batch_size, initial_epoch = _read_locals(fit_frame)
     return FitOrigin(thread, id(fit_frame), weakref.ref(token), batch_size, initial_epoch)
+
+
+def is_same_fit(one: FitOrigin, other: FitOrigin) -> bool:
+    """Whether two hooks were called in one and the same call of `fit`."""
+    token = None if other.token is None else other.token()
+    return token is not None and one.token is not None and one.token() is token
 
 
 def watch_end(fit: Fit, ended: Callable[[Fit], None]) -> None:

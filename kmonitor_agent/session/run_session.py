@@ -23,6 +23,7 @@ from kmonitor_agent.session.fit import (
     find_origin,
     is_on_stack,
     is_running,
+    is_same_fit,
     watch_end,
 )
 from kmonitor_agent.session.intake import Intake
@@ -197,9 +198,12 @@ class RunSession:
         self._count_graph(fit, model, is_judged=False)
 
     def begin_epoch(self, fit: Fit, epoch: int) -> None:
-        """An epoch begins."""
+        """An epoch begins; told again by a callback that is listed twice, nothing happens."""
+        if fit.is_in_epoch and fit.epoch == epoch:
+            return
         fit.epoch = epoch
         fit.is_in_epoch = True
+        fit.heard = 0
         fit.epoch_began_s = self._boot.now_s()
         fit.clock.begin_epoch()
         self._watch(fit)
@@ -208,7 +212,9 @@ class RunSession:
     def end_epoch(
         self, fit: Fit, model: KerasModel, logs: object, params: dict[str, object]
     ) -> None:
-        """An epoch ended: tell it, judge its graph and step time, and do what waits."""
+        """An epoch ended: tell it, judge its graph and step time, and do what waits, once."""
+        if not fit.is_in_epoch:
+            return
         fit.planned_steps = _count(params.get("steps")) or fit.planned_steps
         step_times = fit.clock.step_times()
         fit.last_step_s = None if step_times is None else step_times.p50_s
@@ -257,10 +263,7 @@ class RunSession:
         self.faults.write_out()
 
     def _is_followed(self, origin: FitOrigin) -> bool:
-        token = None if origin.token is None else origin.token()
-        return token is not None and any(
-            fit.origin.token is not None and fit.origin.token() is token for fit in self._fits
-        )
+        return any(is_same_fit(fit.origin, origin) for fit in self._fits)
 
     def _start(self, model: KerasModel) -> None:
         if self._boot.is_started:

@@ -425,6 +425,29 @@ def test_two_callbacks_of_one_run_in_one_fit_tell_it_once(monitor: Any, told: To
     assert len(of(EpochEnded, events)) == 2
 
 
+def test_callback_that_is_listed_twice_counts_once(monitor: Any, told: Told):
+    inner = small_model()
+
+    def nested(epoch: int) -> None:
+        if epoch == 1:
+            fit(inner, monitor, monitor, epochs=1)
+
+    fit(small_model(), monitor, Hook(nested), monitor)
+
+    events = told(monitor)
+    ended = {event.fit: event for event in of(FitEnded, events)}
+    assert {each: (ended[each].how, ended[each].epochs_done) for each in ended} == {
+        1: ("finished", 2),
+        2: ("finished", 1),
+    }
+    epochs = of(EpochEnded, events)
+    assert sorted((event.fit, event.epoch, event.steps) for event in epochs) == [
+        (1, 0, 6),
+        (1, 1, 6),
+        (2, 0, 6),
+    ]
+
+
 def test_random_state_and_result_are_untouched():
     def result(*callbacks: Any) -> tuple[Any, ...]:
         keras.utils.set_random_seed(3)
