@@ -4,6 +4,7 @@ import getpass
 from typing import Annotated, get_args
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from kmonitor.cli.event_stream import event_words, read_event
 from kmonitor.cli.hub_access import open_hub
@@ -38,7 +39,7 @@ def command(  # noqa: PLR0913 - the user's arguments
     *limits: str,
     at: Annotated[SafePoint, Parameter(name="--at")] = "epoch",
     wait: Annotated[bool, Parameter(name="--wait", negative="")] = False,
-    timeout_s: Annotated[float, Parameter(name="--timeout")] = 600.0,
+    timeout_s: Annotated[float, Parameter(name="--timeout", validator=Number(gte=0))] = 600.0,
     mode: Annotated[ReloadMode | None, Parameter(name="--mode")] = None,
     export: Annotated[bool, Parameter(name="--export", negative="")] = False,
 ) -> int:
@@ -128,7 +129,7 @@ def _who_asks() -> str:
 
 
 def _tell(client: HubClient, run: RunSummary, status: CommandStatus, *, waited: bool) -> int:
-    told = _told_of(client, run, status)
+    told = _told_of(client, run, status) or _in_force(client, run, status)
     for row in told:
         say(event_words(row, name=run.name))
     why = f": {plain(status.why)}" if status.why else ""
@@ -169,6 +170,18 @@ def _told_of(client: HubClient, run: RunSummary, status: CommandStatus) -> list[
         elif isinstance(event, ActionRecord) and event.command == status.id:
             told += [*(evidence if event.action == "diagnose" else []), row]
     return told
+
+
+def _in_force(client: HubClient, run: RunSummary, status: CommandStatus) -> list[Row]:
+    """What holds now, after a command that has no record of its own."""
+    kind = _IN_FORCE.get(status.name)
+    if status.state != "done" or kind is None:
+        return []
+    rows = list(client.all_rows(run.run, (kind,)))
+    return rows[-1:]
+
+
+_IN_FORCE = {"set_limits": "limits", "pause": "paused", "resume": "paused"}
 
 
 ACTIONS: tuple[Action, ...] = get_args(Action)

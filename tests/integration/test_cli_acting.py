@@ -13,6 +13,7 @@ import pytest
 from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.commands import Command, NoArguments, SetLimits
+from kmonitor_agent.protocol.facts import Paused
 from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
@@ -93,7 +94,21 @@ def test_limits_are_set_from_the_command_line(training: SimulatedAgent):
     (command,) = {command.id: command for command in training.commands}.values()
     assert isinstance(command.args, SetLimits)
     assert command.args.metrics == ["ram", "graph", "vram"]
+    assert "Limits in force: RAM 80 %" in ran.out
     assert "RAM 80 %, reload" in kmonitor("show", "last").out
+
+
+def test_a_pause_that_is_waited_for_says_that_it_holds(training: SimulatedAgent):
+    def pause(command: Command) -> None:
+        training.emit(Paused(t_s=training.now_s(), paused=True))
+        training.progress(command, "done")
+
+    training.on_command = pause
+
+    ran = kmonitor("command", "last", "pause", "--wait")
+
+    assert ran.status == 0, ran.err
+    assert "Training is paused" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -104,6 +119,7 @@ def test_limits_are_set_from_the_command_line(training: SimulatedAgent):
         (("set_limits", "ram=much"), 1, '"ram=much" is no limit'),
         (("save", "ram=80%"), 1, "takes no further words"),
         (("save", "--at", "once"), 2, "epoch"),
+        (("save", "--wait", "--timeout", "-1"), 2, "-1"),
     ],
 )
 def test_what_cannot_be_asked_is_explained(
