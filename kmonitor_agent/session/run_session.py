@@ -319,6 +319,9 @@ class RunSession:
         if graph.operations is not None and is_judged:
             self._limits.observe("graph", Bound(float(graph.operations)))
             self._limits.observe("functions", Bound(float(graph.functions)))
+        elif fit.is_traced and graph.operations is None:
+            self._limits.tell_unwatched("graph", graph.absent)
+            self._limits.tell_unwatched("functions", graph.absent)
 
     def _describe(self, fit: Fit, model: KerasModel | None) -> None:
         facts, fit.undescribed = fit.undescribed, None

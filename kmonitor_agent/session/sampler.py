@@ -7,6 +7,7 @@ from typing import Final
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework, GraphCount
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
 from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
+from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import Event, Sample, SourceOf, Sources
 from kmonitor_agent.reading import Reading
 from kmonitor_agent.session.fit import Fit
@@ -91,6 +92,13 @@ class Sampler:
         )
         self._limits.observe("ram", Bound(values["ram_bytes"], values["ram_of_bytes"]))
         self._limits.observe("vram", Bound(values["vram_bytes"], values["vram_of_bytes"]))
+        if watched.framework is not None:
+            self._tell_unwatched("ram", readings["ram_bytes"])
+            self._tell_unwatched("vram", readings["vram_bytes"])
+
+    def _tell_unwatched(self, metric: LimitMetric, reading: Reading) -> None:
+        if reading.value is None:
+            self._limits.tell_unwatched(metric, self._privacy.source(reading.absent))
 
     def _read(self, watched: Watched) -> Iterator[tuple[str, Reading]]:
         yield from _memory_fields(self._memory.read())

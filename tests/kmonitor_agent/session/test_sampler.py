@@ -1,15 +1,16 @@
 """What the metric `vram` is, and what it is a part of."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework
+from kmonitor_agent.limits import Limit
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
-from kmonitor_agent.protocol.facts import Event, Sample, Sources
+from kmonitor_agent.protocol.facts import Event, Notice, Sample, Sources
 from kmonitor_agent.reading import Reading
+from kmonitor_agent.session.limit_keeper import LimitKeeper
 from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.sampler import Sampler, Watched
 
@@ -31,19 +32,29 @@ class AllocatorOf:
         return Reading.missing("functions", "not asked here")
 
 
-def sampled(monkeypatch: pytest.MonkeyPatch, allocator: AllocatorReadings) -> list[Event]:
+def sampled(
+    monkeypatch: pytest.MonkeyPatch,
+    allocator: AllocatorReadings,
+    used: Reading = USED,
+    limits: tuple[Limit, ...] = (),
+) -> list[Event]:
     told: list[Event] = []
-    device = DeviceReadings(TOTAL, USED, Reading(12e9, "bytes", "driver: NVML, this process"))
+    device = DeviceReadings(TOTAL, used, Reading(12e9, "bytes", "driver: NVML, this process"))
     monkeypatch.setattr(Gpu, "read", lambda _: device)
     framework = cast("Framework", AllocatorOf(allocator))
-    limits: Any = SimpleNamespace(observe=lambda *_: None)
-    Sampler(
+    keeper = LimitKeeper(emit=told.append, request=lambda _: True, now_s=lambda: 1.0)
+    keeper.set_by_script(tuple(limit.spec for limit in limits))
+    told.clear()
+    sampler = Sampler(
         watched=lambda: Watched(framework),
         emit=told.append,
-        limits=limits,
+        limits=keeper,
         now_s=lambda: 1.0,
         privacy=Privacy(private=False),
-    ).sample()
+    )
+    sampler.sample()
+    if limits:
+        sampler.sample()
     return told
 
 
@@ -79,6 +90,21 @@ def test_without_an_allocator_vram_is_the_device_by_the_driver(monkeypatch: pyte
 
     assert isinstance(sample, Sample)
     assert (sample.vram_bytes, sample.vram_of_bytes) == (USED.value, TOTAL.value)
+
+
+@pytest.mark.parametrize("threshold", ["1%", "2 GiB"])
+def test_a_limit_on_what_has_no_reading_is_told_once_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, threshold: str
+):
+    missing = Reading.missing("bytes", "torch tells nothing")
+    no_driver = Reading.missing("bytes", "no NVIDIA driver on this host")
+    readings = AllocatorReadings("", missing, missing, missing)
+
+    told = sampled(monkeypatch, readings, no_driver, (Limit("vram", threshold),))
+
+    [notice] = [event for event in told if isinstance(event, Notice)]
+    assert (notice.level, notice.code) == ("warning", "limit_unmeasured")
+    assert notice.text.endswith("is not watched: no NVIDIA driver on this host.")
 
 
 def test_the_source_of_step_time_says_where_which_median_stands(monkeypatch: pytest.MonkeyPatch):
