@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 from kmonitor.cli.hub_access import folder_faults_named
 from kmonitor.cli.statuses import DONE, FAILED
 from kmonitor.cli.terminal import complain, counted, fields_of, say, say_json
+from kmonitor.connect.home import lack_of_room
 from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.errors import Expected
 from kmonitor.hub import service
@@ -41,11 +42,21 @@ def run() -> int:
     saying.start()
     try:
         with folder_faults_named(folders):
-            service.run(folders)
+            _serve(folders)
     finally:
         is_over.set()
         saying.join()
     return DONE
+
+
+def _serve(folders: Folders) -> None:
+    try:
+        service.run(folders)
+    except service.CannotStart as exc:
+        if isinstance(exc.__cause__, NotPrivate) or not lack_of_room(folders):
+            raise
+        remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
+        raise Expected(exc.what, exc.remedy or remedy) from exc
 
 
 def _say_once_it_runs(folders: Folders, is_over: threading.Event) -> None:

@@ -25,11 +25,20 @@ def open_hub() -> Generator[HubClient]:
         Expected: The hub cannot be reached or started here, with what to do.
     """
     folders = find_folders()
-    with folder_faults_named(folders):
-        ensure_hub(folders)
+    see_hub(folders)
     with HubClient(folders=folders) as client:
         _wait_for_spools(client)
         yield client
+
+
+def see_hub(folders: Folders) -> None:
+    """See that this user's hub answers; it is started if none does.
+
+    Raises:
+        Expected: It cannot be reached or started here, with what to do.
+    """
+    with folder_faults_named(folders):
+        ensure_hub(folders)
 
 
 def _wait_for_spools(client: HubClient) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import open_hub
+from kmonitor.cli.hub_access import open_hub, see_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
 from kmonitor.errors import Expected
@@ -53,6 +53,8 @@ def window(
         # A picture is the same whatever the screen, and no window flashes up for it.
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
         see_place(screenshot)
+        # The window itself would try again and again, and each time say why in vain.
+        see_hub(find_folders())
     # Imported only now: without Qt everything else works, and Qt is slow to load.
     app = importlib.import_module("kmonitor.desktop.app")
     return app.run_window(

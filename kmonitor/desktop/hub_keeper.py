@@ -29,6 +29,7 @@ class HubKeeper(QObject):
     def __init__(self, folders: Folders, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folders = folders
+        self._said = ""
         self._due = threading.Event()
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._main, name="kmonitor-hub-keeper", daemon=True)
@@ -69,12 +70,15 @@ class HubKeeper(QObject):
         try:
             ensure_hub(self._folders)
         except Expected as exc:
-            _log.warning("no hub: %s", exc)
+            if str(exc) != self._said:
+                _log.warning("no hub: %s", exc)
+            self._said = str(exc)
             self.hub_failed.emit(str(exc))
             return False
         except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
             _log.exception("the hub could not be started")
             self.hub_failed.emit(f"{type(exc).__name__}: {exc}")
             return False
+        self._said = ""
         self.hub_found.emit()
         return True

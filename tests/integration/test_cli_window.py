@@ -74,3 +74,20 @@ def test_a_run_that_is_not_there_is_named_and_no_window_opens(live_hub: LiveHub,
     assert ran.status == 1
     assert 'no run "zz"' in ran.err
     assert not picture.exists()
+
+
+def test_a_home_that_cannot_be_written_is_told_once_with_what_to_do(tmp_path: Path):
+    picture = tmp_path / "window.png"
+    environ = {**NO_SCREEN, "KMONITOR_HOME": "/proc/kmonitor"}
+
+    drawn = kmonitor("--screenshot", picture, environ=environ)
+    hub = kmonitor("hub", environ=environ)
+
+    for ran in (drawn, hub):
+        assert ran.status == 1
+        told, remedy = ran.err.splitlines()
+        assert told.startswith("kmonitor: /proc/kmonitor")
+        assert "set KMONITOR_HOME to a folder that you can write to" in remedy.replace(
+            "Set", "set"
+        )
+    assert not picture.exists()
