@@ -274,9 +274,11 @@ def _held(record: ActionRecord) -> Cell:
 
 def _result(record: ActionRecord) -> Cell:
     word = tr("done") if record.ok else tr("failed")
+    if record.export:
+        word += ", " + tr("exported as {file}").format(file=record.export)
     text = f"{word}: {record.why}" if record.why else word
     tone = "plain" if record.ok else "warn"
-    return Cell(text, text.casefold(), text if record.why else "", tone)
+    return Cell(text, text.casefold(), text if record.why or record.export else "", tone)
 
 
 def _row_id(kept: _Kept) -> int:

@@ -83,6 +83,8 @@ def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
     lines += held
     if len(record.held) > _MOST_HELD:
         lines.append(tr("and {n} more").format(n=len(record.held) - _MOST_HELD))
+    if record.export:
+        lines.append(tr("exported as {file}").format(file=_short(record.export)))
     if record.why:
         lines.append(_short(record.why))
     lines.append(asked_text(record))

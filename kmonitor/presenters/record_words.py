@@ -44,10 +44,14 @@ def record_sentence(record: ActionRecord) -> str:
     parts += [f"{change.title} {change.text}" for change in record_changes(record)]
     if record.checkpoint and record.ok:
         parts.append(tr("checkpoint {size}").format(size=bytes_text(record.state_bytes)))
+    if record.export:
+        parts.append(tr("exported as {file}").format(file=record.export))
     if record.why:
         parts.append(record.why)
     if record.asked_by:
         parts.append(tr("asked by {who}").format(who=record.asked_by))
+    if record.part_of:
+        parts.append(tr("a step of Reclaim (auto)"))
     return " · ".join(parts)
 
 

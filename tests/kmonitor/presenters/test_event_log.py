@@ -1,5 +1,6 @@
 from typing import get_args
 
+import msgspec
 import pytest
 
 from kmonitor.presenters import event_log as module
@@ -187,6 +188,15 @@ def test_a_reload_says_what_came_back_and_who_asked():
     assert "graph 27 400 \u2192 18 200" in text
     assert "checkpoint 312 MiB" in text
     assert text.endswith("asked by limit ram 128 GiB")
+
+
+def test_a_record_names_its_export_and_what_it_was_a_step_of():
+    saved = text_of(msgspec.structs.replace(reload_record(), action="save", export="m.keras"))
+    step = text_of(msgspec.structs.replace(reload_record(), part_of="auto"))
+
+    assert "exported as m.keras" in saved
+    assert "Reclaim" not in saved
+    assert step.endswith("a step of Reclaim (auto)")
 
 
 def test_a_failed_action_is_a_warning_with_the_reason():

@@ -78,6 +78,9 @@ def test_what_failed_says_why_and_in_which_tone():
     assert (result.text, result.tone) == ("failed: the disk is full", "warn")
     assert {each.tone for each in failed.cells[3:7]} == {"mute"}
     assert cell(record(why="assigned instead"), "result") == "done: assigned instead"
+    exported = record(action="save", export="m.keras")
+    assert cell(exported, "result") == "done, exported as m.keras"
+    assert "exported as m.keras" in row_of(exported).tooltip
 
 
 def test_a_save_measures_nothing_and_releases_nothing():
