@@ -3,14 +3,16 @@
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Final, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Never, Self, cast, get_args
 
 from kmonitor_agent.config import (
     Settings,
+    check_home,
     checked_count,
     checked_folder,
     checked_hub,
     checked_interval_s,
+    checked_known,
     checked_limits,
     checked_name,
     checked_switch,
@@ -70,11 +72,13 @@ class MonitorCallback:
         hub: str | None = None,
         private: bool = False,
         keep_checkpoints: int = 2,
+        **unknown: Never,
     ) -> None:
         """Check the arguments; nothing else happens before `fit`.
 
         Args:
-            run_name: Name of the run; None: the script's or notebook's name.
+            run_name: Name of the run; None: the script's or notebook's name. White space becomes
+                one blank; what cannot be sent or shown is spelled out or replaced.
             limits: For example `[Limit("ram", "80%", action="reload")]`.
             checkpoint_dir: Where saves go; None: kmonitor's own folder.
             commands: Whether the app and the command line may act on this training.
@@ -82,11 +86,14 @@ class MonitorCallback:
             hub: None: this user's hub; "off"; or a socket's path.
             private: Send no names, paths, arguments or exception texts.
             keep_checkpoints: How many of the newest checkpoints stay; older ones are removed.
+            **unknown: Refused, with the name that was meant.
 
         Raises:
             ValueError: An argument makes no sense; the message says what to write instead.
             TypeError: An argument is of the wrong type; likewise.
         """
+        checked_known(unknown, Settings.__dataclass_fields__)
+        check_home(os.environ)
         hub = checked_hub(hub)
         parse_hub(hub, os.environ)
         self._settings = Settings(

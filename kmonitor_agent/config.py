@@ -3,8 +3,9 @@
 import math
 import os
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -44,8 +45,42 @@ class Settings:
     keep_checkpoints: int = 2
 
 
+def checked_known(unknown: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse arguments that there are not.
+
+    Args:
+        unknown: Their names.
+        known: The names that there are.
+
+    Raises:
+        TypeError: There is one; it says which was meant, or which there are.
+    """
+    names = tuple(known)
+    for each in unknown:
+        near = [name for name in names if each in name] or get_close_matches(each, names)
+        meant = f"did you mean {near[0]}=?" if near else f"write one of {', '.join(names)}."
+        raise TypeError(f"MonitorCallback: {each}= is not known; {meant}")
+
+
+def check_home(environ: Mapping[str, str]) -> None:
+    """Refuse a `KMONITOR_HOME` under which hub, app and training would not meet.
+
+    Raises:
+        ValueError: It is a file, or relative: it would be another folder from elsewhere.
+    """
+    written = environ.get("KMONITOR_HOME", "")
+    home = Path(written).expanduser()
+    if written and not home.is_absolute():
+        raise ValueError(
+            f"KMONITOR_HOME={written!r} is another folder from each place it is used at;"
+            f" write an absolute path, such as {home.absolute()}."
+        )
+    if written and home.is_file():
+        raise ValueError(f"KMONITOR_HOME={written!r} is a file; write the path of a folder.")
+
+
 def checked_name(run_name: object) -> str | None:
-    """A run's name in its final form.
+    """A run's name in its final form, on one line of what can be sent and shown.
 
     Raises:
         TypeError: It is no text.
@@ -105,7 +140,7 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
 
     Raises:
         TypeError: It is no path.
-        ValueError: It is empty.
+        ValueError: It is empty, is a file, or can be no path.
     """
     if checkpoint_dir is None:
         return None
@@ -118,7 +153,19 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
             f"MonitorCallback: checkpoint_dir={checkpoint_dir!r} is no path;"
             f' write checkpoint_dir="checkpoints" or leave it out.'
         )
-    return Path(os.fsdecode(cast("os.PathLike[Any]", checkpoint_dir))).expanduser().absolute()
+    written = os.fsdecode(cast("os.PathLike[Any]", checkpoint_dir))
+    if "\0" in written:
+        raise ValueError(
+            f"MonitorCallback: checkpoint_dir={written!r} contains a NUL character;"
+            " write a folder's path without it."
+        )
+    folder = Path(written).expanduser().absolute()
+    if folder.is_file():
+        raise ValueError(
+            f"MonitorCallback: checkpoint_dir={written!r} is a file; write a folder,"
+            f" such as {str(folder.with_suffix('')) + '-checkpoints'!r}."
+        )
+    return folder
 
 
 def checked_count(argument: str, given: object) -> int:

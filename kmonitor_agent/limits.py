@@ -80,7 +80,7 @@ class Limit:
     def __init__(
         self,
         metric: str,
-        threshold: str | float,
+        threshold: str | float = "",
         *,
         action: str = "notify",
         hold_s: float = 0.0,
@@ -100,10 +100,13 @@ class Limit:
 
         Raises:
             ValueError: An argument makes no sense; the message says what to write instead.
-            TypeError: `threshold` is neither text nor a number.
+            TypeError: `threshold` is missing, or neither text nor a number.
         """
         _one_of("metric", metric, LIMIT_METRICS)
         _one_of("action", action, LIMIT_ACTIONS)
+        if threshold == "":
+            written = f'write Limit("{metric}", ...) with {_EXAMPLES[metric]}.'
+            raise TypeError(f"Limit: the threshold on {metric} is missing; {written}")
         value, fraction = _threshold(metric, threshold)
         spec = LimitSpec(
             metric=cast("LimitMetric", metric),
@@ -339,6 +342,10 @@ def _fraction(metric: str, percent: float) -> float:
 def _checked(metric: str, value: float) -> float:
     if not (math.isfinite(value) and 0 < value <= 1e18):  # noqa: PLR2004 - `Amount`'s bound
         raise ValueError(f"Limit: {value!r} is no threshold; write {_EXAMPLES[metric]}.")
+    if metric in {"graph", "functions"} and not value.is_integer():
+        raise ValueError(
+            f"Limit: {value:g} is no whole number, as {metric} takes; write {_EXAMPLES[metric]}."
+        )
     if metric in {"ram", "vram"} and value < _SMALLEST_BYTES:
         raise ValueError(
             f"Limit: {value:g} bytes is below 1 MiB; write {_EXAMPLES[metric]}"

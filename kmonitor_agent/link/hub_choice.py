@@ -65,6 +65,11 @@ def _socket_path(named: str, source: str) -> Path:
             f'{source}={named!r}: write "off" or the absolute path of a hub\'s socket, such as '
             f"{path.absolute()}"
         )
+    if path.is_dir():
+        raise ValueError(
+            f"{source}={named!r} is a folder: write the path of the hub's socket, such as "
+            f"{path / 'run' / 'agents.sock'}, or move everything with KMONITOR_HOME"
+        )
     if len(str(path).encode()) > SOCKET_PATH_LIMIT_BYTES:
         raise ValueError(
             f"{source}={named!r}: a socket's path has at most {SOCKET_PATH_LIMIT_BYTES} bytes; "

@@ -120,6 +120,8 @@ def test_instance_is_a_keras_callback_and_constructing_it_starts_nothing(
         ({"checkpoint_dir": ""}, "checkpoint_dir is empty"),
         ({"keep_checkpoints": 0}, "outside of 1 to 1000"),
         ({"keep_checkpoints": True}, "write keep_checkpoints=2"),
+        ({"hub": "/"}, "is a folder"),
+        ({"name": "x"}, "did you mean run_name"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused_at_construction(

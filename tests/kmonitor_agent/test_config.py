@@ -1,13 +1,17 @@
 """Arguments of the callback: what is taken, and what the refusal says."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kmonitor_agent.config import (
+    Settings,
+    check_home,
     checked_folder,
     checked_interval_s,
+    checked_known,
     checked_limits,
     checked_name,
     checked_switch,
@@ -70,6 +74,37 @@ def test_one_limit_needs_no_list():
 def test_refusal_says_what_to_write(check: Any, given: Any, says: str):
     with pytest.raises((TypeError, ValueError), match=says):
         check(given)
+
+
+def test_folder_that_can_be_none_is_refused(tmp_path: Path):
+    file = tmp_path / "model.keras"
+    file.touch()
+
+    with pytest.raises(ValueError, match="is a file; write a folder"):
+        checked_folder(file)
+    with pytest.raises(ValueError, match="contains a NUL"):
+        checked_folder("a\0b")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [("name", "run_name=?"), ("limit", "limits=?"), ("colour", "one of run_name, limits")],
+)
+def test_argument_that_there_is_not_says_which_was_meant(given: str, says: str):
+    with pytest.raises(TypeError, match=re.escape(says)):
+        checked_known([given], Settings.__dataclass_fields__)
+
+
+def test_home_that_is_no_fixed_folder_is_refused(tmp_path: Path):
+    file = tmp_path / "home"
+    file.touch()
+
+    check_home({})
+    check_home({"KMONITOR_HOME": str(tmp_path)})
+    with pytest.raises(ValueError, match="is a file"):
+        check_home({"KMONITOR_HOME": str(file)})
+    with pytest.raises(ValueError, match="write an absolute path"):
+        check_home({"KMONITOR_HOME": "here"})
 
 
 def test_interval_and_switch_pass():

@@ -57,6 +57,7 @@ def test_threshold_is_read_in_the_metric_s_unit(
         (("step_time", "3 GiB"), {}, '"250 ms"'),
         (("ram", 0.8), {}, "a part is written as a percentage"),
         (("graph", -5), {}, "a number of operations"),
+        (("graph", 1.5), {}, "no whole number"),
         (("graph", float("nan")), {}, "a number of operations"),
         (("ram", "80%"), {"hold_s": -1}, "write seconds"),
         (("ram", "80%"), {"cooldown_s": "1 min"}, "write seconds"),
@@ -68,6 +69,11 @@ def test_limit_that_makes_no_sense_says_what_to_write(
 ):
     with pytest.raises(ValueError, match=says):
         Limit(*arguments, **more)
+
+
+def test_threshold_that_is_missing_is_asked_for():
+    with pytest.raises(TypeError, match=r'threshold on ram is missing; write .*"80%"'):
+        Limit("ram")
 
 
 @pytest.mark.parametrize("threshold", [None, True, [1]])
