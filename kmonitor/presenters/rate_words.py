@@ -10,7 +10,7 @@ class RatePicture:
 
     Attributes:
         text: "+10.6 MiB / epoch", "steady", or empty while too little is known.
-        direction: 1 rising, -1 falling, 0 neither.
+        direction: 1 rising, -1 falling, 0 neither, or by no more than the values scatter.
         tooltip: How it was reckoned.
     """
 

@@ -1,5 +1,6 @@
 """How fast a metric grows, for the words above its chart."""
 
+import math
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,11 @@ _MIN_EPOCHS: Final = 2.0
 _MIN_SECONDS: Final = 8.0
 _STEADY_PART: Final = 0.004
 """A change over the whole span below this part of the value is called steady."""
+
+_SIGMA_OF_MAD: Final = 1.4826
+_INDEPENDENT: Final = 30
+_BEYOND: Final = 3.0
+"""A slope that stands out is larger than so many of its standard errors."""
 
 
 def epoch_rate(x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary) -> RatePicture:
@@ -73,4 +79,22 @@ def _picture(  # noqa: PLR0913 - all of it belongs to one sentence
     level = float(np.nanmedian(np.abs(y)))
     if change < _STEADY_PART * level or (slope == 0.0):
         return RatePicture(tr("steady"), 0, tooltip)
-    return RatePicture(rate_text(slope * per, unit, per_what), 1 if slope > 0 else -1, tooltip)
+    text = rate_text(slope * per, unit, per_what)
+    if not _stands_out(slope, x, y):
+        return RatePicture(text, 0, tooltip + tr("; no more than the values scatter"))
+    return RatePicture(text, 1 if slope > 0 else -1, tooltip)
+
+
+def _stands_out(slope: float, x: FloatArray, y: FloatArray) -> bool:
+    """Whether values go that way by more than they scatter, and still do in the later half."""
+    is_there = np.isfinite(x) & np.isfinite(y)
+    x, y = x[is_there], y[is_there]
+    rest = y - slope * x
+    sigma = _SIGMA_OF_MAD * float(np.median(np.abs(rest - np.median(rest))))
+    # Of a slope over n points of independent noise; more are not, they follow each other fast.
+    error = sigma * math.sqrt(12.0 / min(len(x), _INDEPENDENT)) / float(x[-1] - x[0])
+    if abs(slope) <= _BEYOND * error:
+        return False
+    later = x >= (x[0] + x[-1]) / 2
+    recent = theil_sen_slope(x[later], y[later])
+    return recent is None or recent * slope > 0.0

@@ -34,6 +34,18 @@ def test_what_hardly_moves_is_steady():
     assert epoch_rate(X, np.zeros(101), "operations", RUN).text == "steady"
 
 
+def test_a_slope_within_the_noise_or_of_one_early_step_is_told_but_points_nowhere():
+    x = np.linspace(0.0, 9.0, 19)
+    scatter = 40.0 * np.random.default_rng(7).standard_normal(19)
+    noise = epoch_rate(x, 1000.0 + scatter, "operations", RUN)
+    step = epoch_rate(x, np.where(x < 4.0, 350.0, 710.0), "operations", RUN)
+    grows = epoch_rate(x, 1000.0 + 40.0 * np.floor(x), "operations", RUN)
+
+    assert noise.text not in ("", "steady")
+    assert "scatter" in noise.tooltip
+    assert (noise.direction, step.direction, grows.direction) == (0, 0, 1)
+
+
 def test_too_little_says_nothing():
     assert epoch_rate(X[:5], X[:5], "bytes", RUN) is NO_RATE
     assert epoch_rate(X[:0], X[:0], "bytes", RUN) is NO_RATE
