@@ -90,9 +90,15 @@ def _changes(event: ActionRecord) -> list[str]:
     if event.after is not None:
         lines.extend(_differences(event.before, event.after))
     if event.released_traces:
-        models = f"{event.released_models} dead models"
-        lines.append(f"released {event.released_traces} traces of {models}")
+        # A reload also lets go of the live model's own.
+        dead = event.released_models if event.action != "reload" else 0
+        models = f" of {_counted(dead, 'dead model')}" if dead else ""
+        lines.append(f"released {_counted(event.released_traces, 'trace')}{models}")
     return lines
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count_text(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def _differences(before: Footprint, after: Footprint) -> list[str]:

@@ -31,9 +31,29 @@ def test_record_says_what_was_done_and_what_it_gave_back():
         "  graph 31 900 -> 769",
         "  functions 700 -> 28",
         "  RAM 731.0 MiB -> 598.0 MiB",
-        "  released 12 traces of 6 dead models",
+        "  released 12 traces",
         "  2 traces held by my_step (user tf.function)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("traces", "models", "words"),
+    [(1, 1, "1 trace of 1 dead model"), (12, 6, "12 traces of 6 dead models"), (2, 0, "2 traces")],
+)
+def test_collect_counts_what_it_released(traces: int, models: int, words: str):
+    collect = ActionRecord(
+        t_s=5.0,
+        action="collect",
+        ok=True,
+        asked_by="ada",
+        fit=1,
+        epoch=0,
+        seconds=0.1,
+        released_traces=traces,
+        released_models=models,
+    )
+
+    assert str(Record(collect)).splitlines()[1:] == [f"  released {words}"]
 
 
 def test_record_of_a_failure_says_why():
