@@ -30,9 +30,15 @@ def test_flags_never_cover_each_other_and_stay_in_the_plot(xs: list[float], widt
 
 
 def test_of_two_flags_that_collide_the_later_keeps_its_label():
-    places = flag_places([100.0, 110.0], [50.0, 50.0], (0.0, 500.0))
+    places = flag_places([20.0, 30.0], [50.0, 50.0], (0.0, 500.0))
 
     assert [place.width for place in places] == [0.0, 50.0]
+
+
+def test_a_flag_near_a_later_one_turns_to_the_left():
+    places = flag_places([100.0, 110.0], [50.0, 50.0], (0.0, 500.0))
+
+    assert [place.span for place in places] == [(50.0, 100.0), (110.0, 160.0)]
 
 
 def test_flag_at_the_right_edge_turns_to_the_left():

@@ -7,17 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QObject, QSizeF
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from typing_extensions import override
 
-from kmonitor.desktop.plots import chart_view
+from kmonitor.desktop.plots import chart_view, overlay
 from kmonitor.desktop.plots.backdrop import Scene
 from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.desktop.plots.chart_layout import scene_for, with_limit_value
 from kmonitor.desktop.plots.chart_view import ChartView
 from kmonitor.desktop.plots.live_chart import LiveChart
-from kmonitor.desktop.plots.overlay import end_points, limit_y
+from kmonitor.desktop.plots.overlay import end_points, limit_y, placed_flags
 from kmonitor.desktop.plots.run_curve import drawable
 from kmonitor.desktop.theme import DARK, LIGHT
 from kmonitor.presenters.chart_picture import (
@@ -122,6 +123,32 @@ def test_empty_chart_says_why(qtbot: QtBot):
     )
 
     assert told != silent
+
+
+def test_no_grid_line_strikes_the_reason_of_an_empty_chart_through(qtbot: QtBot):
+    for height in (200, 240, 280):
+        chart = shown_chart(qtbot, replace(picture(), curves=(), empty_text="no NVIDIA driver"))
+        chart.resize(480, height)
+        chart.repaint()
+        said, silent = image_of(chart), scene(chart._scene.picture, 480.0, float(height))
+        middle = silent.frame.rect.center()
+        for y in range(round(middle.y()) - 6, round(middle.y()) + 6):
+            # A grid line is a row without any of the card's own colour.
+            across = range(round(middle.x()) - 40, round(middle.x()) + 40)
+            assert any(said.pixelColor(x, y) == QColor(DARK.card) for x in across)
+
+
+def test_a_limit_near_zero_leaves_the_axis_its_numbers():
+    many = tuple(FlagPicture(x=float(x), text="reload", tooltip="") for x in range(51))
+    shown = replace(picture(limit=LimitPicture(0.5 * GIB, "limit 0.5 GiB")), flags=many)
+    crowded = scene(shown, 220.0, 110.0)
+    y = limit_y(crowded)
+    assert y is not None
+
+    places = [place for _, place in placed_flags(crowded)]
+    box = overlay._limit_label_box(crowded, places, y, 90.0)
+
+    assert box.bottom() <= crowded.frame.bottom
 
 
 def test_empty_chart_shows_no_numbers_from_nothing(qtbot: QtBot):

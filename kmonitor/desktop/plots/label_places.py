@@ -33,18 +33,17 @@ class FlagPlace:
 def flag_places(xs: Sequence[float], widths: Sequence[float], within: Span) -> list[FlagPlace]:
     """One place a flag, in the same order; where two collide the later flag keeps its label.
 
-    A label stands right of its pole, or left of it where it would leave the plot.
+    A label stands right of its pole, or left of it where it would leave the plot or cover
+    a later flag's.
     """
     places: list[FlagPlace] = []
     taken: list[Span] = []
     for x, width in zip(reversed(xs), reversed(widths), strict=True):
-        left = x if x + width <= within[1] else x - width
-        span = (left, left + width)
-        if left < within[0] or _meets(span, taken):
-            places.append(FlagPlace(x, x, 0.0))
-        else:
-            taken.append(span)
-            places.append(FlagPlace(x, left, width))
+        sides = [(x, x + width), (x - width, x)]
+        free = [s for s in sides if _is_within(s, within) and not _meets(s, taken)]
+        if free:
+            taken.append(free[0])
+        places.append(FlagPlace(x, free[0][0], width) if free else FlagPlace(x, x, 0.0))
     return places[::-1]
 
 
@@ -83,6 +82,10 @@ def spread(ys: Sequence[float], *, apart: float, within: Span) -> list[float | N
         placed[i] = most = min(height if height is not None else most, most)
         most -= apart
     return placed
+
+
+def _is_within(span: Span, within: Span) -> bool:
+    return within[0] <= span[0] and span[1] <= within[1]
 
 
 def _meets(span: Span, taken: Sequence[Span]) -> bool:

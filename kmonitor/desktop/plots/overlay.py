@@ -226,6 +226,8 @@ def _limit_label_box(scene: Scene, flags: list[FlagPlace], y: float, width: floa
         if left is not None:
             return QRectF(left, top, width, _LABEL_HEIGHT_PX)
     low = max(y + 2.0, frame.top + (FLAG_HEIGHT_PX if labels else 0.0))
+    # Below a limit near the bottom stand the numbers of the axis.
+    low = top if low + _LABEL_HEIGHT_PX > frame.bottom else low
     left = free_left(width, within, poles)
     room = min(width, within[1] - within[0])
     return QRectF(within[0] if left is None else left, low, room, _LABEL_HEIGHT_PX)
@@ -256,4 +258,7 @@ def _paint_empty(painter: QPainter, scene: Scene) -> None:
     painter.setPen(scene.colours.colour("sub"))
     box = scene.frame.rect.adjusted(12.0, 12.0, -12.0, -12.0)
     flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+    # No grid line strikes it through.
+    behind = painter.boundingRect(box, int(flags), picture.empty_text)
+    painter.fillRect(behind.adjusted(-4.0, -1.0, 4.0, 1.0), scene.colours.colour("card"))
     painter.drawText(box, int(flags), picture.empty_text)
