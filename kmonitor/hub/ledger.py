@@ -21,6 +21,7 @@ from kmonitor_agent.protocol.facts import (
     BootStarted,
     CommandProgress,
     Lost,
+    Notice,
 )
 
 COMMIT_INTERVAL_S = 0.06
@@ -134,8 +135,20 @@ class Ledger:
         if self.book.advance(entry, state, why) and entry.is_final:
             self._audit_end(entry)
 
-    def run_is_lost(self, record: RunRecord) -> None:
-        """Close the open commands of a run whose process is gone."""
+    def run_is_lost(self, record: RunRecord, why: str) -> None:
+        """Write down that a run's process is gone, and close its open commands."""
+        # At the time of its newest event; the run comes back only with events of its own number.
+        t_s = max(0.0, record.last_t_s - record.boot_offset_s)
+        notice = Notice(t_s=t_s, level="error", code="lost", text=why)
+        body = encode_event(notice)
+        row, wall_s = self._next_row, self._clock.wall_s()
+        self._next_row += 1
+        self._pending.events.append(
+            (row, record.key, -row, record.last_t_s, wall_s, "notice", body)
+        )
+        self._pending_bytes += len(body) + _ROW_OVERHEAD_BYTES
+        record.rows += 1
+        self.registry.touch(record)
         self._boot_is_over(record, "the training's process is gone")
 
     def audit(self, who: str, what: str, run: str, subject: str, result: str) -> None:

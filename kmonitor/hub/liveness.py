@@ -21,6 +21,8 @@ _AWAITED_S = 10.0
 """A dead process's spool that gives nothing for so long is awaited no more: a child of the
 process may hold its lock."""
 
+_GONE = "its process is gone without a word"
+
 _STEPS_S = (3, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400)
 
 
@@ -91,8 +93,8 @@ class Liveness:
     def _lose(self, record: RunRecord) -> None:
         self._awaited.pop(record.run, None)
         if not record.is_over:
-            self._see(record, "lost", "its process is gone without a word")
-            self._ledger.run_is_lost(record)
+            self._see(record, "lost", _GONE)
+            self._ledger.run_is_lost(record, f"the run is lost: {_GONE}")
 
     def _silence(self, record: RunRecord, quiet_s: float, *, is_gone: bool) -> str:
         # In steps, so that a silent run is not told anew every second.

@@ -196,7 +196,7 @@ class Views:
         for row, key, seq, t_s, body in page.rows:
             run = registry.id_of(key)
             if run is not None:  # else deleted, and not yet swept
-                rows.append(Row(row=row, run=run, seq=seq, t_s=t_s, body=body))
+                rows.append(Row(row=row, run=run, seq=max(0, seq), t_s=t_s, body=body))
         return msgspec.structs.replace(told, cursor=page.cursor, rows=rows, more=page.more)
 
     def _ask_series(self, identity: bytes, asked: SeriesAsked) -> None:

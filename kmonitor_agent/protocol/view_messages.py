@@ -82,7 +82,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         row: Hub row id, rising.
         run: Run id.
-        seq: Sequence number in the run.
+        seq: Sequence number in the run; 0: the hub wrote it.
         t_s: Run time: seconds since the run's first boot started.
         body: The event as it was sent (`codec.decode_event`).
     """

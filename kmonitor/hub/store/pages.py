@@ -90,10 +90,16 @@ def _window_page(connection: sqlite3.Connection, wanted: Wanted, head: int) -> P
 
 def _rows_of_run(connection: sqlite3.Connection, run_key: int, wanted: Wanted) -> list[StoredRow]:
     after_seq = seq_at_row(connection, run_key, wanted.cursor)
-    return connection.execute(
+    rows: list[StoredRow] = connection.execute(
         f"SELECT {_FIELDS} FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - constant
         (run_key, after_seq, wanted.limit),
     ).fetchall()
+    # The hub's own rows, a few at most, have negative numbers.
+    own: list[StoredRow] = connection.execute(
+        f"SELECT {_FIELDS} FROM events WHERE run_key = ? AND seq < 0 AND row > ?",  # noqa: S608 - constant
+        (run_key, wanted.cursor),
+    ).fetchall()
+    return sorted(rows + own) if own else rows
 
 
 def _rows_of_kinds(
@@ -119,7 +125,7 @@ def seq_at_row(connection: sqlite3.Connection, run_key: int, row: int) -> int:
     scan would read the whole run.
     """
     hit = connection.execute(
-        "SELECT seq FROM events WHERE row = ? AND run_key = ?", (row, run_key)
+        "SELECT seq FROM events WHERE row = ? AND run_key = ? AND seq > 0", (row, run_key)
     ).fetchone()
     if hit:
         return int(hit[0])

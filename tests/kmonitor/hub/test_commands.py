@@ -241,7 +241,7 @@ def test_open_commands_of_a_lost_run_are_unknown_or_expired(parts: HubParts):
     asked = asked_of(record.run, record.boot)
     take(parts, asked)
 
-    parts.ledger.run_is_lost(record)
+    parts.ledger.run_is_lost(record, "its process is gone")
 
     assert take(parts, asked).state == "expired"
 

@@ -12,7 +12,9 @@ from kmonitor.hub.liveness import Liveness
 from kmonitor.hub.local_process import ProcessWatch
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import Session, Sessions
+from kmonitor.hub.store.pages import Wanted
 from kmonitor_agent.local.host_mark import host_mark, make_salt
+from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.facts import (
     ActionRecord,
     BootEnded,
@@ -23,6 +25,7 @@ from kmonitor_agent.protocol.facts import (
     Fault,
     FitEnded,
     FitStarted,
+    Notice,
     Paused,
     Sample,
     SourceOf,
@@ -334,6 +337,37 @@ def test_states_survive_a_restart_of_the_hub(parts: HubParts, gone_pid: int):
     registry = parts.ledger.registry
     states = {run: record.state for run in (lost.run, silent.run) if (record := registry.get(run))}
     assert states == {lost.run: "lost", silent.run: "silent"}
+
+
+def test_a_loss_is_told_once_among_the_run_s_rows(parts: HubParts, gone_pid: int):
+    record = parts.started_run(pid=gone_pid)
+    ended = parts.started_run(pid=gone_pid)
+    parts.take(ended, BootEnded(t_s=2.0, why="finished"))
+    for _ in range(2):
+        liveness, _ = liveness_of(parts)
+        parts.clock.move(2.0)
+        liveness.look()
+        assert parts.ledger.commit()
+        parts.reopen()
+
+    def rows_of(run: RunRecord, cursor: int = 0) -> list[str]:
+        page = parts.database.page(Wanted(cursor, 100, (run.key,)))
+        events = [decode_event(body) for *_, body in page.rows]
+        assert [row for row, *_ in page.rows] == sorted(row for row, *_ in page.rows)
+        return [e.code if isinstance(e, Notice) else type(e).__name__ for e in events]
+
+    assert rows_of(record) == ["BootStarted", "lost"]
+    assert rows_of(ended) == ["BootStarted", "BootEnded"]
+    told = parts.database.head
+    again = parts.ledger.registry.get(record.run)
+    assert again is not None
+    assert (again.state, again.accepted) == ("lost", 1)
+
+    parts.take(again, FIT, BootEnded(t_s=2.0, why="finished"))
+    assert parts.ledger.commit()
+
+    assert rows_of(record) == ["BootStarted", "lost", "FitStarted", "BootEnded"]
+    assert rows_of(record, told) == ["FitStarted", "BootEnded"]
 
 
 def test_changes_told_before_a_crash_are_told_again(parts: HubParts):
