@@ -294,7 +294,17 @@ def limit_text(spec: LimitSpec) -> str:
     """A limit in a few words for records: "limit ram 80%"."""
     if spec.fraction is not None:
         return f"limit {spec.metric} {100 * spec.fraction:g}%"
-    return f"limit {spec.metric} {spec.value:g}" if spec.value is not None else "limit"
+    if spec.value is None:
+        return "limit"
+    value = _seconds_text(spec.value) if spec.metric == "step_time" else f"{spec.value:g}"
+    return f"limit {spec.metric} {value}"
+
+
+def _seconds_text(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:g} {unit}"
+    return f"{seconds / 1e-6:g} µs"
 
 
 def _one_of(argument: str, given: object, known: tuple[str, ...]) -> None:

@@ -229,6 +229,9 @@ def test_book_replaces_the_named_metrics_and_keeps_the_state_of_equal_limits():
         (LimitSpec(metric="ram", fraction=0.8), "limit ram 80%"),
         (LimitSpec(metric="graph", value=50_000), "limit graph 50000"),
         (LimitSpec(metric="ram"), "limit"),
+        (LimitSpec(metric="step_time", value=1.5), "limit step_time 1.5 s"),
+        (LimitSpec(metric="step_time", value=0.25), "limit step_time 250 ms"),
+        (LimitSpec(metric="step_time", value=1e-6), "limit step_time 1 µs"),
     ],
 )
 def test_limit_names_itself(spec: LimitSpec, text: str):
