@@ -30,6 +30,8 @@ full = pytest.mark.full
 
 TRAINING = Scenario("dense", models.dense, data.arrays, epochs=2)
 TAG = Tag("run", 1, 0)
+VARIABLE: Any = type(models.dense().variables[0])
+"""What Keras' variables really are; in Keras 3.6 not the class that it exports."""
 Patch = pytest.MonkeyPatch
 
 
@@ -69,16 +71,14 @@ def failing(monkeypatch: Patch, owner: Any, name: str, fails: Callable[[int], Ex
 
 
 def making_fails_once(monkeypatch: Patch) -> None:
-    failing(
-        monkeypatch, keras.Variable, "_initialize", lambda n: out_of_memory() if n == 5 else None
-    )
+    failing(monkeypatch, VARIABLE, "_initialize", lambda n: out_of_memory() if n == 5 else None)
 
 
 def making_fails_twice(monkeypatch: Patch) -> None:
     real_count = len(state_of(models.dense()))
     failing(
         monkeypatch,
-        keras.Variable,
+        VARIABLE,
         "_initialize",
         lambda n: out_of_memory() if n in {5, real_count + 1} else None,
     )
@@ -158,7 +158,7 @@ def test_an_interrupt_finds_a_whole_model(monkeypatch: Patch, tmp_path: Path):
     before = state_of(model)
     failing(
         monkeypatch,
-        keras.Variable,
+        VARIABLE,
         "_initialize",
         lambda n: KeyboardInterrupt() if n == 5 else None,  # pyright: ignore[reportArgumentType, reportReturnType]
     )
@@ -175,14 +175,14 @@ def test_a_variable_that_can_never_be_made_names_the_checkpoint_to_load(
 ):
     model = fitted()
     unlucky = model.trainable_variables[0]
-    real = keras.Variable._initialize
+    real = VARIABLE._initialize
 
     def initialize(self: Any, value: Any) -> None:
         if self is unlucky:
             raise out_of_memory()
         real(self, value)
 
-    monkeypatch.setattr(keras.Variable, "_initialize", initialize)
+    monkeypatch.setattr(VARIABLE, "_initialize", initialize)
 
     outcome = recreated(model, tmp_path)
 
@@ -192,7 +192,7 @@ def test_a_variable_that_can_never_be_made_names_the_checkpoint_to_load(
 
 
 def hide_value(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(keras.Variable, "_initialize", None)
+    monkeypatch.setattr(VARIABLE, "_initialize", None)
 
 
 def hide_index(monkeypatch: Patch) -> None:
