@@ -183,6 +183,7 @@ def test_a_picture_without_data_says_so_and_why(folders: Folders, tmp_path: Path
         "import sys; import kmonitor.desktop.app as a, kmonitor.cli.main as m;"
         "import kmonitor.desktop.hub_keeper as k, kmonitor.desktop.screenshot as s;"
         "s._WAITS_S = 0.1;"
+        "import kmonitor.cli.window as w; w.see_hub = lambda folders: None;"
         "k.HubKeeper.start = lambda self: self.hub_failed.emit('The disk is full.');"
         f"sys.exit(m.main(['--screenshot', {str(shot)!r}]))"
     )
