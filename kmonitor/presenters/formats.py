@@ -153,7 +153,7 @@ def amount_text(value: float, unit: Unit) -> str:
         case "operations":
             return f"{count_text(value)} operations"
         case "functions":
-            return f"{count_text(value)} functions"
+            return f"{count_text(value)} function{'' if value == 1 else 's'}"
 
 
 def rate_text(per: float, unit: Unit, per_what: str) -> str:
