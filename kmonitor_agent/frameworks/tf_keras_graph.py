@@ -160,6 +160,7 @@ class _ScopeCounts:
         self._count = GraphCount(operations=None, absent="nothing was counted yet")
 
     def count(self, graph: Any) -> GraphCount:
+        """Operations of a default graph by scope; only what is new is looked at."""
         key, total = id(graph), _operation_count(graph)
         if self._graph != key or total < (self._count.operations or 0):
             self._graph, self._scopes, self._count = key, {}, GraphCount(operations=0)

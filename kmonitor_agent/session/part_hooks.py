@@ -76,6 +76,7 @@ class _Hooks:
             each.set_model(model)
 
     def on_train_begin(self, logs: Any = None) -> None:
+        """The first part begins the training; a later one only begins itself."""
         begun, self._has_begun = self._has_begun, True
         for each in self._inner:
             if not begun:
@@ -84,6 +85,7 @@ class _Hooks:
                 each.on_part_begin()
 
     def on_train_end(self, logs: Any = None) -> None:
+        """The last part ends the training; an earlier one only itself."""
         for each in self._inner:
             if not self._owner.goes_on:
                 each.on_train_end(logs)
@@ -111,6 +113,7 @@ class _Hooks:
 
 def _each(name: str, callbacks: Sequence[Any]) -> Any:
     def hook(self: Any, *arguments: Any, **named: Any) -> None:
+        """Hand it on to every callback."""
         del self
         for each in callbacks:
             # Looked up each time: an instance may replace its hook while it runs.

@@ -198,6 +198,7 @@ class Performer:
     def _plan_to_rebuild(self, fit: Fit, parts: Parts, request: Request) -> None:
         # After the epoch, between two calls of Keras' fit; also when a batch was asked for.
         def done(outcome: Outcome) -> None:
+            """Tell what the rebuilding came to."""
             record = self._record(fit, request, 0, seconds=outcome.seconds, why=outcome.why)
             self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
             fit.clock.leave_out(retraced=True)
