@@ -24,6 +24,10 @@ _SETTLED_S = 5.0
 _AWAITED_S = 5.0
 """A living process finds a hub that just started within some seconds; so long it is awaited."""
 
+_QUIET_S = 3.0
+"""A living agent pings each half second. A session that was quiet for so long may be that of a
+process which died right after its hello; whether its spool is still locked tells."""
+
 _STEP_EVENTS = 256
 _STEP_S = 0.02
 
@@ -117,7 +121,10 @@ class SpoolShipping:
             return -1  # gone, or not to be read now
 
     def _begin(self, run: str, now_s: float) -> None:
-        if self._sessions.of_run(run) is not None or self._ledger.registry.was_deleted(run):
+        session = self._sessions.of_run(run)
+        if session is not None and now_s - session.heard_s <= _QUIET_S:
+            return  # its agent sends what the spool holds
+        if self._ledger.registry.was_deleted(run):
             return
         spool: RunSpool | None = None
         try:
@@ -125,6 +132,8 @@ class SpoolShipping:
             if spool is None:
                 self._living.add(run)  # its process lives; asked again with the next scan
                 return
+            if session is not None:
+                self._sessions.drop(session)
             self._living.discard(run)
             self._looked_s[run] = now_s
             self._held_bytes[run] = self._bytes_of(run)
