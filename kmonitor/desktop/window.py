@@ -3,8 +3,16 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import (
+    QCloseEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+    QShortcut,
+)
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QGridLayout,
     QHBoxLayout,
     QMainWindow,
@@ -35,6 +43,7 @@ _LOW_BELOW = 800
 _ROOM_FOR_ALL = 720
 _SMALLEST = QSize(1000, 640)
 """Below this the charts say nothing; a smaller screen is filled."""
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class MainWindow(QMainWindow):
@@ -120,6 +129,15 @@ class MainWindow(QMainWindow):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_to_size()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        # Space holds the charts, whatever has the focus; hence Enter presses a button.
+        focused = self.focusWidget()
+        if event.key() in _ENTER and isinstance(focused, QAbstractButton):
+            focused.click()
+            return
+        super().keyPressEvent(event)
 
     @override
     def closeEvent(self, event: QCloseEvent) -> None:

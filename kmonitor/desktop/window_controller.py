@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
-
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.panels.guide import GuideWindow
@@ -16,12 +15,13 @@ from kmonitor.desktop.settings_file import LimitAnswer, WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.window import MainWindow
 from kmonitor.presenters.action_panel import actions_picture, confirm
+from kmonitor.presenters.action_ways import arguments_of
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.event_sentences import COMMAND_TITLES
 from kmonitor.presenters.first_start import first_start_picture
 from kmonitor.presenters.header import header_picture
 from kmonitor.presenters.run_tree import empty_text, host_rows
-from kmonitor_agent.protocol.commands import CommandName
+from kmonitor_agent.protocol.commands import Arguments, CommandName
 from kmonitor_agent.release import VERSION
 
 if TYPE_CHECKING:
@@ -299,14 +299,14 @@ class WindowController(QObject):
         if run is not None:
             self._on_run_tree_run_chosen(run)
 
-    @Slot(str)
-    def _on_actions_command_requested(self, command: str) -> None:
+    @Slot(str, str)
+    def _on_actions_command_requested(self, command: str, way: str = "") -> None:
         run, name = self._desk.book.current(), _command(command)
         if run is None or name is None:
             return
         question = confirm(run, name)
         if question is None:
-            self._send(name)
+            self._send(name, arguments_of(name, way))
             return
         self._asked_back = name
         box = question_box(question, self._window)
@@ -323,8 +323,8 @@ class WindowController(QObject):
         if self._asked_back is not None:
             self._send(self._asked_back)
 
-    def _send(self, command: CommandName) -> None:
-        self._desk.command(command)
+    def _send(self, command: CommandName, args: Arguments | None = None) -> None:
+        self._desk.command(command, args)
         if command == "diagnose":
             self.records.open_diagnosis()
         self._refresh_panels()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from kmonitor.presenters.action_ways import ActionWay, ways_of
 from kmonitor.presenters.at_limit import AtLimitPicture, at_limit_picture
 from kmonitor.presenters.command_desk import AskedCommand, CommandDesk
 from kmonitor.presenters.event_sentences import COMMAND_TITLES
@@ -32,6 +33,8 @@ class ButtonPicture:
         is_enabled: Whether it is possible now.
         tooltip: What it does, or why it is not possible now.
         is_half: Two of these stand side by side.
+        ways: In which it can be asked for, the usual one first; empty: there is no choice.
+        more: What the button of its menu says; empty without one.
     """
 
     command: CommandName
@@ -42,6 +45,8 @@ class ButtonPicture:
     is_enabled: bool
     tooltip: str
     is_half: bool = False
+    ways: tuple[ActionWay, ...] = ()
+    more: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +153,19 @@ def _button(run: RunSummary, name: CommandName, why_not: str, *, is_asked: bool)
     if not why_not and is_asked:
         why_not = tr("Already asked; it waits for its safe point.")
     is_half = name in _WHERE_OFFERED
+    title = tr("Restart") if name == "restart" else tr(COMMAND_TITLES[name])
+    ways = ways_of(name)
     return ButtonPicture(
         name,
         icon,
-        tr("Restart") if name == "restart" else tr(COMMAND_TITLES[name]),
+        title,
         shortcut,
         kind,
         not why_not,
         why_not or f"{tooltip} ({shortcut})",
         is_half,
+        ways,
+        tr("Other ways: {title}").format(title=title) if ways else "",
     )
 
 

@@ -15,7 +15,7 @@ from kmonitor.presenters.reclaim_table import ReclaimBook
 from kmonitor.presenters.run_book import RunBook
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.commands import CommandName
+from kmonitor_agent.protocol.commands import Arguments, CommandName
 from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent, Diagnosis, Sample, Sources
 from kmonitor_agent.protocol.messages import (
@@ -135,11 +135,16 @@ class Desk:
             self.changed |= {"runs", "readings", "series"}
             self._show_runs()
 
-    def command(self, name: CommandName) -> None:
-        """Ask the selected run's process for something."""
+    def command(self, name: CommandName, args: Arguments | None = None) -> None:
+        """Ask the selected run's process for something.
+
+        Args:
+            name: What.
+            args: How; None: in the usual way.
+        """
         run = self.book.current()
         if run is not None and name in run.actions:
-            self.commands.send(run, name)
+            self.commands.send(run, name, args)
             self.changed.add("commands")
 
     @property

@@ -4,15 +4,20 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent
+from PySide6.QtGui import QAction, QFont, QFontMetrics, QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMessageBox, QTreeView
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QMessageBox, QTreeView
 
 from kmonitor.desktop.panels.guide import GuideWindow
 from kmonitor.desktop.plots.limit_grip import LimitGrip
 from kmonitor.desktop.settings_file import WindowSettings
 from kmonitor_agent.protocol import facts
-from kmonitor_agent.protocol.commands import CommandStatus, SetLimits
+from kmonitor_agent.protocol.commands import (
+    CommandStatus,
+    ReloadArguments,
+    SaveArguments,
+    SetLimits,
+)
 from kmonitor_agent.protocol.messages import CommandTold
 from tests.support.desk_window import DeskWindow
 from tests.support.made_up_runs import GIB, limit, made_up_run, reload_record
@@ -58,6 +63,37 @@ def test_keys_do_the_same(window: DeskWindow):
     QTest.keyClick(window.window, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
 
     assert names(window) == ["reload", "save"]
+
+
+def test_other_ways_to_save_and_reload_are_in_menus_that_keys_reach(window: DeskWindow):
+    def menu_of(name: str) -> dict[str, QAction]:
+        more = next(b for b in buttons if b.accessibleName() == f"Other ways: {name}")
+        more.setFocus()
+        QTest.keyClick(more, Qt.Key.Key_Return)
+        (menu,) = (m for m in window.window.findChildren(QMenu) if m.isVisible())
+        entries = {entry.text().partition("\t")[0]: entry for entry in menu.actions()}
+        menu.close()
+        return entries
+
+    buttons = window.window.actions_panel.findChildren(QAbstractButton)
+    window.window.activateWindow()
+    reload = menu_of("Save + Clear + Reload")["Make the variables anew (recreate)"]
+    assert "no tf.function of yours" in reload.toolTip()
+    reload.trigger()
+    menu_of("Save checkpoint")
+    QTest.keyClick(
+        window.window,
+        Qt.Key.Key_S,
+        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
+    )
+    window.settle()
+
+    assert [command.args for command in window.commands()] == [
+        ReloadArguments(mode="recreate"),
+        SaveArguments(export=True),
+    ]
+    assert not button(window, "Save checkpoint").isEnabled()
+    assert not any(b.isEnabled() for b in buttons if b.accessibleName().startswith("Other ways"))
 
 
 def test_a_stop_is_asked_back_first(window: DeskWindow):

@@ -1,25 +1,40 @@
-"""A wide button with an icon, a title and its shortcut."""
+"""A wide button with an icon, a title and its shortcut, and a menu of other ways to do it."""
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtGui import (
+    QAction,
+    QActionGroup,
+    QContextMenuEvent,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+    QShortcut,
+)
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QWidget
 from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look, repolish, set_tone
 from kmonitor.presenters.action_panel import ButtonPicture
+from kmonitor.presenters.action_ways import ActionWay
 
 _AROUND_TEXT = 62
 """Icon, padding and the least gap before the shortcut, pixels."""
+
+_MORE_WIDTH = 26
+"""Of the menu's button with the gap before it, pixels."""
 
 
 class ActionButton(QPushButton):
     """Shows one `ButtonPicture`.
 
     Signals:
-        command_requested: With the command's name, on click or shortcut; main thread.
+        command_requested: With the command's name and the key of the way to do it, on click,
+            shortcut, or a choice in the menu; main thread.
     """
 
-    command_requested = Signal(str)
+    command_requested = Signal(str, str)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,10 +46,20 @@ class ActionButton(QPushButton):
         self._hint = QLabel()
         self._hint.setProperty("role", "meta")
         self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 0, 12, 0)
-        row.addStretch(1)
-        row.addWidget(self._hint)
+        self._more = QPushButton()
+        self._more.setProperty("kind", "more")
+        self._more.setFixedSize(_MORE_WIDTH - 4, 24)
+        self._more.setStyleSheet("text-align: center;")
+        self._more.hide()
+        self._more.clicked.connect(self._on_more_clicked)
+        self._ways = QActionGroup(self)
+        self._ways.setExclusionPolicy(QActionGroup.ExclusionPolicy.None_)
+        self._ways.triggered.connect(self._on_ways_triggered)
+        self._row = QHBoxLayout(self)
+        self._row.setSpacing(4)
+        self._row.addStretch(1)
+        self._row.addWidget(self._hint)
+        self._row.addWidget(self._more)
         self.setStyleSheet("text-align: left;")
         self.setMinimumHeight(36)
         # The panel's width is the panel's: what has no room there must not widen it.
@@ -59,8 +84,39 @@ class ActionButton(QPushButton):
         self.setEnabled(picture.is_enabled)
         self._hint.setText("" if picture.is_half else picture.shortcut)
         self._shortcut.setKey(QKeySequence(picture.shortcut))
+        self._show_ways(picture)
         self._draw()
         self._fit_hint()
+
+    @property
+    def has_ways(self) -> bool:
+        """Whether there is more than one way to ask for it."""
+        return bool(self._ways.actions())
+
+    def lead_to_menu(self) -> QWidget:
+        """The last control of it for the Tab key: its menu's button, where it has one."""
+        QWidget.setTabOrder(self, self._more)
+        return self._more
+
+    def menu_of_ways(self) -> QMenu:
+        """The ways, as a menu that is gone when it is closed."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        menu.addActions(self._ways.actions())
+        return menu
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Down and self.has_ways:
+            self._open_menu()
+            return
+        super().keyPressEvent(event)
+
+    @override
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if self.has_ways and self.isEnabled():
+            self._open_menu()
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -75,13 +131,52 @@ class ActionButton(QPushButton):
 
     def _fit_hint(self) -> None:
         taken = self.fontMetrics().horizontalAdvance(self.text()) + _AROUND_TEXT
+        taken += _MORE_WIDTH if self.has_ways else 0
         hint = self._hint.fontMetrics().horizontalAdvance(self._hint.text())
         self._hint.setVisible(taken + hint <= self.width())
+
+    def _show_ways(self, picture: ButtonPicture) -> None:
+        known = [entry.data() for entry in self._ways.actions()]
+        if known != [way.key for way in picture.ways]:
+            self._make_ways(picture.ways)
+        self._ways.setEnabled(picture.is_enabled)
+        self._more.setVisible(self.has_ways)
+        self._more.setToolTip(picture.more)
+        self._more.setAccessibleName(picture.more)
+        self._row.setContentsMargins(12, 0, 6 if self.has_ways else 12, 0)
+
+    def _make_ways(self, ways: Sequence[ActionWay]) -> None:
+        for entry in self._ways.actions():
+            self._ways.removeAction(entry)
+            entry.deleteLater()
+        for way in ways:
+            entry = QAction(way.title, self)
+            entry.setData(way.key)
+            entry.setToolTip(way.tooltip)
+            if way.key:
+                entry.setShortcut(QKeySequence(way.shortcut))
+            else:
+                # Shown only: the key itself is the button's own.
+                entry.setText(f"{way.title}\t{way.shortcut}")
+            self.addAction(entry)
+            self._ways.addAction(entry)
+
+    def _open_menu(self) -> None:
+        self.menu_of_ways().popup(self.mapToGlobal(self.rect().bottomLeft()))
+
+    @Slot()
+    def _on_more_clicked(self) -> None:
+        self._open_menu()
+
+    @Slot(QAction)
+    def _on_ways_triggered(self, entry: QAction) -> None:
+        if self._picture is not None:
+            self.command_requested.emit(self._picture.command, str(entry.data()))
 
     @Slot()
     def _on_self_clicked(self) -> None:
         if self._picture is not None:
-            self.command_requested.emit(self._picture.command)
+            self.command_requested.emit(self._picture.command, "")
 
     @Slot()
     def _on_shortcut_activated(self) -> None:
@@ -99,7 +194,9 @@ class ActionButton(QPushButton):
             self.setIcon(self._look.icon_on_accent(picture.icon))
             colour = self._look.palette.on_accent if picture.is_enabled else ""
             self._hint.setStyleSheet(f"color: {colour};" if colour else "")
+            self._more.setIcon(self._look.icon_on_accent("more"))
             return
         is_danger = picture.kind == "danger"
         self.setIcon(self._look.icon(picture.icon, "crit" if is_danger else "plain"))
+        self._more.setIcon(self._look.icon("more"))
         set_tone(self._hint, "crit" if is_danger and picture.is_enabled else "")

@@ -24,12 +24,12 @@ class ActionsPanel(QFrame):
     """Bound to the selected run.
 
     Signals (main thread):
-        command_requested: With the name of a command.
+        command_requested: With the name of a command and the way to do it.
         reload_switched: Whether limits shall do something.
         answer_chosen: What they shall do.
     """
 
-    command_requested = Signal(str)
+    command_requested = Signal(str, str)
     reload_switched = Signal(bool)
     answer_chosen = Signal(str)
 
@@ -128,6 +128,6 @@ class ActionsPanel(QFrame):
                 line += 1
             if previous is not None:
                 QWidget.setTabOrder(previous, button)
-            previous = button
+            previous = button.lead_to_menu()
         if previous is not None:
             self._at_limit.follow(previous)
