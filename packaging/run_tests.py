@@ -19,9 +19,10 @@ def main(arguments: list[str]) -> int:
     command = [sys.executable, "-m", "pytest", "-q", *_without_qt_plugin()]
     if not full:
         command += ["-m", "not full"]
-    # Two workers are as many as the smallest machine that we promise has cores; a file stays on
-    # one worker, so that what its fixtures start is started once.
-    command += ["-n", "2", "--dist", "loadfile", *options]
+    # Two workers are as many as the smallest machine that we promise has cores. A file stays on
+    # one worker, so that what its fixtures start is started once; of the slowest tests one file
+    # holds most, which both workers share.
+    command += ["-n", "2", "--dist", "worksteal" if full else "loadfile", *options]
     environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, check=False

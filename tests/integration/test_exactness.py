@@ -34,7 +34,7 @@ def test_same_seeds_give_the_same_training(uninterrupted: Result):
 @pytest.mark.parametrize(
     ("epochs", "batches"),
     [
-        pytest.param([1], [], id="once at an epoch's end"),
+        pytest.param([1], [], id="once at an epoch's end", marks=pytest.mark.full),
         pytest.param([0, 1, 2], [], id="three times at epochs' ends"),
         pytest.param([], [(1, 2)], id="once within an epoch"),
         pytest.param(
@@ -69,7 +69,7 @@ def test_reload_by_the_last_callback_of_the_list_is_exact_too(
     training.run().assert_same(uninterrupted)
 
 
-@pytest.mark.parametrize("action", ["save", "collect"])
+@pytest.mark.parametrize("action", [pytest.param("save", marks=pytest.mark.full), "collect"])
 def test_save_and_collect_change_nothing(uninterrupted: Result, tmp_path: Path, action: str):
     callback = Reclaim(tmp_path, epochs=[0, 2], batches=[(1, 1)], action=action)
 

@@ -60,7 +60,7 @@ def assert_reloaded(monitor: Any, *, times: int, asked_by: str) -> None:
     assert monitor._session.faults.counts() == {}
 
 
-@pytest.mark.parametrize("at", ["epoch", "batch"])
+@pytest.mark.parametrize("at", [pytest.param("epoch", marks=pytest.mark.full), "batch"])
 def test_reload_requested_by_the_script_changes_no_result(uninterrupted: Result, at: str):
     monitor = MonitorCallback("asked", hub="off")
     asks = [Ask(epoch, 2, lambda: monitor.request("reload", at=at)) for epoch in (0, 1)]
@@ -71,6 +71,7 @@ def test_reload_requested_by_the_script_changes_no_result(uninterrupted: Result,
     result.assert_same(uninterrupted)
 
 
+@pytest.mark.full
 def test_reload_by_a_limit_changes_no_result(uninterrupted: Result):
     limit = Limit("graph", 10, action="reload", cooldown_s=600)
     monitor: Any = MonitorCallback("limited", hub="off", limits=[limit])
@@ -81,6 +82,7 @@ def test_reload_by_a_limit_changes_no_result(uninterrupted: Result):
     result.assert_same(uninterrupted)
 
 
+@pytest.mark.full
 def test_reload_commanded_through_the_hub_changes_no_result(
     uninterrupted: Result, client: HubClient
 ):

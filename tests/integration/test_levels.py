@@ -232,6 +232,7 @@ def test_fit_that_ends_before_the_next_epoch_tells_its_lines_and_stops_tracing(t
     assert [bool(each.objects) for each in of(Diagnosis, told(monitor))] == [True, False]
 
 
+@pytest.mark.full
 def test_diagnosis_that_fails_is_told_and_the_training_goes_on(
     monkeypatch: pytest.MonkeyPatch, uninterrupted: Result
 ):
@@ -253,6 +254,7 @@ def test_diagnosis_that_fails_is_told_and_the_training_goes_on(
     result.assert_same(uninterrupted)
 
 
+@pytest.mark.full
 def test_tracing_that_the_script_has_on_stays_on():
     tracemalloc.start(3)
     try:

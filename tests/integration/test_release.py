@@ -186,6 +186,7 @@ def test_nothing_of_a_reloaded_model_stays_while_it_is_alive(framework: Framewor
     assert not outcome.held
 
 
+@pytest.mark.full
 def test_compiling_a_model_anew_leaves_traces_that_are_released(framework: Framework):
     model = fitted()
     for _ in range(2):

@@ -72,8 +72,10 @@ def test_reload_by_a_limit_changes_no_result(uninterrupted: Result):
 @pytest.mark.parametrize(
     "wanted",
     [
-        pytest.param({(1, 0): ("reload", "epoch")}, id="at an epoch's end"),
-        pytest.param({(1, 2): ("reload", "batch")}, id="after a batch"),
+        pytest.param(
+            {(1, 0): ("reload", "epoch")}, id="at an epoch's end", marks=pytest.mark.full
+        ),
+        pytest.param({(1, 2): ("reload", "batch")}, id="after a batch", marks=pytest.mark.full),
         pytest.param(
             {
                 (0, 1): ("save", "batch"),

@@ -79,7 +79,7 @@ def trained(
     ("make", "data", "callbacks"),
     [
         pytest.param(dense_model, arrays, list, id="Adam, Dropout, arrays"),
-        pytest.param(averaged, shuffled_dataset, list, id="EMA, tf.data"),
+        pytest.param(averaged, shuffled_dataset, list, id="EMA, tf.data", marks=pytest.mark.full),
         pytest.param(dense_model, arrays, stopping, id="EarlyStopping, ReduceLROnPlateau"),
     ],
 )
@@ -180,6 +180,7 @@ def test_wrong_arguments_are_answered_with_what_to_write(
         kmonitor_agent.fit(dense_model(), **{**arrays(), "verbose": 0, **wrong})
 
 
+@pytest.mark.full
 def test_a_generator_is_announced_as_not_exact() -> None:
     def batches() -> Iterator[Any]:
         while True:

@@ -128,7 +128,7 @@ def test_a_second_set_up_of_the_same_clone_waits_for_the_first(tmp_path: Path):
     waiting.join(60.0)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_an_interrupted_environment_is_thrown_away_and_made_afresh(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

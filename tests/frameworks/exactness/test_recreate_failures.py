@@ -122,7 +122,7 @@ def clearing_fails(monkeypatch: Patch) -> None:
     [
         making_fails_once,
         pytest.param(making_fails_twice, marks=full),
-        reading_fails,
+        pytest.param(reading_fails, marks=full),
         pytest.param(clearing_fails, marks=full),
     ],
 )
@@ -153,6 +153,7 @@ def test_a_checkpoint_that_vanishes_meanwhile_does_no_harm(
     assert_same(result, plain)
 
 
+@full
 def test_an_interrupt_finds_a_whole_model(monkeypatch: Patch, tmp_path: Path):
     model = fitted()
     before = state_of(model)
@@ -170,6 +171,7 @@ def test_an_interrupt_finds_a_whole_model(monkeypatch: Patch, tmp_path: Path):
     model.fit(**data.arrays(), verbose=0)
 
 
+@full
 def test_a_variable_that_can_never_be_made_names_the_checkpoint_to_load(
     monkeypatch: Patch, tmp_path: Path
 ):
@@ -211,7 +213,7 @@ def hide_index(monkeypatch: Patch) -> None:
     ("hide", "why"),
     [
         (hide_value, "this Keras keeps a variable's value elsewhere"),
-        (hide_index, "this optimizer keeps its variables in its own way"),
+        pytest.param(hide_index, "this optimizer keeps its variables in its own way", marks=full),
     ],
 )
 def test_a_hidden_name_leaves_the_variables_and_says_why(

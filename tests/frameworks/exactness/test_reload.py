@@ -33,13 +33,10 @@ ALL: Final = [*CORE, *scenarios.SCENARIOS, *tensorflow_scenarios.SCENARIOS]
 
 QUICK: Final = {
     ("Adam, Dropout, BatchNorm", THREE_TIMES, "recreate"),
-    ("AdamW with a schedule", EPOCH_END, "recreate"),
     ("ReduceLROnPlateau before us", EPOCH_END, "assign"),
     ("keras.random without a seed", THREE_TIMES, "recreate"),
     ("tf.data that shuffles", THREE_TIMES, "assign"),
     ("train_step of its own", MID_EPOCH, "recreate"),
-    ("two optimizers", EPOCH_END, "recreate"),
-    ("tf.function of the script", MID_EPOCH, "recreate"),
 }
 """What `make test` runs; the rest is for `make test-full`."""
 

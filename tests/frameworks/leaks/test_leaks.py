@@ -78,8 +78,8 @@ def build_fit_beside_a_live_model() -> Callable[[], None]:
 
 LEAKS: Final = [
     pytest.param(build_and_fit, id="build and fit"),
-    pytest.param(compile_anew_and_fit, id="compile anew and fit"),
-    pytest.param(build_fit_and_clear, id="clear_session each time"),
+    pytest.param(compile_anew_and_fit, id="compile anew and fit", marks=pytest.mark.full),
+    pytest.param(build_fit_and_clear, id="clear_session each time", marks=pytest.mark.full),
     pytest.param(build_fit_beside_a_live_model, id="beside a live model", marks=pytest.mark.full),
     pytest.param(lambda: build_and_fit(optimizer="sgd"), id="SGD", marks=pytest.mark.full),
     pytest.param(lambda: build_and_fit(activation="silu"), id="silu", marks=pytest.mark.full),
@@ -128,7 +128,7 @@ def by_shape() -> tuple[Any, Callable[[int], object], str]:
     return my_step, lambda n: my_step(tf.zeros((n + 1,))), "shapes"
 
 
-@pytest.mark.parametrize("make", [by_value, by_shape])
+@pytest.mark.parametrize("make", [by_value, pytest.param(by_shape, marks=pytest.mark.full)])
 def test_traces_of_a_function_of_the_script_are_named_and_go_with_it(
     make: Callable[[], tuple[Any, Callable[[int], object], str]],
 ):
@@ -174,7 +174,14 @@ def eagerly() -> Callable[[], None]:
     return turn
 
 
-@pytest.mark.parametrize("loop", [use_one_model, new_pipeline_each_time, eagerly])
+@pytest.mark.parametrize(
+    "loop",
+    [
+        use_one_model,
+        pytest.param(new_pipeline_each_time, marks=pytest.mark.full),
+        pytest.param(eagerly, marks=pytest.mark.full),
+    ],
+)
 def test_what_does_not_leak_is_left_alone(loop: Callable[[], Callable[[], None]]):
     turn = loop()
     turn()
