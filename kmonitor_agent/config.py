@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from kmonitor_agent.limits import Limit
+from kmonitor_agent.local.folders import home_without_place
 from kmonitor_agent.protocol.commands import LimitSpec
 
 LONGEST_NAME: Final = 200
@@ -68,14 +69,10 @@ def check_home(environ: Mapping[str, str]) -> None:
     Raises:
         ValueError: It is a file, or relative: it would be another folder from elsewhere.
     """
+    if why := home_without_place(environ):
+        raise ValueError(why)
     written = environ.get("KMONITOR_HOME", "")
-    home = Path(written).expanduser()
-    if written and not home.is_absolute():
-        raise ValueError(
-            f"KMONITOR_HOME={written!r} is another folder from each place it is used at;"
-            f" write an absolute path, such as {home.absolute()}."
-        )
-    if written and home.is_file():
+    if written and Path(written).expanduser().is_file():
         raise ValueError(f"KMONITOR_HOME={written!r} is a file; write the path of a folder.")
 
 

@@ -12,6 +12,7 @@ from kmonitor.cli.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE,
 from kmonitor.cli.terminal import complain, plain
 from kmonitor.cli.window import window
 from kmonitor.errors import Expected
+from kmonitor_agent.local.folders import home_without_place
 
 HELP = """
 Watch Keras trainings live: graph size, RAM, VRAM and step time; save, clear and reload a
@@ -105,6 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _guarded(given: list[str]) -> int:
     called = given[0] if given else ""
     try:
+        if not _asks_about_itself(given):
+            _see_home()
         result = build_app(called)(given)
     except UnusedCliTokensError as exc:
         _complain_of_word(given, exc.unused_tokens or [])
@@ -120,6 +123,17 @@ def _guarded(given: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return result if isinstance(result, int) else DONE
+
+
+def _asks_about_itself(given: list[str]) -> bool:
+    # What follows `--` is another program's.
+    own = given[: given.index("--")] if "--" in given else given
+    return any(word in ("--help", "-h", "--version") for word in own)
+
+
+def _see_home() -> None:
+    if why := home_without_place(os.environ):
+        raise Expected(why)
 
 
 def _complain_of_word(given: list[str], unused: Sequence[str]) -> None:

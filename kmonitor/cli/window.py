@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from kmonitor.cli.hub_access import open_hub, see_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
+from kmonitor.desktop.qt_guard import settle_platform
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import find_folders
 
@@ -51,7 +52,7 @@ def window(
     selected = _selected(run)
     if screenshot is not None:
         # A picture is the same whatever the screen, and no window flashes up for it.
-        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+        settle_platform(offscreen=True)
         see_place(screenshot)
         # The window itself would try again and again, and each time say why in vain.
         see_hub(find_folders())

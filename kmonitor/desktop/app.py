@@ -21,7 +21,7 @@ from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.fonts import load_fonts, window_font
 from kmonitor.desktop.garbage import GarbageTimer
-from kmonitor.desktop.qt_guard import require_sound_qt
+from kmonitor.desktop.qt_guard import require_sound_qt, settle_platform
 from kmonitor.desktop.screenshot import NoPicture, Shooter, save_picture
 from kmonitor.desktop.settings_file import (
     ThemeName,
@@ -100,8 +100,7 @@ def run_window(
         BrokenQt: This PySide6 would crash.
         NoPicture: A screenshot was wanted, and is not there or shows no data.
     """
-    if screenshot is not None and not _has_display():
-        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    settle_platform(offscreen=screenshot is not None and not _has_display())
     require_sound_qt()
     options = WindowOptions(screenshot, quit_after_s, select, size, theme)
     qt = make_qt_application()
@@ -126,6 +125,7 @@ def make_qt_application() -> QApplication:
     if isinstance(existing, QApplication):
         qt = existing
     else:
+        settle_platform(offscreen=False)
         QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
             Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
         )

@@ -1,5 +1,6 @@
-"""Refuses a PySide6 that drops references to None, before it aborts the interpreter."""
+"""What would abort the process once Qt is made: a PySide6 that drops references, a platform ""."""
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Final
@@ -19,6 +20,20 @@ class BrokenQt(Expected):
             f"{sys.version_info.major}.{sys.version_info.minor} and would crash the window.",
             'Install another one: pip install "PySide6-Essentials>=6.10.2,!=6.12.0"',
         )
+
+
+def settle_platform(*, offscreen: bool) -> None:
+    """Take an empty `QT_QPA_PLATFORM` for what it is, none; call before a QApplication is made.
+
+    Qt looks for a plugin of that name, finds none and aborts.
+
+    Args:
+        offscreen: Draw into memory, unless a platform is named.
+    """
+    if not os.environ.get("QT_QPA_PLATFORM"):
+        os.environ.pop("QT_QPA_PLATFORM", None)
+    if offscreen:
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 
 def require_sound_qt() -> None:

@@ -38,6 +38,24 @@ class Folders:
     settings: Path
 
 
+def home_without_place(environ: Mapping[str, str]) -> str:
+    """Why `KMONITOR_HOME` names no one folder, as a sentence; empty when it does or is not set.
+
+    Below a relative one hub, app and training would not meet.
+
+    Args:
+        environ: Environment to read.
+    """
+    written = environ.get("KMONITOR_HOME", "")
+    home = Path(written).expanduser()
+    if not written or home.is_absolute():
+        return ""
+    return (
+        f"KMONITOR_HOME={written!r} is another folder from each place it is used at;"
+        f" write an absolute path, such as {home.absolute()}."
+    )
+
+
 def find_folders(environ: Mapping[str, str] | None = None) -> Folders:
     """The folders in force: below `KMONITOR_HOME` if set, else this user's usual places.
 

@@ -1,11 +1,12 @@
-"""The guard against a PySide6 that drops references to None."""
+"""The guards against what would abort the process in Qt."""
 
+import os
 import sys
 
 import pytest
 
 from kmonitor.desktop import qt_guard
-from kmonitor.desktop.qt_guard import BrokenQt, loses_none, require_sound_qt
+from kmonitor.desktop.qt_guard import BrokenQt, loses_none, require_sound_qt, settle_platform
 
 pytestmark = pytest.mark.gui
 
@@ -33,3 +34,19 @@ def test_broken_qt_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch):
         require_sound_qt()
     assert "PySide6" in refused.value.what
     assert "!=6.12.0" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("given", "offscreen", "then"),
+    [("", False, None), ("", True, "offscreen"), ("xcb", True, "xcb"), (None, False, None)],
+)
+def test_an_empty_platform_which_qt_would_abort_of_is_none(
+    given: str | None, offscreen: bool, then: str | None, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("QT_QPA_PLATFORM", given or "")
+    if given is None:
+        monkeypatch.delenv("QT_QPA_PLATFORM")
+
+    settle_platform(offscreen=offscreen)
+
+    assert os.environ.get("QT_QPA_PLATFORM") == then
