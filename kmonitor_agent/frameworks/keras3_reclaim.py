@@ -52,9 +52,13 @@ class Keras3TensorFlowReclaim:
         return exact_state(model)
 
     def read(self, variable: Any) -> Any:
-        """The value as a numpy array, of the variable's own dtype."""
+        """The value as a numpy array, of the variable's own dtype; not to be written to."""
+        target = _tensorflows(variable)
         with eagerly():
-            return sys.modules["numpy"].asarray(_tensorflows(variable))
+            # The variable itself would be copied. What is read of it is not, on a CPU, and stays
+            # as it is: TensorFlow gives a variable that is assigned meanwhile other memory.
+            value = target.read_value() if _is_variable(target) else target
+            return sys.modules["numpy"].asarray(value)
 
     def assign(self, variable: Any, value: Any) -> None:
         """In place; large variables slice by slice."""

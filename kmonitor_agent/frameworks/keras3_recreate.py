@@ -18,6 +18,7 @@ from kmonitor_agent.frameworks.keras3_state import optimizers_of
 
 _ATTEMPTS: Final = 3
 _SHARED_BYTES: Final = 4096
+_ON_CPU: Final = "device:CPU:"
 _MOST_HOLDERS: Final = 3
 _HOLDER_DEPTH: Final = 5
 _MOST_FOLLOWED: Final = 500
@@ -135,6 +136,10 @@ def _make(variable: Any, value: Any, device: str, write: Callable[[Any, Any], No
             variable._initialize(value)  # noqa: SLF001
             return
         # TensorFlow would go on in numpy's memory, which its allocator does not count.
+        if _ON_CPU in device:
+            variable._initialize(tf.raw_ops.DeepCopy(x=value))  # noqa: SLF001
+            return
+        # On another device the copy would be there twice for a moment.
         variable._initialize(tf.zeros(value.shape, value.dtype))  # noqa: SLF001
         write(variable, value)
 
@@ -185,10 +190,17 @@ def _inside(optimizer: Any) -> Iterator[Any]:
 
 
 def _optimizers_that_know(ids: set[str]) -> list[Any]:
-    # All that live, not only the model's: a script may train parts of it by another one.
-    kind = sys.modules["keras"].optimizers.Optimizer
-    found = [each for each in gc.get_objects() if isinstance(each, kind)]
+    # All that live, not only the model's: a script may train parts of it by another one. By their
+    # type, as `isinstance` asks each object for its class: there are hundreds of thousands.
+    kinds = set(_with_subclasses(sys.modules["keras"].optimizers.Optimizer))
+    found = [each for each in gc.get_objects() if type(each) in kinds]
     return [each for each in found if not ids.isdisjoint(_keys(each))]
+
+
+def _with_subclasses(kind: type) -> Iterator[type]:
+    yield kind
+    for each in type.__subclasses__(kind):
+        yield from _with_subclasses(each)
 
 
 def _keys(optimizer: Any) -> Iterator[Any]:

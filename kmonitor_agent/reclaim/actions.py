@@ -168,11 +168,11 @@ def _failed(run: _Run | None, nothing: Outcome, why: str) -> Outcome:
 
 
 def _save(
-    run: _Run, store: CheckpointStore, tag: Tag, *, architecture: str = ""
+    run: _Run, store: CheckpointStore, tag: Tag, *, architecture: str = "", drop: bool = True
 ) -> tuple[list[StateVariable], Checkpoint]:
     state = run.steps.state(run.model)
     stored = [StoredVariable(each.path, each.n_bytes, each.variable) for each in state]
-    checkpoint = store.save(stored, run.steps.read, tag=tag, architecture=architecture)
+    checkpoint = store.save(stored, run.steps.read, tag=tag, architecture=architecture, drop=drop)
     run.tell(
         variables=len(state),
         state_bytes=checkpoint.state_bytes,
@@ -208,10 +208,10 @@ def _release(run: _Run) -> None:
 
 def _reload(run: _Run, store: CheckpointStore, tag: Tag, mode: Mode) -> None:
     inexact = run.steps.inexact(run.model)
-    state, checkpoint = _save(run, store, tag)
+    state, checkpoint = _save(run, store, tag, drop=False)
     if inexact:
         run.notes.append(inexact)
-    with _functions_made_again(run):
+    with store.dropping(), _functions_made_again(run):
         _clear(run)
         _restore(run, state, store, checkpoint, mode)
     run.measure()
@@ -248,7 +248,7 @@ def _restore(
     try:
         recreated = mode == "recreate" and _recreate(run, state, store, checkpoint)
         # Variables that still hold every bit of what was saved need no second writing.
-        if not _is_as_saved(run, state, checkpoint):
+        if not _is_as_saved(run, state, store, checkpoint):
             _assign(run, state, store, checkpoint)
         run.tell(mode="recreate" if recreated else "assign")
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises; the state is judged below
@@ -283,7 +283,7 @@ def _settle(
 ) -> None:
     # Variables are assigned in place: after a failure they mostly still hold what was saved.
     try:
-        if not _is_as_saved(run, state, checkpoint):
+        if not _is_as_saved(run, state, store, checkpoint):
             _assign(run, state, store, checkpoint)
         is_whole = True
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises: the state is not whole
@@ -305,15 +305,26 @@ def _assign(
         run.steps.assign(each.variable, next(values))
     if next(values, None) is not None:
         raise NotAStateFile("it holds more variables than the model")
-    if not _is_as_saved(run, state, checkpoint):
+    if not _is_as_saved(run, state, store, checkpoint):
         raise _Failed("the restored state differs from the saved one")
 
 
-def _is_as_saved(run: _Run, state: Sequence[StateVariable], checkpoint: Checkpoint) -> bool:
+def _is_as_saved(
+    run: _Run,
+    state: Sequence[StateVariable],
+    store: CheckpointStore,
+    checkpoint: Checkpoint,
+) -> bool:
+    # Comparing is quicker; of a file that was damaged or removed since, the checksum is known.
+    values = (run.steps.read(each.variable) for each in state)
+    return store.holds(checkpoint, values) or _checksum(run, state) == checkpoint.checksum
+
+
+def _checksum(run: _Run, state: Sequence[StateVariable]) -> str:
     checksum = Checksum()
     for each in state:
         checksum.add(run.steps.read(each.variable))
-    return checksum.text() == checkpoint.checksum
+    return checksum.text()
 
 
 def _described(exc: BaseException) -> str:

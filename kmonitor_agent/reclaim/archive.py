@@ -9,20 +9,23 @@ import contextlib
 import os
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
 
 from kmonitor_agent.local.clock import Clock, SystemClock
-from kmonitor_agent.reclaim.disk_file import flush_folder
+from kmonitor_agent.reclaim.beside import Beside
+from kmonitor_agent.reclaim.disk_file import DiskFile, flush_folder
 from kmonitor_agent.reclaim.state_file import (
     NotAStateFile,
     StateHeader,
     StoredVariable,
     Tag,
+    holds_values,
     read_header,
     read_variables,
     write_state,
@@ -120,6 +123,7 @@ class CheckpointStore:
         *,
         tag: Tag,
         architecture: str = "",
+        drop: bool = True,
     ) -> Checkpoint:
         """Write a checkpoint, see that it reads back the same, and drop the oldest.
 
@@ -128,6 +132,7 @@ class CheckpointStore:
             read: Gives a variable's value as a numpy array; called for one at a time.
             tag: Where in the run this is.
             architecture: What a model is made of, for who restores it; empty if not known.
+            drop: Whether the oldest are dropped now; else `dropping` is for the caller.
 
         Raises:
             SaveRefused: No room, no permission, or what was read back differs.
@@ -139,15 +144,18 @@ class CheckpointStore:
         target = self.folder / self._name(tag)
         unfinished = target.with_name(f"{target.name}.{os.getpid()}{_UNFINISHED}")
         try:
-            header = write_state(
-                unfinished,
-                variables,
-                read,
-                tag=tag,
-                wall_s=self._clock.wall_s(),
-                architecture=architecture,
-            )
-            _verify(unfinished, header)
+            with DiskFile(unfinished) as disk:
+                header = write_state(
+                    disk,
+                    variables,
+                    read,
+                    tag=tag,
+                    wall_s=self._clock.wall_s(),
+                    architecture=architecture,
+                )
+                with disk.flushing():
+                    values = (read(each.variable) for each in variables)
+                    _verify(unfinished, header, values)
             unfinished.replace(target)
             flush_folder(self.folder)
         except OSError as exc:
@@ -156,8 +164,15 @@ class CheckpointStore:
             # Whatever ended it, also an interrupt: nothing half-written stays.
             with contextlib.suppress(OSError):
                 unfinished.unlink(missing_ok=True)
-        self._drop_oldest()
+        if drop:
+            _remove(self._oldest())
         return _as_checkpoint(target, header)
+
+    @contextlib.contextmanager
+    def dropping(self) -> Generator[None]:
+        """Drop the oldest while the block runs: giving back a large file's pages takes time."""
+        with Beside(partial(_remove, self._oldest())):
+            yield
 
     def read(self, checkpoint: Checkpoint) -> Iterator[Any]:
         """The values of a checkpoint in the order of saving, one in memory at a time.
@@ -167,6 +182,13 @@ class CheckpointStore:
             OSError: It cannot be read.
         """
         return read_variables(checkpoint.path)
+
+    def holds(self, checkpoint: Checkpoint, values: Iterator[Any]) -> bool:
+        """Whether a checkpoint can be read and holds these numpy arrays in order, every bit."""
+        try:
+            return holds_values(checkpoint.path, values)
+        except (NotAStateFile, OSError):
+            return False
 
     def _files(self) -> list[Path]:
         try:
@@ -210,13 +232,17 @@ class CheckpointStore:
                 with contextlib.suppress(OSError):
                     path.unlink()
 
-    def _drop_oldest(self) -> None:
-        whole = [checkpoint.path for checkpoint in self.checkpoints()]
-        for path in whole[: -self._keep]:
-            with contextlib.suppress(OSError):
-                path.unlink()
-            with contextlib.suppress(OSError):
-                export_path(path).unlink()
+    def _oldest(self) -> list[Path]:
+        """Those beyond what is kept."""
+        return [checkpoint.path for checkpoint in self.checkpoints()][: -self._keep]
+
+
+def _remove(checkpoints: Sequence[Path]) -> None:
+    for path in checkpoints:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        with contextlib.suppress(OSError):
+            export_path(path).unlink()
 
 
 def export_path(checkpoint: Path) -> Path:
@@ -247,9 +273,11 @@ def _ordinal(path: Path) -> int:
     return int(first) if first.isdigit() else 0
 
 
-def _verify(path: Path, header: StateHeader) -> None:
+def _verify(path: Path, header: StateHeader, values: Iterator[Any]) -> None:
     try:
-        deque(read_variables(path), maxlen=0)  # a loop variable would hold two values at a time
+        # Another thread of the script may have changed a variable since it was written.
+        if not holds_values(path, values):
+            deque(read_variables(path), maxlen=0)  # a loop variable would hold two values at once
         found = read_header(path)
     except NotAStateFile as exc:
         raise SaveRefused(

@@ -1,10 +1,20 @@
 """A file that HDF5 writes to without ever learning that the disk is full."""
 
 import contextlib
+import ctypes
+import functools
 import os
+import sys
+from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Final, Self
+
+from kmonitor_agent.reclaim.beside import Beside
+
+_WRITEBACK_BYTES: Final = 1024 * 1024
+"""Of what is written in pieces this large the way to the disk begins at once."""
+_START_WRITEBACK: Final = 2  # SYNC_FILE_RANGE_WRITE of Linux
 
 
 class DiskFile:
@@ -13,6 +23,9 @@ class DiskFile:
     HDF5 cannot close a file whose last writes fail: it keeps the descriptor, and with it the room
     of the deleted file, and fails again at the process's end. So a write that fails here is
     reported to HDF5 as done.
+
+    Attributes:
+        path: Where it is.
     """
 
     def __init__(self, path: Path) -> None:
@@ -21,10 +34,12 @@ class DiskFile:
         Raises:
             OSError: It is there already or cannot be made.
         """
+        self.path = path
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         self._descriptor = os.open(path, flags, 0o600)
         self._file = os.fdopen(self._descriptor, "r+b", buffering=0)
         self._failure: OSError | None = None
+        self._is_flushed = False
 
     def __enter__(self) -> Self:
         return self
@@ -35,12 +50,26 @@ class DiskFile:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Flush to the disk and close; raise what failed first."""
+        """Flush to the disk, unless that is done, and close; raise what failed first."""
         with contextlib.closing(self._file):
-            if self._failure is None and exc is None:
+            if self._failure is None and exc is None and not self._is_flushed:
                 os.fsync(self._descriptor)
         if self._failure is not None:
             raise self._failure
+
+    @contextlib.contextmanager
+    def flushing(self) -> Generator[None]:
+        """Flush to the disk while the block reads the file; done when the block ends.
+
+        Raises:
+            OSError: Writing had failed before, or the disk failed now.
+        """
+        if self._failure is not None:
+            raise self._failure
+        with Beside(functools.partial(os.fsync, self._descriptor)) as flushed:
+            yield
+        flushed.result()
+        self._is_flushed = True
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes from here on."""
@@ -54,9 +83,12 @@ class DiskFile:
         """All of it, or nothing more once something failed; always the length of `data`."""
         rest = memoryview(data).cast("B")
         length = rest.nbytes
+        self._is_flushed = False
         try:
             while rest.nbytes and self._failure is None:
                 rest = rest[self._file.write(rest) :]
+            if length >= _WRITEBACK_BYTES and self._failure is None:
+                _start_writeback(self._descriptor, self._file.tell() - length, length)
         except OSError as exc:
             self._failure = exc
         return length
@@ -72,6 +104,7 @@ class DiskFile:
     def truncate(self, size: int | None = None) -> int:
         """Set the length."""
         wanted = self._file.tell() if size is None else size
+        self._is_flushed = False
         try:
             if self._failure is None:
                 self._file.truncate(wanted)
@@ -96,3 +129,18 @@ def flush_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _start_writeback(descriptor: int, offset: int, n_bytes: int) -> None:
+    # Else all of it would begin its way with the flush at the end. Only a hint: whether it reached
+    # the disk is what the flush tells.
+    start = _sync_file_range()
+    if start is not None:
+        start(descriptor, ctypes.c_int64(offset), ctypes.c_int64(n_bytes), _START_WRITEBACK)
+
+
+@functools.cache
+def _sync_file_range() -> Any:
+    if sys.platform != "linux":
+        return None
+    return getattr(ctypes.CDLL(None), "sync_file_range", None)

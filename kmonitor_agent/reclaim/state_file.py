@@ -5,15 +5,20 @@ Datasets are named by their ordinal, so equal paths do not collide. Dtypes that 
 The header's attributes are written last: a file without them is no checkpoint.
 """
 
+import contextlib
 import importlib
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from io import FileIO
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Final
 
 import numpy as np
 
+from kmonitor_agent.reclaim.beside import Beside
 from kmonitor_agent.reclaim.disk_file import DiskFile
 
 FORMAT: Final = "kmonitor-state-1"
@@ -22,6 +27,9 @@ _ARCHITECTURE: Final = "architecture"
 
 _HDF5_KINDS: Final = "biufc"
 """Kinds of numpy dtypes that HDF5 stores as they are."""
+
+_SLICE_BYTES: Final = 1024 * 1024
+"""What is read and compared at a time: small enough to stay in a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +118,13 @@ class Checksum:
 
     def add(self, array: Any) -> int:
         """Take one more array; its own CRC-32."""
-        flat = array.reshape(-1)
-        crc = zlib.crc32(memoryview(flat.view(np.uint8))) if flat.size else 0
-        self._crc = zlib.crc32(crc.to_bytes(4, "big"), self._crc)
+        crc = _crc_of(array)
+        self.add_crc(crc)
         return crc
+
+    def add_crc(self, crc: int) -> None:
+        """Take one more array, whose CRC-32 is known."""
+        self._crc = zlib.crc32(crc.to_bytes(4, "big"), self._crc)
 
     def text(self) -> str:
         """As it stands in headers and records."""
@@ -121,7 +132,7 @@ class Checksum:
 
 
 def write_state(
-    path: Path,
+    disk: DiskFile,
     variables: Sequence[StoredVariable],
     read: Callable[[Any], Any],
     *,
@@ -129,23 +140,20 @@ def write_state(
     wall_s: float,
     architecture: str = "",
 ) -> StateHeader:
-    """Write a new file, one variable in memory at a time, and flush it to the disk.
+    """Fill a new file, one variable in memory at a time; the caller flushes it.
 
-    `architecture` is a text that `read_architecture` gives back.
-
-    Raises:
-        OSError: It cannot be written; what is there then is no checkpoint.
+    `architecture` is a text that `read_architecture` gives back. What the disk refuses is told
+    when the file is flushed: what is there then is no checkpoint.
     """
     checksum = Checksum()
     state_bytes = 0
-    with DiskFile(path) as disk, _hdf5().File(disk, "w") as file:
+    with _hdf5().File(disk, "w") as file:
         for ordinal, variable in enumerate(variables):
             array = np.asarray(read(variable.variable), order="C")
             state_bytes += array.nbytes
-            dataset = _write_array(file, str(ordinal), array)
-            dataset.attrs["path"] = variable.path
-            dataset.attrs["crc32"] = checksum.add(array)
+            crc = _write_variable(file, str(ordinal), variable.path, array)
             del array  # or two would be in memory while the next one is read
+            checksum.add_crc(crc)
         if architecture:
             text = np.frombuffer(architecture.encode(), np.uint8)
             _write_array(file, _ARCHITECTURE, text).attrs["crc32"] = zlib.crc32(text.data)
@@ -173,16 +181,39 @@ def read_variables(path: Path) -> Iterator[Any]:
         OSError: The file cannot be read, or is no HDF5 file.
     """
     checksum = Checksum()
-    with _open(path) as file:
+    with _open(path) as file, path.open("rb", buffering=0) as raw:
         header = _read_header(file)
         for ordinal in range(header.variables):
-            array, wanted = _read_array(file, str(ordinal))
-            if checksum.add(array) != wanted:
-                raise NotAStateFile(f"variable {ordinal} has another checksum")
+            array, crc = _read_variable(_dataset(file, str(ordinal)), raw)
+            checksum.add_crc(crc)
             yield array
             del array  # or two would be in memory while the next one is read
     if checksum.text() != header.checksum:
         raise NotAStateFile(f"its state is {checksum.text()}, not {header.checksum}")
+
+
+def holds_values(path: Path, values: Iterator[Any]) -> bool:
+    """Whether a file holds these numpy arrays in this order, every bit, and says so of itself.
+
+    Read and compared slice by slice: quicker than checksums, and no second variable in memory.
+
+    Raises:
+        NotAStateFile: It is not a whole checkpoint.
+        OSError: The file cannot be read, or is no HDF5 file.
+    """
+    checksum = Checksum()
+    with _open(path) as file:
+        header = _read_header(file)
+        for ordinal in range(header.variables):
+            array = next(values, None)
+            if array is None:
+                return False
+            dataset = _dataset(file, str(ordinal))
+            if not _holds(dataset, np.asarray(array, order="C"), path):
+                return False
+            del array  # or two would be in memory while the next one is read
+            checksum.add_crc(_stored_crc(dataset))
+    return next(values, None) is None and checksum.text() == header.checksum
 
 
 def read_architecture(path: Path) -> str:
@@ -196,7 +227,8 @@ def read_architecture(path: Path) -> str:
         _read_header(file)
         if _ARCHITECTURE not in file:
             return ""
-        text, wanted = _read_array(file, _ARCHITECTURE)
+        dataset = _dataset(file, _ARCHITECTURE)
+        text, wanted = _read_array(dataset), _stored_crc(dataset)
     if zlib.crc32(text.data) != wanted:
         raise NotAStateFile("what it says of the model has another checksum")
     return text.tobytes().decode()
@@ -231,6 +263,19 @@ def _hdf5() -> Any:
     return importlib.import_module("h5py")  # comes with Keras
 
 
+def _write_variable(file: Any, name: str, path: str, array: Any) -> int:
+    """Write one with its checksum, which is computed meanwhile; its CRC-32."""
+    if array.nbytes < _SLICE_BYTES:
+        dataset, crc = _write_array(file, name, array), _crc_of(array)
+    else:
+        with Beside(partial(_crc_of, array)) as found:
+            dataset = _write_array(file, name, array)
+        crc = found.result()
+    dataset.attrs["path"] = path
+    dataset.attrs["crc32"] = crc
+    return crc
+
+
 def _write_array(file: Any, name: str, array: Any) -> Any:
     known = array.dtype.kind in _HDF5_KINDS and array.dtype.isbuiltin == 1
     raw = array if known else array.view(np.dtype(f"u{array.dtype.itemsize}"))
@@ -239,13 +284,127 @@ def _write_array(file: Any, name: str, array: Any) -> Any:
     return dataset
 
 
-def _read_array(file: Any, name: str) -> tuple[Any, int]:
+@contextlib.contextmanager
+def _sound(name: str) -> Generator[None]:
+    """Tell what HDF5 and numpy raise of a dataset that is not as we write them."""
     try:
-        dataset = file[name]
-        array = np.asarray(dataset[()], order="C").view(_dtype(str(dataset.attrs["dtype"])))
-        return array.reshape(dataset.shape), int(dataset.attrs["crc32"])
+        yield
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as exc:
         raise NotAStateFile(f"variable {name} is missing or malformed: {exc}") from exc
+
+
+def _dataset(file: Any, name: str) -> Any:
+    with _sound(name):
+        return file[name]
+
+
+def _stored_crc(dataset: Any) -> int:
+    with _sound(dataset.name):
+        return int(dataset.attrs["crc32"])
+
+
+def _read_variable(dataset: Any, raw: FileIO) -> tuple[Any, int]:
+    """One as a numpy array, checked, and its CRC-32. Raises: NotAStateFile, OSError."""
+    name = dataset.name.removeprefix("/")
+    with _sound(name):
+        array = np.empty(dataset.shape, _dtype(str(dataset.attrs["dtype"])))
+        offset = _offset(dataset, array.nbytes)
+    if offset is None:
+        array = _read_array(dataset)
+        crc = _crc_of(array)
+    else:
+        crc = _fill(array, raw, offset)
+    if crc != _stored_crc(dataset):
+        raise NotAStateFile(f"variable {name} has another checksum")
+    return array, crc
+
+
+def _read_array(dataset: Any) -> Any:
+    with _sound(dataset.name):
+        array = np.asarray(dataset[()], order="C").view(_dtype(str(dataset.attrs["dtype"])))
+        return array.reshape(dataset.shape)
+
+
+def _offset(dataset: Any, n_bytes: int) -> int | None:
+    """Where in the file its bytes lie in one piece; None where only HDF5 can tell."""
+    if n_bytes < _SLICE_BYTES or dataset.external or dataset.id.get_storage_size() != n_bytes:
+        return None
+    return dataset.id.get_offset()
+
+
+def _fill(array: Any, raw: FileIO, offset: int) -> int:
+    """Read an array's bytes; the CRC-32 of what came, computed meanwhile slice by slice."""
+    flat, came = _bytes_of(array), SimpleQueue[Any]()
+    raw.seek(offset)
+    with Beside(partial(_crc_of_slices, came)) as crc:
+        try:
+            for start in range(0, flat.size, _SLICE_BYTES):
+                part = flat[start : start + _SLICE_BYTES]
+                _read_into(raw, part)
+                came.put(part)
+        finally:
+            came.put(None)
+    return crc.result()
+
+
+def _crc_of_slices(came: "SimpleQueue[Any]") -> int:
+    crc = 0
+    while (part := came.get()) is not None:
+        crc = zlib.crc32(part, crc)
+    return crc
+
+
+def _read_into(raw: FileIO, part: Any) -> None:
+    rest = memoryview(part)
+    while rest.nbytes:
+        n_bytes = raw.readinto(rest)
+        if not n_bytes:
+            raise NotAStateFile("it ends too early")
+        rest = rest[n_bytes:]
+
+
+def _holds(dataset: Any, array: Any, path: Path) -> bool:
+    with _sound(dataset.name):
+        if dataset.shape != array.shape or str(dataset.attrs["dtype"]) != str(array.dtype):
+            return False
+        offset = _offset(dataset, array.nbytes)
+    if offset is None:
+        return _is_same(_bytes_of(_read_array(dataset)), _bytes_of(array))
+    flat, half = _bytes_of(array), array.nbytes // 2
+    with Beside(partial(_is_at, path, offset + half, flat[half:])) as second:
+        is_first = _is_at(path, offset, flat[:half])
+    return is_first and second.result()
+
+
+def _is_at(path: Path, offset: int, flat: Any) -> bool:
+    """Whether these bytes are at that place of a file."""
+    buffer = np.empty(min(flat.size, _SLICE_BYTES), np.uint8)
+    with path.open("rb", buffering=0) as raw:
+        raw.seek(offset)
+        for start in range(0, flat.size, _SLICE_BYTES):
+            part = flat[start : start + _SLICE_BYTES]
+            came = buffer[: part.size]
+            _read_into(raw, came)
+            if not _is_same(came, part):
+                return False
+    return True
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two flat arrays of bytes are equal; eight at a time, which is quicker."""
+    whole = one.size // 8 * 8
+    if one.size != other.size or not np.array_equal(one[whole:], other[whole:]):
+        return False
+    return np.array_equal(one[:whole].view(np.uint64), other[:whole].view(np.uint64))
+
+
+def _bytes_of(array: Any) -> Any:
+    flat = array.reshape(-1)
+    return flat.view(np.uint8) if flat.size else np.empty(0, np.uint8)
+
+
+def _crc_of(array: Any) -> int:
+    return zlib.crc32(memoryview(_bytes_of(array)))
 
 
 def _write_header(file: Any, header: StateHeader) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from kmonitor_agent.reclaim import archive
 from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused, export_path
+from kmonitor_agent.reclaim.disk_file import DiskFile
 from kmonitor_agent.reclaim.state_file import (
     NotAStateFile,
     StoredVariable,
@@ -252,9 +253,9 @@ def test_damage_while_writing_is_found_before_it_counts(
 ):
     write = archive.write_state
 
-    def damaging(path: Path, *args: Any, **kwargs: Any) -> Any:
-        header = write(path, *args, **kwargs)
-        damage(path)
+    def damaging(disk: DiskFile, *args: Any, **kwargs: Any) -> Any:
+        header = write(disk, *args, **kwargs)
+        damage(disk.path)
         return header
 
     monkeypatch.setattr(archive, "write_state", damaging)
