@@ -106,7 +106,7 @@ class Sizes:
     right_narrow: int = 256
     events: int = 190
     events_low: int = 132
-    table_more: int = 38
+    table_more: int = 44
     status: int = 26
     gutter: int = 12
     padding: int = 16

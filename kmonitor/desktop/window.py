@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _NARROW_BELOW = 1200
 _LOW_BELOW = 800
 _ROOM_FOR_ALL = 720
+_ROOM_FOR_TABLE = 640
+"""Below this the table takes no more than the log: the charts would lose their axes."""
 _SMALLEST = QSize(1000, 640)
 """Below this the charts say nothing; a smaller screen is filled."""
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -195,7 +197,8 @@ class MainWindow(QMainWindow):
         has_room = self.height() >= _ROOM_FOR_ALL or not self.banner.is_up
         self.records.setVisible(self._has_runs is not False and has_room)
         height = SIZES.events_low if is_low else SIZES.events
-        if self.records.tab == "reclaims":
+        self.actions_panel.set_close(is_close=is_low)
+        if self.records.tab == "reclaims" and self.height() >= _ROOM_FOR_TABLE:
             # A table has a head, and says less in three lines than a log does.
             height += SIZES.table_more
         self.records.setFixedHeight(height)

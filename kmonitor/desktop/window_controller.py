@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.panels.guide import GuideWindow

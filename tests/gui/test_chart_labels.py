@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.desktop.plots.label_places import flag_places, free_left, spread
+from kmonitor.desktop.plots.label_places import clear_of_dots, flag_places, free_left, spread
 
 pytestmark = pytest.mark.gui
 
@@ -88,3 +88,21 @@ def test_names_that_collide_give_way_in_the_order_of_their_lines():
 
 def test_plot_without_height_has_no_names():
     assert spread([5.0], apart=13.0, within=(10.0, -20.0)) == [None]
+
+
+@given(y=st.floats(0, 200), dots=st.lists(st.tuples(PX, st.floats(0, 200)), max_size=6))
+def test_a_name_moves_off_dots_or_stays_where_it_was(y: float, dots: list[tuple[float, float]]):
+    placed = clear_of_dots(y, (100.0, 180.0), dots, within=(0.0, 200.0))
+
+    crossed = [at for x, at in dots if 100 <= x <= 180 and abs(at - placed) < 11.0]
+    assert placed == y or not crossed
+    assert 0.0 <= placed <= 200.0
+
+
+def test_a_name_goes_to_the_nearer_side_of_a_dot_unless_another_is_there():
+    places = [
+        clear_of_dots(102.0, (0.0, 50.0), [(30.0, 100.0)], within=(0.0, 200.0), taken=taken)
+        for taken in ([], [115.0])
+    ]
+
+    assert places == [111.5, 88.5]

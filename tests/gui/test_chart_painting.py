@@ -31,7 +31,7 @@ from kmonitor.presenters.chart_picture import (
 )
 from tests.support.charts import GIB, curve, has_colour, has_line, image_of, picture, shown_chart
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]
 
 LIMIT = LimitPicture(72 * GIB, "limit 72 GiB")
 PLOT_YS = range(30, 250)
@@ -142,13 +142,34 @@ def test_a_limit_near_zero_leaves_the_axis_its_numbers():
     many = tuple(FlagPicture(x=float(x), text="reload", tooltip="") for x in range(51))
     shown = replace(picture(limit=LimitPicture(0.5 * GIB, "limit 0.5 GiB")), flags=many)
     crowded = scene(shown, 220.0, 110.0)
-    y = limit_y(crowded)
-    assert y is not None
-
     places = [place for _, place in placed_flags(crowded)]
-    box = overlay._limit_label_box(crowded, places, y, 90.0)
 
+    box = overlay._limit_label_box(crowded, places, 90.0, [])
+
+    assert box is not None
     assert box.bottom() <= crowded.frame.bottom
+
+
+def test_an_offer_that_would_lie_over_the_newest_dot_is_left_to_its_grip():
+    flags = tuple(FlagPicture(x=x, text="reload", tooltip="") for x in (3.0, 8.0, 16.0))
+    for look, is_said in (("offered", False), ("in_force", True)):
+        held = LimitPicture(56 * GIB, "drag to set a limit", look, is_draggable=True)  # type: ignore[arg-type]
+        crowded = scene(replace(picture(limit=held), flags=flags), 260.0, 150.0)
+        places = [place for _, place in placed_flags(crowded)]
+        box = overlay._limit_label_box(crowded, places, 110.0, end_points(crowded))
+        assert (box is not None) == is_said
+
+
+def test_a_name_gives_way_to_the_dot_of_another_run():
+    short = curve("b", (30.0, 49.0), selected=False, hue=1)
+    longer = replace(curve(), x=curve().x * 0.275)
+    crowded = scene(picture(longer, short, x_range=(0.0, 24.0)))
+    (name,) = overlay._placed_names(crowded, end_points(crowded))
+    (dot,) = (end for end in end_points(crowded) if end.curve.selected)
+
+    assert name.left < dot.x < name.left + name.width
+    assert abs(name.y - dot.y) >= 11.0
+    assert name.room >= name.width
 
 
 def test_empty_chart_shows_no_numbers_from_nothing(qtbot: QtBot):

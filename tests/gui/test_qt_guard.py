@@ -37,16 +37,16 @@ def test_broken_qt_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
-    ("given", "offscreen", "then"),
+    ("given", "is_drawn", "then"),
     [("", False, None), ("", True, "offscreen"), ("xcb", True, "xcb"), (None, False, None)],
 )
 def test_an_empty_platform_which_qt_would_abort_of_is_none(
-    given: str | None, offscreen: bool, then: str | None, monkeypatch: pytest.MonkeyPatch
+    given: str | None, *, is_drawn: bool, then: str | None, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("QT_QPA_PLATFORM", given or "")
     if given is None:
         monkeypatch.delenv("QT_QPA_PLATFORM")
 
-    settle_platform(offscreen=offscreen)
+    settle_platform(offscreen=is_drawn)
 
     assert os.environ.get("QT_QPA_PLATFORM") == then

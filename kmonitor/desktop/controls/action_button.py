@@ -22,6 +22,8 @@ from kmonitor.presenters.action_ways import ActionWay
 _AROUND_TEXT = 62
 """Icon, padding and the least gap before the shortcut, pixels."""
 
+_HEIGHT, _LOW_HEIGHT = 36, 32
+
 _MORE_WIDTH = 26
 """Of the menu's button with the gap before it, pixels."""
 
@@ -61,7 +63,7 @@ class ActionButton(QPushButton):
         self._row.addWidget(self._hint)
         self._row.addWidget(self._more)
         self.setStyleSheet("text-align: left;")
-        self.setMinimumHeight(36)
+        self.set_close(is_close=False)
         # The panel's width is the panel's: what has no room there must not widen it.
         self.setMinimumWidth(1)
         self.clicked.connect(self._on_self_clicked)
@@ -87,6 +89,10 @@ class ActionButton(QPushButton):
         self._show_ways(picture)
         self._draw()
         self._fit_hint()
+
+    def set_close(self, *, is_close: bool) -> None:
+        """Be lower, where there is little height."""
+        self.setFixedHeight(_LOW_HEIGHT if is_close else _HEIGHT)
 
     @property
     def has_ways(self) -> bool:

@@ -19,6 +19,9 @@ from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.action_panel import ActionsPicture
 from kmonitor.presenters.readings import ReadingGroup
 
+_APART, _CLOSE = 9, 6
+"""Between two parts, pixels: usually, and where there is little height."""
+
 
 class ActionsPanel(QFrame):
     """Bound to the selected run.
@@ -45,6 +48,8 @@ class ActionsPanel(QFrame):
         self._checkpoint = role_label("meta")
         self._at_limit = AtLimitPart(look)
         self._area = QScrollArea()
+        self._column = QVBoxLayout()
+        self._is_close = False
         self._build()
         self._at_limit.switched.connect(self.reload_switched)
         self._at_limit.answer_chosen.connect(self.answer_chosen)
@@ -61,6 +66,17 @@ class ActionsPanel(QFrame):
         self._waiting.setVisible(bool(picture.waiting))
         self._checkpoint.setText(picture.checkpoint)
         self._at_limit.show_picture(picture.at_limit)
+
+    def set_close(self, *, is_close: bool) -> None:
+        """Stand closer together, so that the limits' part is seen in a low window too."""
+        if is_close == self._is_close:
+            return
+        self._is_close = is_close
+        self._readings.set_close(is_close=is_close)
+        self._column.setSpacing(_CLOSE if is_close else _APART)
+        self._grid.setSpacing(6 if is_close else 8)
+        for button in self._buttons:
+            button.set_close(is_close=is_close)
 
     def show_blank(self, *, is_blank: bool) -> None:
         """Show nothing while no run is known, and keep the place."""
@@ -80,9 +96,10 @@ class ActionsPanel(QFrame):
             label.setWordWrap(True)
         scrolled = QWidget()
         scrolled.setObjectName("scrolled")
-        column = QVBoxLayout(scrolled)
+        column = self._column
+        scrolled.setLayout(column)
         column.setContentsMargins(SIZES.padding, 14, SIZES.padding, 14)
-        column.setSpacing(9)
+        column.setSpacing(_APART)
         column.addWidget(self._readings)
         column.addSpacing(8)
         column.addWidget(role_label("section", self.tr("ACTIONS")))
@@ -110,6 +127,7 @@ class ActionsPanel(QFrame):
         while len(self._buttons) < len(self._shape):
             button = ActionButton(self._look)
             button.command_requested.connect(self.command_requested)
+            button.set_close(is_close=self._is_close)
             self._buttons.append(button)
         while len(self._buttons) > len(self._shape):
             spare = self._buttons.pop()

@@ -8,6 +8,9 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 from kmonitor.desktop.controls.look import role_label
 from kmonitor.presenters.readings import ReadingGroup
 
+_APART, _CLOSE = 5, 2
+"""Between two lines, pixels: usually, and where there is little height."""
+
 
 class ReadingsPanel(QWidget):
     """A small table that grows and shrinks with what is read; labels are kept and reused."""
@@ -17,12 +20,16 @@ class ReadingsPanel(QWidget):
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(8)
-        self._grid.setVerticalSpacing(5)
+        self._grid.setVerticalSpacing(_APART)
         self._grid.setColumnStretch(0, 1)
         self._shape: tuple[tuple[str, tuple[str, ...], bool], ...] = ()
         self._labels: list[QLabel] = []
         self._numbers: list[QLabel] = []
         self._notes: list[QLabel] = []
+
+    def set_close(self, *, is_close: bool) -> None:
+        """Stand closer together, where there is little height."""
+        self._grid.setVerticalSpacing(_CLOSE if is_close else _APART)
 
     def show_groups(self, groups: Sequence[ReadingGroup]) -> None:
         """Show these readings."""

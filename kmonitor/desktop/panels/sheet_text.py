@@ -19,8 +19,8 @@ def diagnosis_html(picture: DiagnosisPicture, palette: Palette) -> str:
 def record_html(picture: RecordPicture, palette: Palette) -> str:
     """The facts of a record, one a row."""
     rows = "".join(
-        f'<tr><td style="color: {palette.sub}; padding: 4px 18px 4px 0;">{escape(fact.title)}</td>'
-        f'<td style="padding: 4px 0;">{_lines(fact.text)}</td></tr>'
+        f'<tr><td width="30%" style="color: {palette.sub}; padding: 4px 18px 4px 0;">'
+        f'{escape(fact.title)}</td><td style="padding: 4px 0;">{_lines(fact.text)}</td></tr>'
         for fact in picture.facts
     )
     return f'<table width="100%" cellspacing="0">{rows}</table>'

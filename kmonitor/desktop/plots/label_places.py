@@ -8,6 +8,8 @@ Span = tuple[float, float]
 """From and to along one direction, pixels."""
 
 _APART_PX: Final = 4.0
+DOT_PX: Final = 5.0
+"""From the middle of a run's newest dot to where a label may stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,36 @@ def spread(ys: Sequence[float], *, apart: float, within: Span) -> list[float | N
         placed[i] = most = min(height if height is not None else most, most)
         most -= apart
     return placed
+
+
+def clear_of_dots(
+    y: float,
+    across: Span,
+    dots: Sequence[tuple[float, float]],
+    *,
+    within: Span,
+    taken: Sequence[float] = (),
+    apart: float = 13.0,
+) -> float:
+    """The height nearest to the wanted one at which a name lies across no dot; else the wanted.
+
+    Args:
+        y: Wanted height of its middle.
+        across: From and to, horizontally.
+        dots: Their middles.
+        within: Least and largest height.
+        taken: Heights of other names, and of lines.
+        apart: Height of a name.
+    """
+    reach = apart / 2 + DOT_PX
+    ahead = [at for x, at in dots if across[0] - DOT_PX <= x <= across[1] + DOT_PX]
+    near = (height for at in ahead for height in (at - reach, at + reach))
+    for height in (y, *sorted(near, key=lambda each: abs(each - y))):
+        is_free = all(abs(height - at) >= reach for at in ahead)
+        is_free = is_free and all(abs(height - other) >= apart for other in taken)
+        if is_free and within[0] <= height <= within[1]:
+            return height
+    return y
 
 
 def _is_within(span: Span, within: Span) -> bool:

@@ -9,7 +9,15 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from kmonitor.desktop.plots.backdrop import Scene
 from kmonitor.desktop.plots.chart_colours import ChartColours
-from kmonitor.desktop.plots.label_places import FlagPlace, Span, flag_places, free_left, spread
+from kmonitor.desktop.plots.label_places import (
+    DOT_PX,
+    FlagPlace,
+    Span,
+    clear_of_dots,
+    flag_places,
+    free_left,
+    spread,
+)
 from kmonitor.presenters.chart_picture import CurvePicture, FlagPicture, LimitPicture
 
 GRIP_WIDTH_PX = 24.0
@@ -42,6 +50,24 @@ class EndPoint:
     is_newest: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedName:
+    """Where a run's name goes.
+
+    Attributes:
+        end: The end of its line.
+        left, y: Left edge and middle, pixels.
+        width: Of the whole name, pixels.
+        room: That it has, pixels.
+    """
+
+    end: EndPoint
+    left: float
+    y: float
+    width: float
+    room: float
+
+
 def paint_overlay(painter: QPainter, scene: Scene) -> None:
     """Paint everything that lies over the curves; coordinates are the widget's."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
@@ -49,7 +75,7 @@ def paint_overlay(painter: QPainter, scene: Scene) -> None:
     _paint_flags(painter, scene, flags)
     ends = end_points(scene)
     _paint_names(painter, scene, ends)
-    _paint_limit(painter, scene, [place for _, place in flags])
+    _paint_limit(painter, scene, [place for _, place in flags], ends)
     _paint_dots(painter, scene, ends)
     _paint_empty(painter, scene)
 
@@ -150,43 +176,62 @@ def _flag_colour(flag: FlagPicture, scene: Scene) -> QColor:
 
 
 def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
-    frame, colours = scene.frame, scene.colours
-    named = [end for end in ends if not end.curve.selected and end.curve.label]
-    heights = spread(
-        [end.y for end in named],
-        apart=_LINE_PX,
-        within=(frame.top + _LINE_PX / 2, frame.bottom - _LINE_PX / 2),
-    )
+    colours = scene.colours
     painter.setFont(colours.font(colours.meta_px))
     metrics = QFontMetricsF(painter.font())
-    for end, y in zip(named, heights, strict=True):
-        if y is None:
-            continue
-        left = end.x + _NAME_GAP_PX
-        room = min(_right_of_names(scene, y) - left, LONGEST_NAME_PX)
-        text, width = end.curve.label, colours.text_width(end.curve.label, colours.meta_px)
-        if width > room:
-            if room < _SHORTEST_NAME_PX:
+    for name in _placed_names(scene, ends):
+        end, text = name.end, name.end.curve.label
+        if name.width > name.room:
+            if name.room < _SHORTEST_NAME_PX:
                 continue
-            text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
-            width = room
+            text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, name.room)
         hue = colours.colour("mute") if end.curve.stale else colours.series(end.curve.hue)
         painter.setPen(hue)
-        box = QRectF(left, y - _LINE_PX / 2, room + 2.0, _LINE_PX)
-        painter.fillRect(QRectF(left - 1.0, box.top(), width + 2.0, _LINE_PX), _veil(scene, 0.5))
+        box = QRectF(name.left, name.y - _LINE_PX / 2, name.room + 2.0, _LINE_PX)
+        behind = QRectF(name.left - 1.0, box.top(), min(name.width, name.room) + 2.0, _LINE_PX)
+        painter.fillRect(behind, _veil(scene, 0.5))
         painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
 
-def _right_of_names(scene: Scene, y: float) -> float:
-    """How far a name may reach at this height: it stays clear of the grip."""
+def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedName]:
+    """Each name beside the end of its line, higher or lower where another run's dot is."""
+    frame, colours = scene.frame, scene.colours
+    named = [end for end in ends if not end.curve.selected and end.curve.label]
+    within = (frame.top + _LINE_PX / 2, frame.bottom - _LINE_PX / 2)
+    heights = spread([end.y for end in named], apart=_LINE_PX, within=within)
+    placed: list[PlacedName] = []
+    for at, end in enumerate(named):
+        wanted = heights[at]
+        if wanted is None:
+            continue
+        left = end.x + _NAME_GAP_PX
+        width = colours.text_width(end.curve.label, colours.meta_px)
+        dots = [(dot.x, dot.y) for dot in ends if dot.x > left]
+        across = (left, left + min(width, LONGEST_NAME_PX))
+        others = (limit_y(scene), *heights[:at], *heights[at + 1 :])
+        taken = [height for height in others if height is not None]
+        y = clear_of_dots(wanted, across, dots, within=within, taken=taken, apart=_LINE_PX)
+        heights[at] = y
+        room = min(_right_of_names(scene, y, dots) - left, LONGEST_NAME_PX)
+        placed.append(PlacedName(end, left, y, width, room))
+    return placed
+
+
+def _right_of_names(scene: Scene, y: float, dots: list[tuple[float, float]]) -> float:
+    """How far a name may reach at this height: it stays clear of the grip and of dots."""
     limit, height = scene.picture.limit, limit_y(scene)
+    ahead = [x - DOT_PX for x, at in dots if abs(at - y) < _LINE_PX / 2 + DOT_PX]
+    if ahead:
+        return min(ahead)
     has_grip = limit is not None and limit.is_draggable and height is not None
     if has_grip and height is not None and abs(height - y) < (GRIP_HEIGHT_PX + _LINE_PX) / 2:
         return scene.frame.right - GRIP_WIDTH_PX - 4.0
     return scene.frame.right
 
 
-def _paint_limit(painter: QPainter, scene: Scene, flags: list[FlagPlace]) -> None:
+def _paint_limit(
+    painter: QPainter, scene: Scene, flags: list[FlagPlace], ends: list[EndPoint]
+) -> None:
     limit, y = scene.picture.limit, limit_y(scene)
     if limit is None or y is None:
         return
@@ -203,7 +248,9 @@ def _paint_limit(painter: QPainter, scene: Scene, flags: list[FlagPlace]) -> Non
     colours = scene.colours
     label = f"{limit.text} \u2191" if limit.value > frame.y_hi else limit.text
     width = colours.text_width(label, colours.meta_px, weight=_LIMIT_WEIGHT) + 2.0
-    box = _limit_label_box(scene, flags, y, width)
+    box = _limit_label_box(scene, flags, width, ends)
+    if box is None:
+        return
     painter.fillRect(box, _veil(scene, 0.72))
     painter.setPen(colour)
     text = QFontMetricsF(painter.font()).elidedText(
@@ -212,25 +259,40 @@ def _paint_limit(painter: QPainter, scene: Scene, flags: list[FlagPlace]) -> Non
     painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
 
-def _limit_label_box(scene: Scene, flags: list[FlagPlace], y: float, width: float) -> QRectF:
-    """Above the line, clear of flags and grip; below it where there is no such place."""
-    frame, limit = scene.frame, scene.picture.limit
-    grip = GRIP_WIDTH_PX + 4.0 if limit is not None and limit.is_draggable else 0.0
+def _limit_label_box(
+    scene: Scene, flags: list[FlagPlace], width: float, ends: list[EndPoint]
+) -> QRectF | None:
+    """Above the line, clear of flags, dots and grip; below it where there is no such place.
+
+    None for a limit that is only offered and would lie over a dot: the grip says the same.
+    """
+    frame, limit, y = scene.frame, scene.picture.limit, limit_y(scene)
+    if limit is None or y is None:
+        return None
+    grip = GRIP_WIDTH_PX + 4.0 if limit.is_draggable else 0.0
     within: Span = (frame.left + 8.0, frame.right - grip)
     top = y - _LABEL_HEIGHT_PX - 2.0
     poles: list[Span] = [(place.x - 1.0, place.x + 1.0) for place in flags]
     labels = [place.span for place in flags if place.width]
     if top >= frame.top - 6.0:
         taken = poles + (labels if top < frame.top + FLAG_HEIGHT_PX else [])
-        left = free_left(width, within, taken)
+        left = free_left(width, within, taken + _dots_at(ends, top))
         if left is not None:
             return QRectF(left, top, width, _LABEL_HEIGHT_PX)
     low = max(y + 2.0, frame.top + (FLAG_HEIGHT_PX if labels else 0.0))
     # Below a limit near the bottom stand the numbers of the axis.
     low = top if low + _LABEL_HEIGHT_PX > frame.bottom else low
-    left = free_left(width, within, poles)
+    left = free_left(width, within, poles + _dots_at(ends, low))
+    if left is None and limit.look == "offered":
+        return None
     room = min(width, within[1] - within[0])
     return QRectF(within[0] if left is None else left, low, room, _LABEL_HEIGHT_PX)
+
+
+def _dots_at(ends: list[EndPoint], top: float) -> list[Span]:
+    """What dots take of a label's line."""
+    reach = (top - DOT_PX, top + _LABEL_HEIGHT_PX + DOT_PX)
+    return [(end.x - DOT_PX, end.x + DOT_PX) for end in ends if reach[0] <= end.y <= reach[1]]
 
 
 def _veil(scene: Scene, opacity: float) -> QColor:

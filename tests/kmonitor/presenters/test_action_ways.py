@@ -40,5 +40,5 @@ def test_only_save_and_reload_offer_a_choice_and_the_usual_way_comes_first():
 def test_recreate_says_when_it_is_safe_and_what_happens_else():
     (told,) = (way.tooltip for way in ways_of("reload") if way.key == "recreate")
 
-    for words in ("one optimizer", "no tf.function", "no distribution strategy", "record says why"):
+    for words in ("one optimizer", "no tf.function", "no distribution strategy", "says why"):
         assert words in told
