@@ -2,17 +2,17 @@
 """What a model is made of, as JSON, and a model made of that; Keras 3 and tf_keras."""
 
 import json
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.model_copy import keras_of
 
 
 def architecture_of(model: KerasModel) -> str:
     """Layers, losses, metrics and optimizer as JSON; empty where the model cannot tell them."""
     try:
-        return json.dumps(_keras_of(model).saving.serialize_keras_object(model))
+        return json.dumps(keras_of(model).saving.serialize_keras_object(model))
     except Exception:  # noqa: BLE001 - a script's own get_config may raise anything
         return ""
 
@@ -27,8 +27,3 @@ def model_of(keras: Any, architecture: str) -> KerasModel:
     if not isinstance(found, Mapping):
         raise TypeError("it describes no model")
     return keras.saving.deserialize_keras_object(found, safe_mode=True)
-
-
-def _keras_of(model: KerasModel) -> Any:
-    roots = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
-    return sys.modules["tf_keras" if "tf_keras" in roots else "keras"]
