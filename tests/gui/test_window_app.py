@@ -17,17 +17,13 @@ from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
 from kmonitor.desktop.app_log import AppLog
 from kmonitor.desktop.settings_file import WindowSettings, load_settings, save_settings
 from kmonitor_agent.local.folders import Folders
+from tests.support.desk_window import WINDOW
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.simulated_agent import SimulatedAgent
 
 __all__ = ["idle_hub", "live_hub"]
 
-pytestmark = [
-    pytest.mark.gui,
-    pytest.mark.usefixtures("qapp"),
-    # What the offscreen platform cannot do and does not need.
-    pytest.mark.qt_log_ignore("This plugin does not support"),
-]
+pytestmark = WINDOW
 
 
 @pytest.fixture

@@ -19,15 +19,10 @@ from kmonitor_agent.protocol.commands import (
     SetLimits,
 )
 from kmonitor_agent.protocol.messages import CommandTold
-from tests.support.desk_window import DeskWindow
+from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import GIB, limit, made_up_run, reload_record
 
-pytestmark = [
-    pytest.mark.gui,
-    pytest.mark.usefixtures("qapp"),
-    # What the offscreen platform cannot do and does not need.
-    pytest.mark.qt_log_ignore("This plugin does not support"),
-]
+pytestmark = WINDOW
 
 
 @pytest.fixture

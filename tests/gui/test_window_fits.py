@@ -26,15 +26,10 @@ from kmonitor.presenters.chart_picture import (
 )
 from kmonitor_agent.protocol.messages import MetricNow
 from tests.support.charts import GIB, curve, has_colour, image_of, picture, shown_chart
-from tests.support.desk_window import DeskWindow
+from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import limit, made_up_run
 
-pytestmark = [
-    pytest.mark.gui,
-    pytest.mark.usefixtures("qapp"),
-    # What the offscreen platform cannot do and does not need.
-    pytest.mark.qt_log_ignore("This plugin does not support"),
-]
+pytestmark = WINDOW
 
 SMALL, USUAL, LARGE = (1000, 640), (1280, 800), (1920, 1080)
 LONG = "resnet50-imagenet-finetune-cosine-warmup5-wd1e-4-mixup0.2-cutmix1.0-seed-1337-attempt-3"

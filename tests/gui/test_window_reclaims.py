@@ -20,15 +20,10 @@ from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.commands import CommandName, CommandStatus, SetLimits
 from kmonitor_agent.protocol.messages import CommandTold
 from tests.support.charts import Mouse
-from tests.support.desk_window import DeskWindow
+from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import ACTIONS, limit, made_up_run, reload_record
 
-pytestmark = [
-    pytest.mark.gui,
-    pytest.mark.usefixtures("qapp"),
-    # What the offscreen platform cannot do and does not need.
-    pytest.mark.qt_log_ignore("This plugin does not support"),
-]
+pytestmark = WINDOW
 
 EVERYTHING: list[CommandName] = [*ACTIONS, "restart", "auto", "diagnose"]
 HELD = "12 traces held by `my_step` (user tf.function) in " + "a/long/path/" * 20

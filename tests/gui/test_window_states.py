@@ -19,15 +19,10 @@ from kmonitor.desktop.controls.chip import Chip
 from kmonitor.desktop.plots.live_chart import LiveChart
 from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.messages import MetricNow
-from tests.support.desk_window import DeskWindow
+from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import limit, made_up_run, reload_record, told_hub
 
-pytestmark = [
-    pytest.mark.gui,
-    pytest.mark.usefixtures("qapp"),
-    # What the offscreen platform cannot do and does not need.
-    pytest.mark.qt_log_ignore("This plugin does not support"),
-]
+pytestmark = WINDOW
 
 
 @pytest.fixture

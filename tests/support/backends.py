@@ -5,9 +5,13 @@ import gc
 import importlib
 import importlib.util
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from kmonitor_agent.frameworks import detect
+from kmonitor_agent.session.runs import RUNS
 
 OTHERS = ("jax", "torch")
 
@@ -18,6 +22,14 @@ ON_BACKEND = [
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
 ]
 """Marks of every test here."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No framework that another test met, and no run that outlives its test; where imported."""
+    monkeypatch.setattr(detect, "_known", {})
+    yield
+    RUNS.close()
 
 
 @functools.cache

@@ -1,9 +1,10 @@
 """A whole window fed by hand: no hub, no threads; what it asks is answered by the test."""
 
 import gc
-from typing import cast
+from typing import Final, cast
 
 import msgspec
+import pytest
 from PySide6.QtCore import QEvent
 
 from kmonitor.desktop.app import make_qt_application
@@ -31,6 +32,14 @@ from tests.support.made_up_runs import (
     told_runs,
     told_series,
 )
+
+WINDOW: Final = [
+    pytest.mark.gui,
+    pytest.mark.usefixtures("qapp"),
+    # What the offscreen platform cannot do and does not need.
+    pytest.mark.qt_log_ignore("This plugin does not support"),
+]
+"""Marks of every test of a window."""
 
 
 class DeskWindow:

@@ -3,7 +3,6 @@
 
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.frameworks import detect, jax_internals
+from kmonitor_agent.frameworks import jax_internals
 from kmonitor_agent.frameworks.base import KnowsHolders
 from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.frameworks.jax_allocator import JaxAllocator
@@ -19,8 +18,7 @@ from kmonitor_agent.frameworks.jax_internals import JaxInternals
 from kmonitor_agent.frameworks.jax_programs import JaxPrograms
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
-from kmonitor_agent.session.runs import RUNS
-from tests.support.backends import ON_BACKEND, on_backend
+from tests.support.backends import ON_BACKEND, nothing_is_left, on_backend
 
 keras, jax, data, models = on_backend(
     "keras",
@@ -30,17 +28,11 @@ keras, jax, data, models = on_backend(
     only=("jax",),
 )
 
+__all__ = ["nothing_is_left"]
+
 pytestmark = ON_BACKEND
 
 TAG = Tag("run", 1, 0)
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No framework that another test met, and no run that outlives its test."""
-    monkeypatch.setattr(detect, "_known", {})
-    yield
-    RUNS.close()
 
 
 @pytest.fixture

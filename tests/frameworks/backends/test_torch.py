@@ -3,7 +3,6 @@
 import importlib
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,15 +11,14 @@ import numpy as np
 import pytest
 
 from kmonitor_agent import MonitorCallback
-from kmonitor_agent.frameworks import detect, torch_allocator, torch_internals
+from kmonitor_agent.frameworks import torch_allocator, torch_internals
 from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.frameworks.torch_allocator import TorchAllocator
 from kmonitor_agent.frameworks.torch_graphs import TorchGraphs
 from kmonitor_agent.frameworks.torch_state import read_tensor, tensor_of, write_tensor
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
-from kmonitor_agent.session.runs import RUNS
-from tests.support.backends import ON_BACKEND, on_backend
+from tests.support.backends import ON_BACKEND, nothing_is_left, on_backend
 from tests.support.exactness import EPOCH_END, assert_reloaded, run_reloaded
 
 keras, torch, data, models, own = on_backend(
@@ -32,17 +30,11 @@ keras, torch, data, models, own = on_backend(
     only=("torch",),
 )
 
+__all__ = ["nothing_is_left"]
+
 pytestmark = ON_BACKEND
 
 TAG = Tag("run", 1, 0)
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No framework that another test met, and no run that outlives its test."""
-    monkeypatch.setattr(detect, "_known", {})
-    yield
-    RUNS.close()
 
 
 def fitted(model: Any = None) -> Any:
