@@ -144,7 +144,7 @@ def _done(record: ActionRecord) -> str:
         "save": tr("Checkpoint saved {where}"),
         "collect": tr("Collected {where}"),
         "reload": tr("Reloaded {where}"),
-        "restart": tr("Left to start again {where}"),
+        "restart": tr("Restarted {where}") if record.after else tr("Left to start again {where}"),
         "diagnose": tr("Diagnosed {where}"),
         "stop": tr("Stopped {where}"),
         "pause": tr("Paused {where}"),

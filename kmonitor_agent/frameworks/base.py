@@ -302,3 +302,32 @@ class Framework(Protocol):
     def reclaim_steps(self) -> ReclaimSteps | None:
         """What save, collect and reload need; None where `probed().unavailable` says why."""
         ...
+
+
+class CannotBuild(Exception):
+    """A model that cannot be built as it was.
+
+    Attributes:
+        why: The reason and what to do.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class IteratorBegan:
+    """Where the iterator began that serves several epochs of a fit, and what it drew from.
+
+    Attributes:
+        epochs: Epochs that had run before.
+        existed: Whether it was made before the random states were read.
+        random: States of the random generators at that epoch's begin.
+        generators: Those of the data's own.
+    """
+
+    epochs: int
+    existed: bool
+    random: dict[str, Any]
+    generators: list[Any] = field(default_factory=list[Any])

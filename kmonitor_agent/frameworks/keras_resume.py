@@ -5,37 +5,44 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks import keras_data
+from kmonitor_agent.frameworks.base import CannotBuild, KerasModel
 
+_BACKENDS = ("tensorflow", "jax", "torch")
 _UNREADABLE = (AttributeError, TypeError, ValueError, NotImplementedError)
 
 
-class CannotBuild(Exception):
-    """A model that cannot be built as it was.
-
-    Attributes:
-        why: The reason and what to do.
-    """
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-
-def why_not_resumable(model: KerasModel) -> str:
-    """Why another process could not take this model up; empty when it could."""
+def why_not_resumable(model: KerasModel, callbacks: Sequence[Any]) -> str:
+    """See `TakingUp.why_not_resumable`."""
+    del callbacks
     if not hasattr(model, "_initial_epoch"):
         return "this Keras does not let a fit begin at a later epoch"
-    keras = sys.modules.get("keras")
+    why = _why_not_here(model)
+    if not why and keras_data.find_fit_data() is None:
+        return "this Keras keeps the data of a fit elsewhere"
+    return why
+
+
+def _why_not_here(model: KerasModel) -> str:
+    keras: Any = sys.modules.get("keras")
     try:
-        backend = str(keras.backend.backend())  # pyright: ignore[reportOptionalMemberAccess]
+        backend = str(keras.backend.backend())
+        distribution = keras.distribution.distribution() if backend == "jax" else None
     except AttributeError:
-        return "this Keras does not say on which backend it runs"
-    if backend != "tensorflow":
-        return f"with Keras on {backend} restart was not tried; it works on TensorFlow"
+        return "this Keras does not say on what it runs"
+    if backend not in _BACKENDS:
+        return f"with Keras on {backend} restart was not tried; it works on {', '.join(_BACKENDS)}"
+    if distribution is not None:
+        return "the model is trained under keras.distribution, over several devices"
     strategy = getattr(model, "distribute_strategy", None)
     if strategy is not None and getattr(strategy, "num_replicas_in_sync", 1) > 1:
         return "the model is trained under a strategy with several replicas"
+    return ""
+
+
+def why_not_exact(inexact: str) -> str:
+    """Empty: what a step may draw otherwise is told, and left to the user."""
+    del inexact
     return ""
 
 

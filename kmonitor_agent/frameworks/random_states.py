@@ -4,11 +4,15 @@
 import random
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
+
+_KERAS2 = ("tf_keras", "keras")
+"""Packages that may be a Keras 2."""
 
 
 def read_random_states() -> dict[str, Any]:
-    """Plain values by generator: Python's, numpy's legacy one, TensorFlow's, PyTorch's."""
+    """Plain values by generator: of Python, numpy (legacy), TensorFlow, tf_keras and PyTorch."""
     found: dict[str, Any] = {"python": random.getstate()}
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -20,9 +24,15 @@ def read_random_states() -> dict[str, Any]:
     generator = _global_generator()
     if generator is not None:
         found["tensorflow_generator"] = generator.state.numpy()
+    for package in _KERAS2:
+        own = _keras2_generator(package)
+        if own is not None:
+            found[package] = own.getstate()
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "get_rng_state"):
         found["torch"] = torch.get_rng_state().numpy().copy()
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            found["torch_cuda"] = [each.numpy().copy() for each in torch.cuda.get_rng_state_all()]
     return found
 
 
@@ -34,7 +44,7 @@ def write_random_states(found: Mapping[str, Any]) -> list[str]:
             continue
         try:
             write(found[name])
-        except (AttributeError, ImportError, TypeError, ValueError) as exc:
+        except (AttributeError, ImportError, RuntimeError, TypeError, ValueError) as exc:
             left.append(f"the state of {name}'s random generator was not put back: {exc}")
     return left
 
@@ -76,6 +86,24 @@ def _write_torch(state: Any) -> None:
         torch.set_rng_state(torch.from_numpy(state.copy()))
 
 
+def _write_torch_cuda(states: Any) -> None:
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.cuda.set_rng_state_all([torch.from_numpy(each.copy()) for each in states])
+
+
+def _write_keras2(package: str, state: Any) -> None:
+    generator = _keras2_generator(package)
+    if generator is not None:
+        generator.setstate(state)
+
+
+def _keras2_generator(package: str) -> Any:
+    # Made by `set_random_seed`, for seeds of layers; each thread has its own.
+    backend = sys.modules.get(f"{package}.src.backend")
+    return getattr(getattr(backend, "_SEED_GENERATOR", None), "generator", None)
+
+
 def _eager_context() -> Any:
     if "tensorflow" not in sys.modules:
         return None
@@ -100,4 +128,6 @@ _WRITERS = {
     "tensorflow": _write_tensorflow,
     "tensorflow_generator": _write_tensorflow_generator,
     "torch": _write_torch,
+    "torch_cuda": _write_torch_cuda,
+    **{package: partial(_write_keras2, package) for package in _KERAS2},
 }

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from kmonitor_agent.frameworks.base import StateVariable
+from kmonitor_agent.frameworks.base import IteratorBegan, StateVariable
 from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused
 from kmonitor_agent.reclaim.disk_file import flush_folder
 from kmonitor_agent.reclaim.state_file import NotAStateFile, StoredVariable, Tag, read_header
@@ -67,10 +67,14 @@ class Asked:
     Attributes:
         command: Id of the command, or empty.
         asked_by: "script", "limit ram 80%", a user's name; empty when nobody asked.
+        left_wall_s: When the process began to leave, seconds since 1970.
+        record: What is known of the restart by then, encoded; the next process completes it.
     """
 
     command: str = ""
     asked_by: str = ""
+    left_wall_s: float = 0.0
+    record: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,11 @@ class FitState:
         build_config: What `build_from_config` takes; None if the model has none.
         optimizers: For each optimizer the ordinals, among the model's variables, that it trains.
         variables: In order.
+        state_bytes: Their size, bytes.
         callbacks: In the order of the fit.
         random: States of the random generators.
+        generators: Those of the data's own, in order.
+        iterator: Where the iterator began that the next epoch goes on with, if it drew.
         limits: Limits that were set from outside, encoded; empty if none were.
         asked: Who asked.
         left_out: What could not be kept, in words.
@@ -107,8 +114,11 @@ class FitState:
     build_config: Any = None
     optimizers: tuple[tuple[int, ...], ...] = ()
     variables: tuple[VariableFacts, ...] = ()
+    state_bytes: int = 0
     callbacks: tuple[CallbackState, ...] = ()
     random: dict[str, Any] = field(default_factory=dict[str, Any])
+    generators: list[Any] = field(default_factory=list[Any])
+    iterator: IteratorBegan | None = None
     limits: str = ""
     asked: Asked = Asked()
     left_out: tuple[str, ...] = ()
@@ -172,6 +182,18 @@ class FitStates:
             raise CannotResume(f"the saved state of fit {fit} cannot be read: {exc}") from exc
         return SavedFit(document, self._store_folder(fit))
 
+    def is_first_taken_up(self, fit: int, checksum: str) -> bool:
+        """Whether a state is taken up for the first time; a crash may have it taken up again.
+
+        Raises:
+            OSError: That could not be noted.
+        """
+        path = self._folder / f"{fit}.taken"
+        if path.exists() and path.read_text() == checksum:
+            return False
+        path.write_text(checksum)
+        return True
+
     def forget(self, fit: int) -> None:
         """Drop a fit's state: it begins anew."""
         with contextlib.suppress(OSError):
@@ -200,6 +222,7 @@ class SavedFit:
                 raise CannotResume(f"the saved state {self._path} is not what was committed")
             # The arrays stand behind the variables: how many of these there are, the JSON says.
             self._n_variables = len(dict_of(document["state"])["variables"]["list"])
+            self.checksum = header.checksum
             shelf = ArrayShelf(list(islice(self._values(), self._n_variables, None)))
             self.state = _from_dict(from_json(document["state"], shelf))
         except (OSError, KeyError, TypeError, ValueError, IndexError) as exc:
@@ -250,6 +273,7 @@ def _as_dict(state: FitState) -> dict[str, Any]:
         {"kind": each.kind, "attributes": each.attributes} for each in state.callbacks
     ]
     kept["asked"] = asdict(state.asked)
+    kept["iterator"] = None if state.iterator is None else asdict(state.iterator)
     return kept
 
 
@@ -257,6 +281,8 @@ def _from_dict(found: dict[str, Any]) -> FitState:
     found["variables"] = tuple(VariableFacts(**each) for each in found["variables"])
     found["callbacks"] = tuple(CallbackState(**each) for each in found["callbacks"])
     found["asked"] = Asked(**found["asked"])
+    if found["iterator"] is not None:
+        found["iterator"] = IteratorBegan(**found["iterator"])
     return FitState(**found)
 
 

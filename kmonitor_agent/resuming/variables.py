@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from kmonitor_agent.frameworks.base import KerasModel, ReclaimSteps, StateVariable
-from kmonitor_agent.frameworks.keras_resume import CannotBuild, build_again, make_global_seed
+from kmonitor_agent.frameworks.base import CannotBuild, KerasModel, ReclaimSteps, StateVariable
+from kmonitor_agent.frameworks.taking_up import taking_up
 from kmonitor_agent.resuming.fit_state import CannotResume, SavedFit, VariableFacts, shape_of
 
 
@@ -13,14 +13,14 @@ def build_as_saved(steps: ReclaimSteps, model: KerasModel, saved: SavedFit) -> N
     Raises:
         CannotResume: It is another model, or cannot be built.
     """
-    state = saved.state
+    state, keras = saved.state, taking_up(model)
     try:
-        build_again(model, state.build_config, state.optimizers)
+        keras.build_again(model, state.build_config, state.optimizers)
     except CannotBuild as exc:
         raise CannotResume(exc.why) from exc
     had_seed = any(_group(each.path) == "seed" for each in state.variables)
     if had_seed and not any(_group(each.path) == "seed" for each in steps.state(model)):
-        make_global_seed()
+        keras.make_global_seed()
 
 
 def restore_variables(steps: ReclaimSteps, model: KerasModel, saved: SavedFit) -> None:

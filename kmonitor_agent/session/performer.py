@@ -11,6 +11,7 @@ from kmonitor_agent.protocol.facts import ActionRecord, CommandProgress, Event, 
 from kmonitor_agent.protocol.version import MAX_TEXT
 from kmonitor_agent.reclaim.actions import collect, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.memory import footprint
 from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.reclaim.state_file import Tag
 from kmonitor_agent.session.diagnoses import Diagnoses
@@ -161,30 +162,61 @@ class Performer:
         fit.clock.leave_out(retraced=request.action == "reload")
         return record
 
-    def restart_saved(self, fit: Fit, request: Request, saved: Saved) -> None:
-        """Tell what came of saving for a restart; what follows, the next process tells.
+    def restart_begun(self, fit: Fit, request: Request) -> ActionRecord:
+        """What is known of a restart when the process begins to leave; the next one completes it.
 
         Args:
             fit: The fit that ends here.
             request: Who asked.
-            saved: What was saved, or why nothing was.
+        """
+        before = footprint(fit.framework, fit.model())
+        return msgspec.structs.replace(
+            self._record(fit, request, 0),
+            before=msgspec.structs.replace(before, step_time_s=fit.last_step_s),
+        )
+
+    def restart_failed(self, fit: Fit, request: Request, saved: Saved) -> None:
+        """Tell that the process stays, and why.
+
+        Args:
+            fit: The fit that goes on here.
+            request: Who asked.
+            saved: Why nothing was saved.
         """
         record = self._record(fit, request, 0, seconds=saved.seconds, why=saved.why)
-        if saved.checkpoint is None:
-            self._finish(record, request)
-            if request.part_of and request.watch is not None:
-                self._escalating.perform(fit, request, 0)  # says that nothing more helps
-            return
-        left_out = "; ".join(f"not kept: {each}" for each in saved.left_out)
-        self._keep(
-            msgspec.structs.replace(
-                record,
-                variables=saved.checkpoint.variables,
-                state_bytes=saved.checkpoint.state_bytes,
-                checksum=saved.checkpoint.checksum,
-                why=self._privacy.text(left_out)[:MAX_TEXT],
-            )
+        self._finish(record, request)
+        if request.part_of and request.watch is not None:
+            self._escalating.perform(fit, request, 0)  # says that nothing more helps
+
+    def tell_restarted(self, begun: ActionRecord, fit: Fit, *, seconds: float, why: str) -> None:
+        """Tell of a restart whose fit goes on in this process, or could not be taken up.
+
+        Args:
+            begun: What the process before knew.
+            fit: The fit.
+            seconds: Since it began to leave.
+            why: Why the fit could not be taken up; empty when it was.
+        """
+        after = None if why else footprint(fit.framework, fit.model())
+        record = msgspec.structs.replace(
+            begun,
+            t_s=self._now_s(),
+            ok=not why,
+            seconds=max(0.0, seconds),
+            after=after,
+            why=self._privacy.text(why or begun.why)[:MAX_TEXT],
         )
+        self._keep(record)
+        if record.command is not None:
+            self._emit(
+                CommandProgress(
+                    t_s=record.t_s,
+                    id=record.command,
+                    name="restart",
+                    state="failed" if why else "done",
+                    why=record.why if why else "",
+                )
+            )
 
     def _plan_to_leave(self, fit: Fit, request: Request, step: int) -> None:
         # At the epoch's end, when all callbacks have seen it; also when a batch was asked for.

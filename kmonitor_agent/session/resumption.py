@@ -1,24 +1,18 @@
 """One fit that is saved for, or taken up from, another process."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from kmonitor_agent.frameworks.base import KerasModel, ReclaimSteps, StateUnreadable
-from kmonitor_agent.frameworks.keras_data import (
-    FitData,
-    find_fit_data,
-    skip_epochs,
-    skip_evaluations,
-)
-from kmonitor_agent.frameworks.keras_resume import (
-    begin_at,
-    read_build_config,
-    read_trained,
-    why_not_resumable,
+from kmonitor_agent.frameworks.base import (
+    IteratorBegan,
+    KerasModel,
+    ReclaimSteps,
+    StateUnreadable,
 )
 from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
+from kmonitor_agent.frameworks.taking_up import RunningData, find_data, taking_up
 from kmonitor_agent.reclaim.archive import Checkpoint, SaveRefused
 from kmonitor_agent.resuming.callback_states import read_callbacks, write_callbacks
 from kmonitor_agent.resuming.fit_state import (
@@ -56,7 +50,14 @@ class Saved:
 class Resumption:
     """Saves and restores one fit; on its training thread, in the hooks of a tail callback."""
 
-    def __init__(self, fit: Fit, run: str, states: FitStates, saved: SavedFit | None) -> None:
+    def __init__(
+        self,
+        fit: Fit,
+        run: str,
+        states: FitStates,
+        saved: SavedFit | None,
+        resumed: Callable[[str], None],
+    ) -> None:
         """Begin, before Keras' callbacks have been told of the fit's begin.
 
         Args:
@@ -64,11 +65,15 @@ class Resumption:
             run: Run id.
             states: Where states are committed.
             saved: What an earlier process committed of this fit.
+            resumed: Told once when what was saved has been taken up, or why it could not be.
         """
         self._fit = fit
         self._run = run
         self._states = states
         self._saved = saved
+        self._resumed: Callable[[str], None] | None = resumed
+        self._data: RunningData | None = None
+        self._iterator = None if saved is None else saved.state.iterator
         self._epochs_before = 0 if saved is None else saved.state.epochs_run
         self._evaluations = 0 if saved is None else saved.state.evaluations
         self._next_save_s = 0.0
@@ -88,13 +93,16 @@ class Resumption:
             return
         try:
             self._take_up(self._saved, model, callbacks)
-        except CannotResume:
+        except CannotResume as exc:
+            self._tell_resumed(exc.why)
             raise
         except Exception as exc:
-            raise CannotResume(f"{type(exc).__name__}: {exc}"[:1000]) from exc
+            why = f"{type(exc).__name__}: {exc}"[:1000]
+            self._tell_resumed(why)
+            raise CannotResume(why) from exc
 
     def _take_up(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
-        state, data = saved.state, find_fit_data()
+        state, data = saved.state, find_data(model)
         if data is None:
             raise CannotResume("this Keras keeps the data of a fit elsewhere")
         if state.model != model.name:
@@ -105,17 +113,44 @@ class Resumption:
         steps = _steps(self._fit)
         build_as_saved(steps, model, saved)
         restore_variables(steps, model, saved)
-        skip_epochs(data, state.epochs_run, goes_on=not self._is_over(data))
-        skip_evaluations(model, data, state.evaluations)
+        goes_on = not self._is_over(data)
+        data.skip_epochs(state.epochs_run, goes_on=goes_on, began=state.iterator)
+        data.skip_evaluations(model, state.evaluations)
         if not self.is_left_out:
             write_callbacks(state.callbacks, callbacks)
             write_random_states(state.random)
-        begin_at(model, data.epochs if self._is_over(data) else state.next_epoch)
+            data.write_generators(state.generators)
+        if not state.stopped:
+            data.settle()
+        self._data = data
+        taking_up(model).begin_at(model, state.next_epoch if goes_on else data.epochs)
         model.stop_training = state.stopped
 
     def begun(self, model: KerasModel) -> None:
-        """`fit` has read where it begins, which Keras never resets."""
-        begin_at(model, None)
+        """An epoch begins; `fit` has read where to begin, which Keras never resets."""
+        taking_up(model).begin_at(model, None)
+        if self._data is not None:
+            data, self._data = self._data, None
+            data.begin_first_epoch()
+        self._note_iterator(model)
+        self._tell_resumed("")
+
+    def _note_iterator(self, model: KerasModel) -> None:
+        """Keep from where the iterator draws that serves this epoch and later ones."""
+        data = find_data(model)
+        is_begun = None if data is None else data.is_begun()
+        if data is not None and is_begun is not None:
+            self._iterator = IteratorBegan(
+                self._epochs_run(), is_begun, read_random_states(), data.read_generators()
+            )
+
+    def _tell_resumed(self, why: str) -> None:
+        resumed, self._resumed = self._resumed, None
+        if resumed is not None and self._saved is not None and not self.is_left_out:
+            resumed(why)
+
+    def _epochs_run(self) -> int:
+        return self._epochs_before + self._fit.epochs_done
 
     def evaluated(self) -> None:
         """A validation of the fit ran."""
@@ -127,19 +162,27 @@ class Resumption:
         Raises:
             CannotResume: It cannot be put back.
         """
-        begin_at(model, None)
+        taking_up(model).begin_at(model, None)
+        self._tell_resumed("")
         saved = self._saved
         if saved is None or saved.state.kind != "end":
             return self.save("end", model, callbacks, limits=limits)
         restore_variables(_steps(self._fit), model, saved)
         write_callbacks(saved.state.callbacks, callbacks)
         write_random_states(saved.state.random)
+        if self._data is not None:
+            self._data.write_generators(saved.state.generators)
+            self._data = None
         model.stop_training = saved.state.stopped
         return Saved(0.0)
 
-    def is_due(self) -> bool:
-        """Whether state that nobody asked for may be saved again."""
-        return time.monotonic() >= self._next_save_s
+    def is_due(self, why_not: str = "") -> bool:
+        """Whether state that nobody asked for may be saved again.
+
+        Args:
+            why_not: Why another process could not go on from it.
+        """
+        return not why_not and time.monotonic() >= self._next_save_s
 
     def save(
         self,
@@ -161,7 +204,7 @@ class Resumption:
         """
         began_s = time.monotonic()
         try:
-            why = why_not_resumable(model)
+            why = taking_up(model).why_not_resumable(model, callbacks)
             if why:
                 return Saved(0.0, why=why)
             steps = _steps(self._fit)
@@ -169,6 +212,7 @@ class Resumption:
             state = replace(
                 self._state(kind, model, callbacks),
                 variables=facts_of(variables),
+                state_bytes=sum(each.n_bytes for each in variables),
                 limits=limits,
                 asked=asked or Asked(),
             )
@@ -185,23 +229,26 @@ class Resumption:
         self, kind: Literal["epoch", "end"], model: KerasModel, callbacks: Sequence[Any]
     ) -> FitState:
         plain, left_out = read_callbacks(callbacks)
+        keras, data = taking_up(model), find_data(model)
         return FitState(
             run=self._run,
             fit=self._fit.ordinal,
             kind=kind,
             model=str(model.name),
             next_epoch=self._fit.epoch + 1,
-            epochs_run=self._epochs_before + self._fit.epochs_done,
+            epochs_run=self._epochs_run(),
             evaluations=self._evaluations,
             stopped=bool(getattr(model, "stop_training", False)),
-            build_config=read_build_config(model),
-            optimizers=read_trained(model),
+            build_config=keras.read_build_config(model),
+            optimizers=keras.read_trained(model),
             callbacks=plain,
             random=read_random_states(),
+            generators=[] if data is None else data.read_generators(),
+            iterator=self._iterator,
             left_out=left_out,
         )
 
-    def _is_over(self, data: FitData) -> bool:
+    def _is_over(self, data: RunningData) -> bool:
         if self._saved is None:
             return False
         state = self._saved.state

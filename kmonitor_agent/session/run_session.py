@@ -353,6 +353,7 @@ class RunSession:
         if not fit.is_foretold:
             fit.is_foretold = True
             if why := foretell(fit.framework, model):
+                self._supervised.foretold(fit, model, why)
                 text = f"A reload in this fit is {why}"
                 now_s = self._boot.now_s()
                 self._boot.emit(Notice(t_s=now_s, level="info", code="reload_inexact", text=text))

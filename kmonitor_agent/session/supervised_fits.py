@@ -1,15 +1,18 @@
 """The fits of a run under `kmonitor run`: taken up at their begin, saved at their end, left."""
 
+import time
 from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
 from kmonitor_agent.frameworks.base import KerasModel
-from kmonitor_agent.frameworks.keras_resume import why_not_resumable
+from kmonitor_agent.frameworks.taking_up import taking_up
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.protocol.commands import SetLimits
-from kmonitor_agent.protocol.facts import CommandProgress, Notice
+from kmonitor_agent.protocol.facts import ActionRecord, Notice
+from kmonitor_agent.protocol.version import MAX_TEXT
+from kmonitor_agent.reclaim.actions import foretell
 from kmonitor_agent.resuming.fit_state import Asked, SavedFit
 from kmonitor_agent.session.boot import Boot
 from kmonitor_agent.session.fit import Fit
@@ -70,13 +73,22 @@ class SupervisedFits:
         if states is None:
             return
         token = None if fit.origin.token is None else fit.origin.token()
-        fit.why_not_restart = why_not_resumable(model) if token is not None else _NO_FIT
         if fit.parts is not None:
             fit.why_not_restart = _IN_PARTS
+        elif token is None:
+            fit.why_not_restart = _NO_FIT
+        else:
+            fit.why_not_restart = taking_up(model).why_not_resumable(model, token.callbacks)
         if token is None or fit.why_not_restart:
             return
         saved, failure = read_saved(self._restarting, fit.ordinal, self._faults)
-        resumption = Resumption(fit, self._restarting.run_id, states, saved)
+        resumption = Resumption(
+            fit,
+            self._restarting.run_id,
+            states,
+            saved,
+            lambda why: self._tell_resumed(fit, saved, why),
+        )
         fit.is_left_out = resumption.is_left_out
         if saved is not None:
             self._take_over(fit, saved)
@@ -105,11 +117,38 @@ class SupervisedFits:
             return
         self._limits.started_again(state.asked.asked_by)
         fit.origin = replace(fit.origin, initial_epoch=state.next_epoch)
-        if state.asked.command:
-            told = CommandProgress(
-                t_s=self._boot.now_s(), id=state.asked.command, name="restart", state="done"
+
+    def foretold(self, fit: Fit, model: KerasModel, inexact: str) -> None:
+        """The fit's step was traced.
+
+        Args:
+            fit: Which.
+            model: What is fitted.
+            inexact: What a reload would change in the result; empty if nothing.
+        """
+        if not fit.why_not_restart:
+            fit.why_not_restart = taking_up(model).why_not_exact(inexact)
+
+    def _tell_resumed(self, fit: Fit, saved: SavedFit | None, why: str) -> None:
+        """The restart that the process before began is over: tell of it, once."""
+        states = self._restarting.states
+        if saved is None or states is None or not saved.state.asked.record:
+            return
+        with self._faults.guarded("session.resumed"):
+            state = saved.state
+            if not states.is_first_taken_up(fit.ordinal, saved.checksum):
+                return  # a crash later on had it taken up again
+            begun = msgspec.json.decode(state.asked.record, type=ActionRecord)
+            left_out = "; ".join([begun.why, *(f"not kept: {each}" for each in state.left_out)])
+            begun = msgspec.structs.replace(
+                begun,
+                variables=len(state.variables),
+                state_bytes=state.state_bytes,
+                checksum=saved.checksum,
+                why=left_out.removeprefix("; "),
             )
-            self._boot.emit(told)
+            seconds = time.time() - state.asked.left_wall_s
+            self._performer.tell_restarted(begun, fit, seconds=seconds, why=why)
 
     def _end_epoch(
         self, fit: Fit, resumption: Resumption, model: KerasModel, callbacks: list[Any]
@@ -119,7 +158,7 @@ class SupervisedFits:
         with self._faults.guarded("session.tail"):
             if request is not None:
                 self._leave(fit, resumption, request, model, callbacks)
-            elif self._restarting.saves_each_epoch and resumption.is_due():
+            elif self._restarting.saves_each_epoch and resumption.is_due(fit.why_not_restart):
                 self._tell_unsaved(
                     resumption.save("epoch", model, callbacks, limits=self._limits_text())
                 )
@@ -138,24 +177,37 @@ class SupervisedFits:
         others = [each for each in self._open if each.is_open and each is not fit]
         saved = Saved(0.0, why=_SEVERAL)
         if not others:
-            command = "" if request.command is None else request.command.id
-            asked = Asked(command, request.asked_by)
             saved = resumption.save(
-                "epoch", model, callbacks, asked=asked, limits=self._limits_text()
+                "epoch",
+                model,
+                callbacks,
+                asked=self._asked(fit, request, model),
+                limits=self._limits_text(),
             )
         if saved.checkpoint is not None:
             try:
                 self._restarting.announce(request.asked_by)
             except OSError as exc:
                 saved = Saved(saved.seconds, why=f"kmonitor run could not be told: {exc}")
-        self._performer.restart_saved(fit, request, saved)
         if saved.checkpoint is None:
+            self._performer.restart_failed(fit, request, saved)
             return
         self._performer.expire_waiting("the process ended to start again")
         with self._faults.guarded("session.leave"):
             self._boot.restart(self._restarting.supervisor)
             self._faults.write_out()
         self._restarting.leave()
+
+    def _asked(self, fit: Fit, request: Request, model: KerasModel) -> Asked:
+        begun = self._performer.restart_begun(fit, request)
+        inexact = foretell(fit.framework, model)
+        begun = msgspec.structs.replace(begun, why=inexact[:MAX_TEXT])
+        return Asked(
+            command="" if request.command is None else request.command.id,
+            asked_by=request.asked_by,
+            left_wall_s=time.time(),
+            record=msgspec.json.encode(begun).decode(),
+        )
 
     def _tell_unsaved(self, saved: Saved) -> None:
         if saved.why:

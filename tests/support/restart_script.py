@@ -1,19 +1,12 @@
 # pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false
 # pyright: reportOptionalMemberAccess=false
-"""A training script of several fits that asks for restarts, and writes what came of it.
+"""A training script of several fits on TensorFlow, of which each may be restarted.
 
-`python -m tests.support.restart_script SCENARIO RESULT.json [FIT:EPOCH ...]`; a point that begins
-with "!" is where it is killed instead, once.
+`python -m tests.support.restart_script SCENARIO RESULT.json [FIT:EPOCH ...]`, see `run_script`.
 """
 
-import hashlib
-import json
-import os
 import random
-import signal
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -21,128 +14,15 @@ import numpy as np
 import tensorflow as tf
 from keras import layers
 
-from kmonitor_agent import MonitorCallback
-
-FITS = 3
-EPOCHS = 4
-SAMPLES = 48
-BATCH = 8
-
-
-class Script:
-    """What one process of the script does; the same in every process but for where it resumes."""
-
-    def __init__(self, result: Path, points: tuple[str, ...]) -> None:
-        self.told: list[dict[str, Any]] = []
-        self._result = result
-        self._points = points
-        self._monitor = MonitorCallback("script", sample_interval_s=3600.0)
-        self._fit = 0
-
-    def fit(self, model: Any, *callbacks: Any, **arguments: Any) -> Any:
-        """One fit, with our callback before the script's own; what it left is told."""
-        self._fit += 1
-        ask = _Ask(self._monitor, self._epochs(""), self._epochs("!"), self._result)
-        arguments.setdefault("epochs", EPOCHS)
-        own = [ask, self._monitor, *callbacks]
-        history = model.fit(verbose=0, callbacks=own, **arguments)
-        self.told.append(
-            {
-                "history": _exact(history.history),
-                "epochs": list(history.epoch),
-                "state": digest_of(model),
-                "callbacks": [_exact(_plain_of(each)) for each in callbacks],
-                "random": draws(),
-                "stopped": bool(model.stop_training),
-            }
-        )
-        return history
-
-    def _epochs(self, mark: str) -> set[int]:
-        """Epochs of the running fit that are named with this mark before them."""
-        head = f"{mark}{self._fit}:"
-        return {int(point.removeprefix(head)) for point in self._points if point.startswith(head)}
-
-    def tell(self, **facts: Any) -> None:
-        """Something that the script saw besides."""
-        self.told.append(_exact(facts))
-
-    @property
-    def faults(self) -> dict[str, int]:
-        """Faults of our own."""
-        return self._monitor._session.faults.counts()
-
-
-class _Ask(keras.callbacks.Callback):
-    def __init__(self, monitor: Any, restarts: set[int], kills: set[int], result: Path) -> None:
-        super().__init__()
-        self._monitor_of_ask = monitor
-        self._restarts = restarts
-        self._kills = kills
-        self._was_killed = result.with_suffix(".killed")
-
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        if epoch in self._restarts:
-            self._monitor_of_ask.request("restart")
-        if epoch in self._kills and not self._was_killed.exists():
-            self._was_killed.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-def digest_of(model: Any) -> str:
-    """Of all variables, optimizer slots and seeds; metrics begin anew with each epoch."""
-    from kmonitor_agent.frameworks.detect import framework_for  # noqa: PLC0415
-
-    steps = framework_for(model).reclaim_steps()
-    assert steps is not None
-    total = hashlib.sha256()
-    for each in steps.state(model):
-        if each.path.startswith("metrics/"):
-            continue
-        # Their names may differ: a model that is built before its first step is called otherwise.
-        group = each.path.partition("/")[0].encode()
-        total.update(group + np.ascontiguousarray(steps.read(each.variable)).tobytes())
-    return total.hexdigest()
-
-
-def draws() -> list[str]:
-    """One draw of every generator."""
-    drawn = (
-        random.random(),  # noqa: S311 - what is drawn is compared
-        np.random.rand(),
-        float(tf.random.uniform([])),
-        float(keras.random.uniform([])),
-    )
-    return [float(each).hex() for each in drawn]
-
-
-def _plain_of(callback: Any) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in vars(callback).items()
-        if isinstance(value, int | float | str | list | dict)
-        and not name.startswith("_")
-        and name not in {"params", "validation_data"}
-    }
-
-
-def _exact(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(name): _exact(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_exact(each) for each in value]
-    if isinstance(value, np.ndarray):
-        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-    if isinstance(value, bool | str) or value is None:
-        return value
-    return float(value).hex()
-
-
-def arrays(n: int = SAMPLES) -> tuple[Any, Any]:
-    """Inputs and targets, the same each time."""
-    generator = np.random.default_rng(3)
-    x = generator.normal(size=(n, 6)).astype("float32")
-    return x, x.sum(1, keepdims=True) + 0.3 * generator.normal(size=(n, 1)).astype("float32")
+from tests.support.restarted_script import (
+    BATCH,
+    FITS,
+    SAMPLES,
+    Script,
+    arrays,
+    batches,
+    run_script,
+)
 
 
 def dense(**compiled: Any) -> Any:
@@ -238,13 +118,6 @@ def unbuilt(script: Script) -> None:
         model = Blocks()
         model.compile(optimizer=keras.optimizers.AdamW(0.01), loss="mse")
         script.fit(model, x=x, y=y, batch_size=BATCH)
-
-
-def batches(x: Any, y: Any) -> Iterator[Any]:
-    """Batches for ever."""
-    while True:
-        for start in range(0, len(x), BATCH):
-            yield x[start : start + BATCH], y[start : start + BATCH]
 
 
 def generator(script: Script) -> None:
@@ -357,14 +230,5 @@ SCENARIOS: dict[str, Callable[[Script], None]] = {
 }
 
 
-def main(scenario: str, result: str, *points: str) -> None:
-    """Run a scenario and write its result."""
-    keras.utils.set_random_seed(11)
-    script = Script(Path(result), points)
-    for name in SCENARIOS if scenario == "all" else [scenario]:
-        SCENARIOS[name](script)
-    Path(result).write_text(json.dumps({"told": script.told, "faults": script.faults}))
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run_script(SCENARIOS, keras.utils.set_random_seed)

@@ -1,4 +1,4 @@
-"""The kernel really kills a script for want of memory, and the supervisor knows that it was that."""
+"""The kernel really kills a script for want of memory, and the supervisor knows it."""
 
 import subprocess
 from pathlib import Path
