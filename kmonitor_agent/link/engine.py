@@ -17,6 +17,7 @@ from kmonitor_agent.link.schedule import Schedule
 from kmonitor_agent.link.sender import Phase, Sender, Surroundings
 from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
 from kmonitor_agent.link.timing import Timing
+from kmonitor_agent.link.unrecorded import Unrecorded
 from kmonitor_agent.link.wire import Wire
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.local.folders import Folders
@@ -35,6 +36,9 @@ FLUSH_S: Final = 0.1
 """What ZeroMQ gets to hand the last messages to the hub."""
 
 WAIT_LIMIT_S: Final = 60.0
+
+HUB_AWAITED_S: Final = 5.0
+"""A run that the disk refuses is not called lost before a hub had so long to be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,7 @@ class Engine:
             boot.run, boot.started, self.outbox, self._desk, self._surroundings(), timing
         )
         self._upkeep = Schedule(faults.record)
+        self._unrecorded = Unrecorded(boot.folders.spool, private=boot.started.private)
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
         self._ended = "finished"
         self._told_dropped = 0
@@ -205,6 +210,12 @@ class Engine:
         self.outbox.retry()
         if not had_folder:
             self._remember_commands()
+        if self._boot.now_s() > HUB_AWAITED_S:
+            self._tell_unrecorded()
+
+    def _tell_unrecorded(self) -> None:
+        if self.outbox.degraded and not self.sender.hub_seen:
+            self._unrecorded.tell(self.outbox.degraded)
 
     def _tell_dropped(self) -> None:
         dropped = self._inbox.dropped
@@ -252,6 +263,7 @@ class Engine:
             self._hand_over(self._clock.monotonic_s() + (self._finish_s or 0.0))
         if self.outbox.acked < self.outbox.last_seq:
             self.outbox.tell_unwritten()
+        self._tell_unrecorded()
 
     def _hand_over(self, end_s: float) -> None:
         """Give the hub what it has not yet, until so late."""

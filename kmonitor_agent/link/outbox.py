@@ -319,7 +319,8 @@ class Outbox:
         self._is_full = means_full(why)
         plain = getattr(why, "strerror", None) or type(why).__name__
         self.degraded = getattr(why, "strerror", None) or str(why) or plain
-        self._faults.record("link.spool", why)
+        if not isinstance(why, OSError | SpoolHeld | NotPrivate):
+            self._faults.record("link.spool", why)  # what the disk refuses is no fault of ours
         # No path in what leaves the process: the run may be private.
         text = (
             f"The disk refuses kmonitor's spool ({plain}): events wait in memory, and the "

@@ -116,6 +116,26 @@ def test_a_disk_that_becomes_read_only_does_not_stop_delivery(folders: Folders, 
         assert sorted(hub.kinds()) == ["BootStarted", "EpochEnded", "Notice"]
 
 
+@pytest.mark.parametrize("hub_is_there", [False, True])
+def test_a_run_that_neither_disk_nor_hub_takes_is_told_once_in_the_scripts_own_log(
+    folders: Folders, caplog: pytest.LogCaptureFixture, *, hub_is_there: bool
+):
+    folders = replace(folders, spool=Path("/proc/kmonitor"))
+    with FakeHub(ingest_socket(folders)) if hub_is_there else contextlib.nullcontext() as hub:
+        with LinkUnderTest(folders) as test:
+            if hub is not None:
+                hub.serve_until(lambda: hub.acked >= 1)
+            wait_until(lambda: test.link.status().degraded)
+        assert test.faults.counts() == {}
+
+    told = [each for each in caplog.records if each.name == "kmonitor"]
+    assert len(told) == (0 if hub_is_there else 1)
+    for each in told:
+        assert "/proc/kmonitor takes nothing (No such file" in each.getMessage()
+        assert "kmonitor doctor" in each.getMessage()
+    caplog.clear()
+
+
 def test_a_spool_folder_open_to_others_is_not_used(folders: Folders):
     folders.spool.mkdir(parents=True)
     folders.spool.chmod(0o755)
