@@ -140,7 +140,7 @@ def test_no_grid_line_strikes_the_reason_of_an_empty_chart_through(qtbot: QtBot)
 
 def test_a_limit_near_zero_leaves_the_axis_its_numbers():
     many = tuple(FlagPicture(x=float(x), text="reload", tooltip="") for x in range(51))
-    shown = replace(picture(limit=LimitPicture(0.5 * GIB, "limit 0.5 GiB")), flags=many)
+    shown = replace(picture(limit=LimitPicture(0.5 * GIB, "limit 0.5 GiB", "pending")), flags=many)
     crowded = scene(shown, 220.0, 110.0)
     places = [place for _, place in placed_flags(crowded)]
 
@@ -150,9 +150,9 @@ def test_a_limit_near_zero_leaves_the_axis_its_numbers():
     assert box.bottom() <= crowded.frame.bottom
 
 
-def test_an_offer_that_would_lie_over_the_newest_dot_is_left_to_its_grip():
+def test_a_limits_words_that_would_lie_over_dot_and_flags_are_left_to_card_and_grip():
     flags = tuple(FlagPicture(x=x, text="reload", tooltip="") for x in (3.0, 8.0, 16.0))
-    for look, is_said in (("offered", False), ("in_force", True)):
+    for look, is_said in (("offered", False), ("in_force", False), ("pending", True)):
         held = LimitPicture(56 * GIB, "drag to set a limit", look, is_draggable=True)  # type: ignore[arg-type]
         crowded = scene(replace(picture(limit=held), flags=flags), 260.0, 150.0)
         places = [place for _, place in placed_flags(crowded)]

@@ -264,7 +264,8 @@ def _limit_label_box(
 ) -> QRectF | None:
     """Above the line, clear of flags, dots and grip; below it where there is no such place.
 
-    None for a limit that is only offered and would lie over a dot: the grip says the same.
+    None where it would lie over flags and dots, unless it says that a limit is not in force yet:
+    else the head of the card, or the grip's tooltip, says the same.
     """
     frame, limit, y = scene.frame, scene.picture.limit, limit_y(scene)
     if limit is None or y is None:
@@ -283,7 +284,7 @@ def _limit_label_box(
     # Below a limit near the bottom stand the numbers of the axis.
     low = top if low + _LABEL_HEIGHT_PX > frame.bottom else low
     left = free_left(width, within, poles + _dots_at(ends, low))
-    if left is None and limit.look == "offered":
+    if left is None and limit.look != "pending":
         return None
     room = min(width, within[1] - within[0])
     return QRectF(within[0] if left is None else left, low, room, _LABEL_HEIGHT_PX)
