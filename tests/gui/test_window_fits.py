@@ -27,7 +27,7 @@ from kmonitor.presenters.chart_picture import (
 from kmonitor_agent.protocol.messages import MetricNow
 from tests.support.charts import GIB, curve, has_colour, image_of, picture, shown_chart
 from tests.support.desk_window import WINDOW, DeskWindow
-from tests.support.made_up_runs import limit, made_up_run
+from tests.support.made_up_runs import ACTIONS, limit, made_up_run
 
 pytestmark = WINDOW
 
@@ -144,6 +144,28 @@ def test_a_long_title_leaves_the_state_and_changing_numbers_leave_it_alone(windo
     window.tell_runs(made_up_run(name=LONG, step=7, change=2))
 
     assert chips.x() == left or header._title.width() > 0.3 * header._middle.width()
+
+
+def test_a_low_window_shows_without_scrolling_what_happens_at_the_limit():
+    made = DeskWindow(size=(1280, 760))
+    try:
+        tell(made, actions=[*ACTIONS, "restart", "auto", "diagnose"], limits=[limit()])
+        sentence = made.window.actions_panel._at_limit._sentence
+        view = made.window.actions_panel._area.viewport()
+
+        assert sentence.text()
+        assert sentence.mapTo(view, QPoint(0, sentence.height())).y() <= view.height()
+        heights: list[int] = []
+        for height in (600, 760):
+            made.window.setMinimumSize(900, 600)
+            made.window.resize(1280, height)
+            for tab in ("events", "reclaims"):
+                made.window.records.show_tab(tab)
+                heights.append(made.window.records.height())
+        # On a very small screen a table takes no height from the charts.
+        assert heights[0] == heights[1] == heights[2] < heights[3]
+    finally:
+        made.close()
 
 
 @pytest.mark.parametrize("state", ["starting", "training"])
