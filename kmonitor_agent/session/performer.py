@@ -12,7 +12,7 @@ from kmonitor_agent.protocol.version import MAX_TEXT
 from kmonitor_agent.reclaim.actions import collect, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
 from kmonitor_agent.reclaim.memory import footprint
-from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.reclaim.outcome import ActionName, Outcome
 from kmonitor_agent.reclaim.state_file import Tag
 from kmonitor_agent.session.diagnoses import Diagnoses
 from kmonitor_agent.session.escalating import Escalating
@@ -36,6 +36,7 @@ class Performer:
         records: What was done, oldest first.
         is_paused: Whether a training thread is being held now.
         diagnoses: What grows, looked at when asked.
+        acted: Called after each collect and reload, also of a training that is paused meanwhile.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Performer:
         """
         self.records = Records()
         self.is_paused = False
+        self.acted: Callable[[Fit, ActionName], None] = _do_nothing
         self._run_id = run
         self._queue = queue
         self._limits = limits
@@ -160,6 +162,8 @@ class Performer:
         record = self._with_outcome(record, outcome, fit.last_step_s)
         self._keep(record)
         fit.clock.leave_out(retraced=request.action == "reload")
+        if outcome.action in {"collect", "reload"}:
+            self.acted(fit, outcome.action)
         return record
 
     def restart_begun(self, fit: Fit, request: Request) -> ActionRecord:
@@ -333,3 +337,7 @@ class Performer:
             released_models=outcome.released_models,
             held=[hide(line)[:MAX_TEXT] for line in outcome.held[:_MOST_HELD]],
         )
+
+
+def _do_nothing(_fit: Fit, _action: ActionName) -> None:
+    """Before a session listens."""

@@ -15,7 +15,7 @@ from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.protocol.commands import SafePoint
 from kmonitor_agent.protocol.facts import Event, Notice
 from kmonitor_agent.reclaim.actions import foretell
-from kmonitor_agent.reclaim.outcome import Outcome
+from kmonitor_agent.reclaim.outcome import ActionName, Outcome
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
 from kmonitor_agent.session.fit import (
     Fit,
@@ -96,6 +96,7 @@ class RunSession:
         self._limits = limits = LimitKeeper(emit=boot.emit, request=queue.put, now_s=boot.now_s)
         ways: _Ways = {"emit": boot.emit, "now_s": boot.now_s, "privacy": privacy}
         self._performer = Performer(run=self.run_id, queue=queue, limits=limits, **ways)
+        self._performer.acted = self._acted
         self._intake = Intake(
             takes_commands=settings.commands,
             boot=boot,
@@ -364,22 +365,18 @@ class RunSession:
             return
         try:
             while (request := self._queue.take(at)) is not None:
-                self._perform(fit, request, step)
+                self._performer.perform(fit, request, step=step)
         finally:
             self._acting.release()
             self._wake_batches()
 
-    def _perform(self, fit: Fit, request: Request, step: int) -> None:
-        records = self._performer.records
-        known = len(records)
-        self._performer.perform(fit, request, step=step)
-        # An `auto`, or a pause, is several actions.
-        done = {record.action for record in records[known:]}
+    def _acted(self, fit: Fit, action: ActionName) -> None:
         model = fit.model()
-        if model is not None and done & {"collect", "reload"}:
-            # A reloaded model's graph is judged when it is traced again, and not before.
-            self._count_graph(fit, model, is_judged="reload" not in done)
-        if "reload" in done:
+        with self.faults.guarded("session.acted"):
+            if model is not None:
+                # A reloaded model's graph is judged when it is traced again, and not before.
+                self._count_graph(fit, model, is_judged=action != "reload")
+        if action == "reload":
             fit.is_traced, fit.clock.due = False, True
 
     def _follow_up(self, fit: Fit) -> None:

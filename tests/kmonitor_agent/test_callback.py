@@ -29,6 +29,7 @@ from kmonitor_agent.protocol.facts import (
     LimitCrossed,
     ModelFacts,
     Notice,
+    Paused,
     Sample,
     Sources,
 )
@@ -349,22 +350,33 @@ def test_stop_after_the_batch_ends_the_fit_there(monitor: Any, told: Told):
     assert events[-1].why == "stopped"  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_pause_from_code_holds_the_training_until_another_thread_resumes(monitor: Any):
-    held = threading.Event()
-    emit = monitor._session._performer._emit
-    monitor._session._performer._emit = lambda e: (emit(e), held.set())
+def test_a_pause_holds_the_training_and_a_reload_meanwhile_is_told_with_its_graph(
+    monitor: Any, told: Told
+):
+    performer = monitor._session._performer
+    emit = performer._emit
+    asked = iter(["reload", "resume"])
 
-    def resume() -> None:
-        held.wait(60)
-        monitor.request("resume")
+    def ask_next(event: Any) -> None:
+        emit(event)
+        if performer.is_paused and isinstance(event, (Paused, ActionRecord)):
+            threading.Thread(target=monitor.request, args=(next(asked),)).start()
 
-    helper = threading.Thread(target=resume)
-    helper.start()
+    performer._emit = ask_next
     monitor.request("pause")
     fit(small_model(), monitor)
-    helper.join(60)
 
-    assert [(r.action, r.ok) for r in monitor.records] == [("pause", True), ("resume", True)]
+    assert [(r.action, r.ok) for r in monitor.records] == [
+        ("reload", True),
+        ("pause", True),
+        ("resume", True),
+    ]
+    events = told(monitor)
+    (reload,) = [e for e in of(ActionRecord, events) if e.action == "reload"]
+    resumed = next(n for n, e in enumerate(events) if isinstance(e, Paused) and not e.paused)
+    graphs = [e.operations for e in of(GraphSize, events[:resumed])]
+    assert reload.after is not None
+    assert graphs[-1] == reload.after.graph_operations
 
 
 def test_loop_of_models_crosses_a_graph_limit_and_the_reload_brings_it_down(told: Told):
