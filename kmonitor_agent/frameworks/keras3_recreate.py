@@ -10,6 +10,7 @@ deleted"), so every reference is counted first.
 import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 from types import FrameType, ModuleType
 from typing import Any, Final
 
@@ -190,10 +191,12 @@ def _inside(optimizer: Any) -> Iterator[Any]:
 
 
 def _optimizers_that_know(ids: set[str]) -> list[Any]:
-    # All that live, not only the model's: a script may train parts of it by another one. By their
-    # type, as `isinstance` asks each object for its class: there are hundreds of thousands.
+    # All that live, not only the model's: a script may train parts of it by another one. There are
+    # hundreds of thousands of objects, so no Python code runs for each.
     kinds = set(_with_subclasses(sys.modules["keras"].optimizers.Optimizer))
-    found = [each for each in gc.get_objects() if type(each) in kinds]
+    objects = gc.get_objects()
+    found = list(compress(objects, map(kinds.__contains__, map(type, objects))))
+    del objects
     return [each for each in found if not ids.isdisjoint(_keys(each))]
 
 

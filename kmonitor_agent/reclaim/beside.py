@@ -4,6 +4,7 @@ For work that lets go of the interpreter for long: checksums, flushing to a disk
 it in every case, also when it is interrupted, so that no thread of ours outlives an action.
 """
 
+import contextlib
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -15,22 +16,26 @@ Result = TypeVar("Result")
 class Beside(Generic[Result]):
     """`with Beside(work) as done:` runs `work` beside the block; `done.result()` is its result."""
 
-    def __init__(self, work: Callable[[], Result]) -> None:
+    def __init__(
+        self, work: Callable[[], Result], *, end: Callable[[], None] | None = None
+    ) -> None:
         """Nothing runs before the block is entered.
 
         Args:
-            work: Called once. It must end by itself and use no framework.
+            work: Called once, after the block if no thread can start. It uses no framework.
+            end: Called when the block is left, for work that waits to be told; None: it ends by
+                itself.
         """
         self._work: Callable[[], Result] | None = work
+        self._end = end
         self._results: list[Result] = []
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="kmonitor-beside", daemon=True)
 
     def __enter__(self) -> Self:
-        try:
+        # Where no more threads can start the work is done after the block.
+        with contextlib.suppress(RuntimeError):
             self._thread.start()
-        except RuntimeError:  # no more threads here, or the interpreter is about to end
-            self._run()
         return self
 
     def __exit__(
@@ -40,12 +45,15 @@ class Beside(Generic[Result]):
         traceback: TracebackType | None,
     ) -> None:
         """Wait for the work; what it raised comes with its result."""
+        if self._end is not None:
+            self._end()
         interrupt: BaseException | None = None
         while self._thread.is_alive():
             try:
                 self._thread.join()
             except BaseException as caught:  # noqa: BLE001 - an interrupt comes when the work is done
                 interrupt = caught
+        self._run()
         if interrupt is not None:
             raise interrupt
 

@@ -336,14 +336,11 @@ def _fill(array: Any, raw: FileIO, offset: int) -> int:
     """Read an array's bytes; the CRC-32 of what came, computed meanwhile slice by slice."""
     flat, came = _bytes_of(array), SimpleQueue[Any]()
     raw.seek(offset)
-    with Beside(partial(_crc_of_slices, came)) as crc:
-        try:
-            for start in range(0, flat.size, _SLICE_BYTES):
-                part = flat[start : start + _SLICE_BYTES]
-                _read_into(raw, part)
-                came.put(part)
-        finally:
-            came.put(None)
+    with Beside(partial(_crc_of_slices, came), end=partial(came.put, None)) as crc:
+        for start in range(0, flat.size, _SLICE_BYTES):
+            part = flat[start : start + _SLICE_BYTES]
+            _read_into(raw, part)
+            came.put(part)
     return crc.result()
 
 
@@ -368,8 +365,8 @@ def _holds(dataset: Any, array: Any, path: Path) -> bool:
         if dataset.shape != array.shape or str(dataset.attrs["dtype"]) != str(array.dtype):
             return False
         offset = _offset(dataset, array.nbytes)
-    if offset is None:
-        return _is_same(_bytes_of(_read_array(dataset)), _bytes_of(array))
+        if offset is None:
+            return _is_same(_bytes_of(np.asarray(dataset[()], order="C")), _bytes_of(array))
     flat, half = _bytes_of(array), array.nbytes // 2
     with Beside(partial(_is_at, path, offset + half, flat[half:])) as second:
         is_first = _is_at(path, offset, flat[:half])

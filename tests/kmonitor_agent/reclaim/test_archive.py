@@ -274,6 +274,130 @@ def test_damage_that_comes_later_is_found_when_it_is_read(store: CheckpointStore
         list(store.read(checkpoint))
 
 
+LARGE = 3 * 1024 * 1024
+"""Bytes of a variable that is read and compared in slices, by two threads."""
+
+
+def large_values() -> list[Any]:
+    random = np.random.default_rng(2)
+    return [
+        np.frombuffer(random.bytes(LARGE + 4), "float32").copy(),
+        np.frombuffer(random.bytes(LARGE), ml_dtypes.bfloat16).reshape(1, -1),
+        np.frombuffer(random.bytes(LARGE), "float64").reshape(-1, 3),
+    ]
+
+
+def test_large_values_come_back_bit_for_bit(store: CheckpointStore):
+    checkpoint = saved(store, large_values())
+
+    for before, after in zip(large_values(), store.read(checkpoint), strict=True):
+        assert (after.dtype, after.shape) == (before.dtype, before.shape)
+        assert after.tobytes() == before.tobytes()
+    assert store.holds(checkpoint, iter(large_values()))
+
+
+@pytest.mark.parametrize("place", [0, LARGE // 2 - 1, LARGE // 2 + 8, LARGE + 3])
+def test_one_other_bit_in_a_large_value_is_found(store: CheckpointStore, place: int):
+    checkpoint = saved(store, large_values())
+    changed = large_values()
+    changed[0].view(np.uint8)[place] ^= 1
+
+    assert not store.holds(checkpoint, iter(changed))
+
+
+@pytest.mark.parametrize("place", [0, LARGE // 2 - 1, LARGE // 2 + 8, LARGE + 3])
+def test_one_other_bit_in_the_file_is_found(store: CheckpointStore, place: int):
+    checkpoint = saved(store, large_values())
+    flip_bit(checkpoint.path, "0", place)
+
+    assert not store.holds(checkpoint, iter(large_values()))
+    with pytest.raises(NotAStateFile, match="another checksum"):
+        list(store.read(checkpoint))
+
+
+def test_a_bit_that_flips_while_it_is_written_refuses_the_save(
+    store: CheckpointStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write = archive.write_state
+
+    def flipping(disk: DiskFile, *args: Any, **kwargs: Any) -> Any:
+        header = write(disk, *args, **kwargs)
+        flip_bit(disk.path, "2", LARGE // 2 + 5)
+        return header
+
+    monkeypatch.setattr(archive, "write_state", flipping)
+
+    with pytest.raises(SaveRefused, match="did not read back"):
+        saved(store, large_values())
+
+    assert list(folder.iterdir()) == []
+
+
+def flip_bit(path: Path, name: str, place: int) -> None:
+    with h5py.File(path, "r", locking=False) as file:
+        offset = file[name].id.get_offset() + place
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_checksum_that_flips_in_the_file_is_found(store: CheckpointStore):
+    checkpoint = saved(store)
+    with h5py.File(checkpoint.path, "r+") as file:
+        file["1"].attrs["crc32"] ^= 1
+
+    assert not store.holds(checkpoint, iter(values()))
+
+
+def test_what_holds_other_values_is_told(store: CheckpointStore):
+    checkpoint = saved(store)
+    others = [values()[:-1], [*values(), values()[0]], values()]
+    others[2][1] = others[2][1].astype(ml_dtypes.bfloat16)
+
+    assert store.holds(checkpoint, iter(values()))
+    assert [store.holds(checkpoint, iter(each)) for each in others] == [False] * 3
+    checkpoint.path.unlink()
+    assert not store.holds(checkpoint, iter(values()))
+
+
+def test_a_value_that_another_thread_changes_once_it_is_written_does_not_refuse_the_save(
+    store: CheckpointStore,
+):
+    array = np.zeros(4, "float32")
+    reads: list[Any] = []
+
+    def changing(value: Any) -> Any:
+        reads.append(value)
+        return value if len(reads) == 1 else value + 1
+
+    checkpoint = store.save(stored([array]), changing, tag=TAG)
+
+    assert [value.tobytes() for value in store.read(checkpoint)] == [array.tobytes()]
+
+
+def test_what_lies_in_the_file_in_another_way_is_read_too(store: CheckpointStore):
+    checkpoint = saved(store, large_values())
+    with h5py.File(checkpoint.path, "r+") as file:
+        attributes = dict(file["0"].attrs)
+        del file["0"]
+        dataset = file.create_dataset("0", data=large_values()[0], chunks=True, compression="gzip")
+        dataset.attrs.update(attributes)
+
+    assert store.holds(checkpoint, iter(large_values()))
+    assert next(store.read(checkpoint)).tobytes() == large_values()[0].tobytes()
+
+
+def test_the_oldest_can_be_dropped_while_something_else_is_done(folder: Path):
+    store = CheckpointStore(folder, keep=1)
+    first = saved(store)
+    second = store.save(stored(values()), as_it_is, tag=TAG, drop=False)
+
+    assert store.checkpoints() == [first, second]
+    with store.dropping():
+        pass
+    assert store.checkpoints() == [second]
+
+
 def damage(path: Path) -> None:
     with h5py.File(path, "r+", locking=False) as file:
         file["0"][3, 3] += 1.0
@@ -340,7 +464,7 @@ def test_only_one_variable_is_read_at_a_time(store: CheckpointStore):
     most: list[int] = []
 
     def read(_: Any) -> Any:
-        array = np.zeros(10).view(CountedArray)
+        array = np.zeros(LARGE).view(CountedArray)
         array.counted = Counted()
         most.append(Counted.alive)
         return array
@@ -348,6 +472,6 @@ def test_only_one_variable_is_read_at_a_time(store: CheckpointStore):
     class CountedArray(np.ndarray):
         counted: Any = None
 
-    store.save([StoredVariable("v", 80, None)] * 5, read, tag=TAG)
+    store.save([StoredVariable("v", 8 * LARGE, None)] * 2, read, tag=TAG)
 
     assert max(most) == 1
