@@ -77,9 +77,9 @@ def test_killed_for_want_of_memory_resumed_once_and_told_of(
     ]
     assert "out of memory: the kernel killed it" in kmonitor("show", "last").out
     assert "failed: out of memory" in kmonitor("runs").out
-    told = [json.loads(line) for line in (tmp_path / "losses").read_text().splitlines()]
-    assert [epoch for epoch, _ in told] == [0, 1, 2, 3]
-    assert len({loss for _, loss in told}) == 4
+    # An epoch that was not saved runs again, with the same result.
+    told = {tuple(json.loads(line)) for line in (tmp_path / "losses").read_text().splitlines()}
+    assert sorted(epoch for epoch, _ in told) == [0, 1, 2, 3]
 
 
 def _over(runs: list[RunSummary]) -> RunSummary | None:

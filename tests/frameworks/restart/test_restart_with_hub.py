@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kmonitor.cli.event_stream import read_event
+from kmonitor_agent.protocol.facts import ActionRecord
 from kmonitor_agent.protocol.messages import RunSummary
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
@@ -55,12 +57,24 @@ def test_one_run_over_a_restart_and_a_death(tmp_path: Path, live_hub: LiveHub) -
         )
         (tmp_path / "go").touch()
         status = client.wait_for(asked, timeout_s=90.0)
+        [restarted] = [read_event(row) for row in client.all_rows(run.run, ("action",))]
         _, errors = process.communicate(timeout=90)
         ended = wait_until(lambda: _over(client.runs()), 30.0, "the hub knows of the death")
 
     assert ended is not None
     shown = kmonitor("show", "last")
     assert status.state == "done"
+    assert isinstance(restarted, ActionRecord)
+    assert (restarted.action, restarted.ok, restarted.command) == ("restart", True, asked.id)
+    assert restarted.after is not None
+    assert restarted.before.ram_process_bytes
+    assert restarted.after.ram_process_bytes
+    # The old process had traced its step, the new one has not; the script's start takes its time.
+    assert (restarted.before.graph_operations or 0) > (restarted.after.graph_operations or 0)
+    assert restarted.seconds > 1.0
+    assert restarted.variables
+    assert restarted.checksum
+    assert f"Restarted after epoch {restarted.epoch + 1} in " in shown.out
     assert process.returncode == -9
     assert b"asked by tester" in errors
     assert (ended.run, ended.state, ended.cause) == (run.run, "failed", "SIGKILL")
