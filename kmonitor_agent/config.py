@@ -1,6 +1,5 @@
 """The arguments of `MonitorCallback`, checked when it is constructed and never later."""
 
-import math
 import os
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -157,9 +156,9 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
             " write a folder's path without it."
         )
     folder = Path(written).expanduser().absolute()
-    if folder.is_file():
+    if folder.exists() and not folder.is_dir():
         raise ValueError(
-            f"MonitorCallback: checkpoint_dir={written!r} is a file; write a folder,"
+            f"MonitorCallback: checkpoint_dir={written!r} is no folder; write a folder,"
             f" such as {str(folder.with_suffix('')) + '-checkpoints'!r}."
         )
     return folder
@@ -194,13 +193,12 @@ def checked_interval_s(sample_interval_s: object) -> float:
             f"MonitorCallback: sample_interval_s={sample_interval_s!r} is no number;"
             " write seconds, for example sample_interval_s=1.0."
         )
-    seconds = float(sample_interval_s)
-    if math.isnan(seconds) or not _SHORTEST_INTERVAL_S <= seconds <= _LONGEST_INTERVAL_S:
+    if not _SHORTEST_INTERVAL_S <= sample_interval_s <= _LONGEST_INTERVAL_S:  # NaN is not, too
         raise ValueError(
-            f"MonitorCallback: sample_interval_s={seconds:g} is outside of 0.05 to 3600 seconds;"
-            " write for example sample_interval_s=1.0."
+            f"MonitorCallback: sample_interval_s={str(sample_interval_s)[:40]} is outside of 0.05"
+            " to 3600 seconds; write for example sample_interval_s=1.0."
         )
-    return seconds
+    return float(sample_interval_s)
 
 
 def checked_hub(hub: object) -> str | None:

@@ -319,7 +319,10 @@ def _threshold(metric: str, threshold: object) -> tuple[float | None, float | No
         return _from_text(metric, threshold)
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):
         raise TypeError(f"Limit: threshold={threshold!r} is no number; write {_EXAMPLES[metric]}.")
-    return _checked(metric, float(threshold)), None
+    try:
+        return _checked(metric, float(threshold)), None
+    except OverflowError:  # an int beyond what a float can be
+        return _checked(metric, math.inf), None
 
 
 def _from_text(metric: str, text: str) -> tuple[float | None, float | None]:

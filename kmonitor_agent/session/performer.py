@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.protocol.commands import CommandState
-from kmonitor_agent.protocol.facts import ActionRecord, CommandProgress, Event, Paused
+from kmonitor_agent.protocol.facts import ActionRecord, CommandProgress, Event, Notice, Paused
 from kmonitor_agent.protocol.version import MAX_TEXT
 from kmonitor_agent.reclaim.actions import collect, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
@@ -94,6 +94,9 @@ class Performer:
         """The process ends: tell of everything that still waits."""
         for request in self._queue.take_all():
             self.tell(request, "expired", why)
+            if request.watch is not None:  # "reload follows" was said of it
+                text = f"{request.asked_by}: the {request.action} was not done: {why}."
+                self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
     def tell(self, request: Request, state: CommandState, why: str = "") -> None:
         """Say where a command stands; nothing for requests of limits and scripts."""

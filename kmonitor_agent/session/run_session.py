@@ -254,8 +254,7 @@ class RunSession:
         """The process ends: tell what is still open, drain, and leave."""
         if not self._boot.is_ours:
             return
-        for request in self._queue.take_all():
-            self._performer.tell(request, "expired", "the process ended before a safe point")
+        self._performer.expire_waiting("the process ended before a safe point")
         for fit in tuple(self._fits):
             if self._left_by is None and is_running(fit) and self._close(fit):
                 self._teller.fit_ended(fit, "interrupted", None)

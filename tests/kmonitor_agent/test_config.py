@@ -68,6 +68,7 @@ def test_one_limit_needs_no_list():
         (checked_interval_s, True, "write seconds"),
         (checked_interval_s, 0, "0.05 to 3600"),
         (checked_interval_s, float("nan"), "0.05 to 3600"),
+        (checked_interval_s, 10**400, "0.05 to 3600"),
         (lambda given: checked_switch("commands", given), "no", "commands=True"),
     ],
 )
@@ -80,8 +81,10 @@ def test_folder_that_can_be_none_is_refused(tmp_path: Path):
     file = tmp_path / "model.keras"
     file.touch()
 
-    with pytest.raises(ValueError, match="is a file; write a folder"):
+    with pytest.raises(ValueError, match="is no folder; write a folder"):
         checked_folder(file)
+    with pytest.raises(ValueError, match="is no folder; write a folder"):
+        checked_folder("/dev/null")
     with pytest.raises(ValueError, match="contains a NUL"):
         checked_folder("a\0b")
 

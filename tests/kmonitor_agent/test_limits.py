@@ -76,6 +76,11 @@ def test_threshold_that_is_missing_is_asked_for():
         Limit("ram")
 
 
+def test_threshold_beyond_every_number_is_refused_in_words():
+    with pytest.raises(ValueError, match="is no threshold; write"):
+        Limit("ram", 10**400)
+
+
 @pytest.mark.parametrize("threshold", [None, True, [1]])
 def test_threshold_that_is_no_number_is_refused(threshold: Any):
     with pytest.raises(TypeError, match="is no number"):

@@ -1,27 +1,22 @@
 """Requests as they are carried out at a safe point."""
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from kmonitor_agent.protocol.facts import ActionRecord, Event, Paused
+from kmonitor_agent.protocol.commands import LimitSpec
+from kmonitor_agent.protocol.facts import ActionRecord, Event, Notice, Paused
 from kmonitor_agent.session.fit import Fit, FitOrigin
-from kmonitor_agent.session.limit_keeper import LimitKeeper
+from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
 from kmonitor_agent.session.performer import Performer
 from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.requests import Request, RequestQueue
 
 
-def test_ctrl_c_at_the_moment_a_pause_is_told_ends_it_with_a_record():
-    events: list[Event] = []
-
-    def emit(event: Event) -> None:
-        events.append(event)
-        if isinstance(event, Paused) and event.paused:
-            raise KeyboardInterrupt
-
+def _parts(emit: Callable[[Event], None]) -> tuple[Performer, RequestQueue, LimitKeeper]:
     queue = RequestQueue(lambda: None)
     limits = LimitKeeper(emit=emit, request=queue.put, now_s=lambda: 1.0)
     performer = Performer(
@@ -32,6 +27,31 @@ def test_ctrl_c_at_the_moment_a_pause_is_told_ends_it_with_a_record():
         now_s=lambda: 1.0,
         privacy=Privacy(private=False),
     )
+    return performer, queue, limits
+
+
+def test_what_a_limit_asked_for_between_two_fits_and_nobody_did_is_told_at_the_end():
+    events: list[Event] = []
+    performer, _, limits = _parts(events.append)
+    limits.set_by_script((LimitSpec(metric="ram", value=2.0**30, action="reload"),))
+    limits.observe("ram", Bound(2.0**31))
+
+    performer.expire_waiting("the process ended before a safe point")
+
+    (told,) = [each for each in events if isinstance(each, Notice)]
+    assert told.text.startswith("limit ram")
+    assert told.text.endswith("the reload was not done: the process ended before a safe point.")
+
+
+def test_ctrl_c_at_the_moment_a_pause_is_told_ends_it_with_a_record():
+    events: list[Event] = []
+
+    def emit(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, Paused) and event.paused:
+            raise KeyboardInterrupt
+
+    performer, _, _ = _parts(emit)
     fit = Fit(
         ordinal=1,
         framework=cast("Any", None),
