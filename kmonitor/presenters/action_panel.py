@@ -1,6 +1,6 @@
 """What can be asked of the selected run, and what will happen at its limits."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kmonitor.presenters.action_ways import ActionWay, ways_of
@@ -91,8 +91,13 @@ def actions_picture(
     names: tuple[CommandName, ...] = ("save", "reload", *more, toggle, "stop")
     open_commands = commands.open_for(run.run)
     asked = {command.message.name for command in open_commands}
+    buttons = [_button(run, name, why_not, is_asked=name in asked) for name in names]
+    halves = [at for at, button in enumerate(buttons) if button.is_half]
+    if len(halves) % 2:
+        # The last has no neighbour: it is as wide as the others, and says its shortcut too.
+        buttons[halves[-1]] = replace(buttons[halves[-1]], is_half=False)
     return ActionsPicture(
-        buttons=tuple(_button(run, name, why_not, is_asked=name in asked) for name in names),
+        buttons=tuple(buttons),
         waiting=_waiting(open_commands, run),
         checkpoint=_checkpoint(run, now_wall_s),
         at_limit=at_limit_picture(run, limits, why_not),
@@ -162,7 +167,7 @@ def _button(run: RunSummary, name: CommandName, why_not: str, *, is_asked: bool)
         shortcut,
         kind,
         not why_not,
-        why_not or f"{tooltip} ({shortcut})",
+        "\n".join(part for part in (why_not, f"{tooltip} ({shortcut})") if part),
         is_half,
         ways,
         tr("Other ways: {title}").format(title=title) if ways else "",

@@ -70,6 +70,16 @@ def desks() -> Desks:
     return Desks()
 
 
+def test_an_action_without_a_neighbour_is_as_wide_as_the_others(desks: Desks):
+    for more, halves in (
+        (("collect", "auto"), ["collect", "auto"]),
+        (("collect", "auto", "diagnose"), ["collect", "auto"]),
+        (("diagnose",), []),
+    ):
+        panel = desks.panel(made_up_run(actions=["save", "reload", "pause", "stop", *more]))
+        assert [button.command for button in panel.buttons if button.is_half] == halves
+
+
 def test_a_command_goes_to_the_runs_newest_process_and_is_followed(desks: Desks):
     command = desks.commands.send(made_up_run(), "reload")
 
