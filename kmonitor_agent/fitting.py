@@ -14,6 +14,7 @@ from kmonitor_agent.callback import MonitorCallback
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.frameworks.model_copy import CannotCopy, Rebuild, keras_of
+from kmonitor_agent.frameworks.part_start import PartStart
 from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim import rebuild as rebuilt
 from kmonitor_agent.reclaim.archive import CheckpointStore
@@ -27,7 +28,10 @@ _READ_AHEAD: Final = (
     "not exact: Keras had read ahead in the generator, and those batches are lost; a Sequence, a"
     " tf.data pipeline or arrays are read anew"
 )
-
+_BEGUN_AGAIN: Final = (
+    "not exact: with steps_per_epoch an epoch goes on in the data where the one before ended, and"
+    " the new model's first epoch begins them again; leave steps_per_epoch out"
+)
 
 _MOST_ARRAYS: Final = 64
 """How many inputs are looked at, for data given as lists of numbers."""
@@ -115,6 +119,7 @@ class _Fitting:
         self._saved: rebuilt.SavedModel | None = None
         self._store: CheckpointStore | None = None
         self._next_epoch = 0
+        self._start: PartStart | None = None
 
     def run(self) -> Fitted:
         """Call Keras' `fit` until the training is over."""
@@ -133,6 +138,7 @@ class _Fitting:
                         break
                     begin = self._next_model(self._saved)
         finally:
+            self.part_begun()  # also when Keras failed before its first epoch
             self._tell(_nothing("the training ended before it was done"))
         self._model.history = self._history
         return Fitted(self._model, self._history)
@@ -141,6 +147,12 @@ class _Fitting:
     def goes_on(self) -> bool:
         """Whether the running call of Keras' `fit` ends for a reload, and another follows."""
         return self._saved is not None
+
+    def part_begun(self) -> None:
+        """Keras has prepared another call of `fit`: its first epoch comes as if it was the next."""
+        start, self._start = self._start, None
+        if start is not None:
+            start.over()
 
     def epoch_ended(self, model: KerasModel, epoch: int) -> None:
         """All callbacks have seen the epoch: save if a reload was asked for."""
@@ -162,9 +174,10 @@ class _Fitting:
         if store is None:
             raise AssertionError("a state was saved, but nowhere")
         made, outcome = rebuilt.rebuild(self._framework, self._model, saved, store, self._script)
-        if _reads_ahead(self._arguments.get("x")):
-            outcome = replace(outcome, why="; ".join(filter(None, (outcome.why, _READ_AHEAD))))
+        if note := _of_the_data(self._arguments):
+            outcome = replace(outcome, why="; ".join(filter(None, (outcome.why, note))))
         self._model = self._parts.model = made
+        self._start = PartStart(self._arguments.get("x"))
         self._tell(outcome)
         return self._next_epoch
 
@@ -240,8 +253,11 @@ def _flat(data: Any) -> list[Any]:
     return [data]
 
 
-def _reads_ahead(data: Any) -> bool:
-    return hasattr(data, "__next__")
+def _of_the_data(arguments: dict[str, Any]) -> str:
+    """Why another call of Keras' `fit` reads other batches; empty when it does not."""
+    if hasattr(arguments.get("x"), "__next__"):
+        return _READ_AHEAD
+    return "" if arguments.get("steps_per_epoch") is None else _BEGUN_AGAIN
 
 
 def _nothing(why: str) -> Outcome:

@@ -24,6 +24,10 @@ class PartOwner(Protocol):
         """Whether another call follows the one that ends now."""
         ...
 
+    def part_begun(self) -> None:
+        """A call that follows another is about to begin its first epoch."""
+        ...
+
     def epoch_ended(self, model: KerasModel, epoch: int) -> None:
         """All callbacks have seen this epoch's end."""
         ...
@@ -83,6 +87,8 @@ class _Hooks:
                 each.on_train_begin(logs)
             elif hasattr(each, "on_part_begin"):
                 each.on_part_begin()
+        if begun:
+            self._owner.part_begun()
 
     def on_train_end(self, logs: Any = None) -> None:
         """The last part ends the training; an earlier one only itself."""

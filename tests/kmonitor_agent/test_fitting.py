@@ -11,6 +11,7 @@ import pytest
 import kmonitor_agent
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.session.runs import RUNS
+from tests.frameworks.exactness import data
 from tests.support.exactness import seed_keras, state_of
 from tests.support.reloading import KERAS, arrays, dense_model, shuffled_dataset
 
@@ -63,34 +64,37 @@ def stopping() -> list[Any]:
 
 
 def trained(
-    make: Callable[[], Any], data: Callable[[], Any], callbacks: list[Any], at: tuple[int, ...]
+    make: Callable[[], Any], given: Callable[[], Any], callbacks: list[Any], at: tuple[int, ...]
 ) -> tuple[Any, Any, MonitorCallback, Asks]:
     """One training by `kmonitor_agent.fit`, with reloads asked for in these epochs."""
     seed_keras(3)
     monitor = MonitorCallback(hub="off")
     asks = Asks(monitor, at)
     fitted = kmonitor_agent.fit(
-        make(), **data(), epochs=EPOCHS, verbose=0, callbacks=[*callbacks, monitor, asks]
+        make(), **given(), epochs=EPOCHS, verbose=0, callbacks=[*callbacks, monitor, asks]
     )
     return fitted.model, fitted.history, monitor, asks
 
 
 @pytest.mark.parametrize(
-    ("make", "data", "callbacks"),
+    ("make", "given", "callbacks"),
     [
         pytest.param(dense_model, arrays, list, id="Adam, Dropout, arrays"),
         pytest.param(averaged, shuffled_dataset, list, id="EMA, tf.data", marks=pytest.mark.full),
         pytest.param(dense_model, arrays, stopping, id="EarlyStopping, ReduceLROnPlateau"),
+        pytest.param(
+            dense_model, data.batches, list, id="PyDataset that shuffles", marks=pytest.mark.full
+        ),
     ],
 )
 def test_a_training_with_new_models_ends_as_a_plain_fit(
-    make: Callable[[], Any], data: Callable[[], Any], callbacks: Callable[[], Any]
+    make: Callable[[], Any], given: Callable[[], Any], callbacks: Callable[[], Any]
 ) -> None:
     seed_keras(3)
     plain = make()
-    history = plain.fit(**data(), epochs=EPOCHS, verbose=0, callbacks=callbacks())
+    history = plain.fit(**given(), epochs=EPOCHS, verbose=0, callbacks=callbacks())
 
-    model, joined, monitor, asks = trained(make, data, callbacks(), (0, 1))
+    model, joined, monitor, asks = trained(make, given, callbacks(), (0, 1))
 
     assert [record.ok for record in monitor.records] == [True, True]
     assert [record.event.mode for record in monitor.records] == ["rebuild", "rebuild"]

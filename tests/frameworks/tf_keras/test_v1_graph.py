@@ -106,6 +106,31 @@ def test_the_default_graph_is_counted_and_its_leak_seen(found: Any) -> None:
     assert "v1 graph mode" in told["functions"]
 
 
+def test_auto_that_was_asked_for_reloads_and_says_so(found: Any) -> None:
+    told = found("auto")["asked"]
+
+    assert told["records"] == [["reload", True, "rebuild", "auto", 1]]
+    assert told["operations"][2] < told["operations"][1]
+    assert told["state"] == found("auto")["plain"]
+
+
+def test_a_limit_with_auto_reloads_each_time_the_graph_has_grown(found: Any) -> None:
+    told = found("auto")["helped"]
+
+    assert told["records"][0] == ["reload", True, "rebuild", "auto", 2]
+    assert told["operations"][3] < told["operations"][2] > 600
+    assert "nothing_helps" not in told["notices"]
+    assert told["state"] == found("auto")["plain"]
+
+
+def test_a_limit_that_no_level_helps_is_told_and_reloads_once(found: Any) -> None:
+    told = found("auto")["helpless"]
+
+    assert told["records"] == [["reload", True, "rebuild", "auto", 0]]
+    assert told["notices"].count("nothing_helps") == 1
+    assert told["state"] == found("auto")["plain"]
+
+
 def test_what_a_script_set_for_its_session_stays_set(found: Any) -> None:
     told = found("settings")
 

@@ -28,11 +28,13 @@ import tf_keras  # noqa: E402
 tf.compat.v1.disable_eager_execution()
 
 import kmonitor_agent  # noqa: E402
-from kmonitor_agent import MonitorCallback  # noqa: E402
+from kmonitor_agent import Limit, MonitorCallback  # noqa: E402
 from kmonitor_agent.frameworks.detect import framework_for  # noqa: E402
 from kmonitor_agent.frameworks.tf_keras_session import backend_of  # noqa: E402
+from kmonitor_agent.protocol.facts import Notice  # noqa: E402
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save  # noqa: E402
 from kmonitor_agent.reclaim.archive import CheckpointStore  # noqa: E402
+from kmonitor_agent.session.boot import Boot  # noqa: E402
 
 EPOCHS: Final = 5
 K: Final = tf_keras.backend
@@ -195,6 +197,58 @@ def plain() -> dict[str, Any]:
         "names": sorted(names),
         "rate": framework.learning_rate(model),
         "functions": framework.function_count().absent,
+    }
+
+
+def auto() -> dict[str, Any]:
+    """`auto` in `kmonitor_agent.fit`: asked for, by a limit that it helps, and by one it cannot."""
+    _seed()
+    found: dict[str, Any] = {"plain": _train(dense, arrays, list, None)["state"]}
+    for name, limits in {
+        "asked": [],
+        "helped": [Limit("graph", 600, action="auto", cooldown_s=0)],
+        "helpless": [Limit("graph", 10, action="auto")],
+    }.items():
+        K.clear_session()
+        _seed()
+        found[name] = _leaking(MonitorCallback(name, hub="off", limits=limits), is_asked=not limits)
+    return found
+
+
+def _leaking(monitor: MonitorCallback, *, is_asked: bool) -> dict[str, Any]:
+    """A training whose script adds 60 operations in each epoch."""
+    told: list[str] = []
+    emit = Boot.emit
+
+    def listen(boot: Boot, event: Any) -> None:
+        if isinstance(event, Notice):
+            told.append(event.code)
+        emit(boot, event)
+
+    def epoch(number: int, _: Any) -> None:
+        for _ in range(20):
+            K.get_value(monitor.model.weights[0] * 2.0)
+        if is_asked and number == 1:
+            monitor.request("auto")
+
+    operations: list[int] = []
+    watching = tf_keras.callbacks.LambdaCallback(
+        on_epoch_begin=epoch,
+        on_epoch_end=lambda *_: operations.append(len(v1.get_default_graph().get_operations())),
+    )
+    Boot.emit = listen
+    try:
+        model, _ = kmonitor_agent.fit(
+            dense(), **arrays(), epochs=EPOCHS, verbose=0, callbacks=[monitor, watching]
+        )
+    finally:
+        Boot.emit = emit
+    events = [each.event for each in monitor.records]
+    return {
+        "records": [(e.action, e.ok, e.mode, e.part_of, e.epoch) for e in events],
+        "operations": operations,
+        "notices": told,
+        "state": _digest(model),
     }
 
 
