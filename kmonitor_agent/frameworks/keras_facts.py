@@ -31,12 +31,11 @@ _FIT_FRAMES: Final = 40
 def read_fit_facts(model: KerasModel) -> FitFacts:
     """How a model is compiled, and the batch size if its `fit` is among our callers."""
     optimizer = getattr(model, "optimizer", None)
-    steps = getattr(model, "steps_per_execution", None) or _tf_keras_steps(model)
     jit_compile = getattr(model, "jit_compile", None)
     return FitFacts(
         model=str(getattr(model, "name", "")),
         batch_size=_batch_size(model),
-        steps_per_execution=int(steps),
+        steps_per_execution=_steps_per_execution(model),
         optimizer=optimizer_name(optimizer),
         learning_rate=read_learning_rate(model),
         jit_compile=jit_compile if isinstance(jit_compile, bool) else None,
@@ -103,12 +102,16 @@ def variables_of(optimizer: Any) -> list[Any]:
     return list(optimizer.variables() if callable(found) else found)
 
 
-def _tf_keras_steps(model: KerasModel) -> int:
-    steps = getattr(model, "_steps_per_execution", None)
-    try:
-        return int(steps.numpy()) if steps is not None else 1
-    except _UNREADABLE:
-        return 1
+def _steps_per_execution(model: KerasModel) -> int:
+    # tf_keras keeps a variable, of a strategy's own kind under one.
+    for name in ("steps_per_execution", "_steps_per_execution"):
+        steps = getattr(model, name, None)
+        try:
+            if steps is not None:
+                return int(steps.numpy() if hasattr(steps, "numpy") else steps)
+        except _UNREADABLE:
+            continue
+    return 1
 
 
 def _batch_size(model: KerasModel) -> int | None:

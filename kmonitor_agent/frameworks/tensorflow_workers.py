@@ -1,17 +1,20 @@
 # pyright: basic
 """The place of this process among several that train one model under a TensorFlow strategy.
 
-Workers meet in collective operations, which are told apart by numbers that each worker counts as
-it traces. A trace that one of them makes alone leaves all of them waiting for ever.
+All of them step together, in collective operations. What changes the step is done by all of them
+between the same two steps, or by none; what all would write, the chief writes.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.tensorflow_board import Board, why_no_board
 
 _ALONE: Final = 1
 _JOBS: Final = ("chief", "worker", "ps")
+_ALIKE: Final = "CollectiveAllReduceStrategy"
+"""Base of MultiWorkerMirroredStrategy, under which every worker runs the whole script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +25,53 @@ class Workers:
         count: How many; 1 for a training of one process.
         name: This one's, like "worker 1".
         is_chief: Whether it is the one that writes for all.
+        members: Names of all, where all run the same script; else empty.
     """
 
     count: int = _ALONE
     name: str = ""
     is_chief: bool = True
+    members: tuple[str, ...] = ()
+
+    def board(self, name: str) -> Board:
+        """Where they leave notes for each other.
+
+        Args:
+            name: The same for all workers, used once.
+
+        Raises:
+            NoBoard: There is none.
+        """
+        return Board(name, self.name)
+
+
+@runtime_checkable
+class MeetsWorkers(Protocol):
+    """What reclaim steps may also know: the other workers, and that all can act as one."""
+
+    def workers(self, model: KerasModel) -> Workers:
+        """Those that train this model."""
+        ...
 
 
 def workers_of(model: KerasModel) -> Workers:
     """Those that the model's strategy knows."""
-    resolver = getattr(getattr(model, "distribute_strategy", None), "cluster_resolver", None)
+    strategy = getattr(model, "distribute_strategy", None)
+    resolver = getattr(strategy, "cluster_resolver", None)
     if resolver is None:
         return Workers()
     cluster = resolver.cluster_spec().as_dict()
     count = sum(len(cluster.get(job, ())) for job in _JOBS)
     kind, index = str(resolver.task_type or ""), int(resolver.task_id or 0)
     first = "chief" if "chief" in cluster else "worker"
-    return Workers(max(_ALONE, count), f"{kind} {index}", kind == first and index == 0)
+    are_alike = any(cls.__name__ == _ALIKE for cls in type(strategy).__mro__)
+    members = (f"{job} {n}" for job in _JOBS[:2] for n in range(len(cluster.get(job, ()))))
+    return Workers(
+        max(_ALONE, count),
+        f"{kind} {index}",
+        kind == first and index == 0,
+        tuple(members) if are_alike else (),
+    )
 
 
 def why_not_here(model: KerasModel, action: str) -> str:
@@ -52,9 +85,10 @@ def why_not_here(model: KerasModel, action: str) -> str:
     if workers.count == _ALONE:
         return ""
     if action == "reload":
+        agree = why_no_board() or "they agree at the ends of epochs, in fit with tf_keras"
         return (
-            f"{workers.count} workers train this model together: a reload by one of them leaves"
-            " all waiting for ever in the next step, so none does it; save and collect work"
+            f"{workers.count} workers train this model together: a reload is done by all of them"
+            f" at the same step or by none, and was not ({agree}); save and collect work"
         )
     if action == "save" and not workers.is_chief:
         return f"{workers.name} leaves the checkpoint to the chief, who writes for all"

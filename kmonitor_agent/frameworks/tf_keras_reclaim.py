@@ -10,6 +10,7 @@ from kmonitor_agent.frameworks.keras3_session import why_not_clear
 from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
+from kmonitor_agent.frameworks.tensorflow_workers import Workers, why_not_here, workers_of
 from kmonitor_agent.frameworks.tf_keras_session import clear_session_keeping_settings
 from kmonitor_agent.frameworks.tf_keras_state import tf_keras_state
 
@@ -78,6 +79,14 @@ class TfKerasReclaim:
     def clear_session(self) -> str:
         """Clear unless this point of the program forbids it."""
         return why_not_clear(self._internals) or clear_session_keeping_settings(self._package)
+
+    def workers(self, model: KerasModel) -> Workers:
+        """See `tensorflow_workers.workers_of`."""
+        return workers_of(model)
+
+    def why_not_here(self, model: KerasModel, action: str) -> str:
+        """See `tensorflow_workers.why_not_here`."""
+        return why_not_here(model, action)
 
     def inexact(self, model: KerasModel) -> str:
         """Whether a train step draws from stateful operations, which a retrace seeds anew."""

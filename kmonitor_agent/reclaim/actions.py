@@ -5,7 +5,7 @@ on; the outcome says what failed.
 """
 
 import contextlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,13 +22,15 @@ from kmonitor_agent.frameworks.base import (
 from kmonitor_agent.frameworks.keras_architecture import architecture_of
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.protocol.facts import Footprint
+from kmonitor_agent.reclaim.agreement import Agreement, StateKeeper
 from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused
 from kmonitor_agent.reclaim.export import NotExported, export_model
+from kmonitor_agent.reclaim.held_state import HeldState
 from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
 from kmonitor_agent.reclaim.outcome import ActionName, Mode, Outcome
 from kmonitor_agent.reclaim.state_file import Checksum, NotAStateFile, StoredVariable, Tag
 
-__all__ = ["Mode", "Outcome", "Tag", "collect", "foretell", "reload", "save"]
+__all__ = ["Mode", "Outcome", "Tag", "collect", "foretell", "not_reloaded", "reload", "save"]
 
 _MOST_WHY = 4000
 
@@ -72,6 +74,7 @@ def reload(
     *,
     tag: Tag,
     mode: Mode | None = None,
+    agreement: Agreement | None = None,
 ) -> Outcome:
     """Save, drop the model's functions, clear the session, restore: training goes on the same.
 
@@ -83,8 +86,24 @@ def reload(
         mode: "assign" restores into the variables that there are. "recreate" lets them go and
             makes them anew, where that is safe, else the outcome says why it was not done.
             None: assign.
+        agreement: With the other workers that train the model; None: nobody else does. Who is not
+            the chief keeps the state in memory and writes nothing.
     """
-    return _act("reload", framework, model, lambda run: _reload(run, store, tag, mode or "assign"))
+    keeper = store if agreement is None or agreement.is_chief else HeldState()
+
+    def work(run: _Run) -> None:
+        _reload(run, keeper, tag, mode or "assign", agreement)
+
+    return _act("reload", framework, model, work, is_alone=agreement is None)
+
+
+def not_reloaded(framework: Framework, model: KerasModel, why: str) -> Outcome:
+    """The outcome of a reload that was not begun, for this reason."""
+
+    def work(run: _Run) -> None:
+        raise _Failed(why)
+
+    return _act("reload", framework, model, work, is_alone=False)
 
 
 def foretell(framework: Framework, model: KerasModel) -> str:
@@ -131,6 +150,8 @@ def _act(
     framework: Framework,
     model: KerasModel | None,
     work: Callable[[_Run], None],
+    *,
+    is_alone: bool = True,
 ) -> Outcome:
     clock = SystemClock()
     started_s = clock.monotonic_s()
@@ -138,7 +159,7 @@ def _act(
     run: _Run | None = None
     try:
         nothing = replace(nothing, before=footprint(framework, model))
-        steps = _steps(framework, model, action)
+        steps = _steps(framework, model if is_alone else None, action)
         run = _Run(framework, steps, model, replace(nothing, ok=True), [])
         work(run)
         outcome = replace(run.outcome, why="; ".join(run.notes)[:_MOST_WHY])
@@ -168,7 +189,7 @@ def _failed(run: _Run | None, nothing: Outcome, why: str) -> Outcome:
 
 
 def _save(
-    run: _Run, store: CheckpointStore, tag: Tag, *, architecture: str = "", drop: bool = True
+    run: _Run, store: StateKeeper, tag: Tag, *, architecture: str = "", drop: bool = True
 ) -> tuple[list[StateVariable], Checkpoint]:
     state = run.steps.state(run.model)
     stored = [StoredVariable(each.path, each.n_bytes, each.variable) for each in state]
@@ -206,9 +227,13 @@ def _release(run: _Run) -> None:
         run.notes.append(f"retained traces not released: {released.why}")
 
 
-def _reload(run: _Run, store: CheckpointStore, tag: Tag, mode: Mode) -> None:
+def _reload(
+    run: _Run, store: StateKeeper, tag: Tag, mode: Mode, agreement: Agreement | None
+) -> None:
     inexact = run.steps.inexact(run.model)
     state, checkpoint = _save(run, store, tag, drop=False)
+    if agreement is not None and (why := agreement.all_prepared()):
+        raise _Failed(why)
     if inexact:
         run.notes.append(inexact)
     with store.dropping(), _functions_made_again(run):
@@ -241,7 +266,7 @@ def _clear(run: _Run) -> None:
 def _restore(
     run: _Run,
     state: Sequence[StateVariable],
-    store: CheckpointStore,
+    store: StateKeeper,
     checkpoint: Checkpoint,
     mode: Mode,
 ) -> None:
@@ -258,7 +283,7 @@ def _restore(
 def _recreate(
     run: _Run,
     state: Sequence[StateVariable],
-    store: CheckpointStore,
+    store: StateKeeper,
     checkpoint: Checkpoint,
 ) -> bool:
     """Make the variables anew if that is safe; whether it was."""
@@ -277,7 +302,7 @@ def _recreate(
 def _settle(
     run: _Run,
     state: Sequence[StateVariable],
-    store: CheckpointStore,
+    store: StateKeeper,
     checkpoint: Checkpoint,
     why: str,
 ) -> None:
@@ -296,7 +321,7 @@ def _settle(
 def _assign(
     run: _Run,
     state: Sequence[StateVariable],
-    store: CheckpointStore,
+    store: StateKeeper,
     checkpoint: Checkpoint,
 ) -> None:
     # No loop variable and no zip: either would hold one value while the next is read.
@@ -312,7 +337,7 @@ def _assign(
 def _is_as_saved(
     run: _Run,
     state: Sequence[StateVariable],
-    store: CheckpointStore,
+    store: StateKeeper,
     checkpoint: Checkpoint,
 ) -> bool:
     # Comparing is quicker; of a file that was damaged or removed since, the checksum is known.

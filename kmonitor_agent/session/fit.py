@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.probes.step_clock import StepClock
+from kmonitor_agent.session.meeting import Meeting
 from kmonitor_agent.session.parts import Parts
 from kmonitor_agent.session.requests import Request
 
@@ -67,6 +68,7 @@ class Fit:
         is_traced: Its graph was counted since its step was traced last.
         is_foretold: Whether a reload would change its result has been looked at.
         parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain `fit`.
+        meeting: The other workers that train this model, which reload together; None without.
         undescribed: How the model is compiled, until its facts are told; None afterwards.
         is_left_out: It had finished in an earlier process of the run: no epoch runs, nothing of
             it is told again.
@@ -94,6 +96,7 @@ class Fit:
     is_foretold: bool = False
     undescribed: FitFacts | None = None
     parts: Parts | None = None
+    meeting: Meeting | None = None
     is_left_out: bool = False
     keep_checkpoints: int = 2
     why_not_restart: str = ""
@@ -157,6 +160,13 @@ def is_running(fit: Fit) -> bool:
     return _is_among_callers(fit, frames.get(fit.origin.thread))
 
 
+def count_of(found: object) -> int | None:
+    """What Keras gave as a number of things; None when it is none."""
+    if isinstance(found, int) and not isinstance(found, bool) and found >= 0:
+        return found
+    return None
+
+
 def _is_among_callers(fit: Fit, frame: FrameType | None) -> bool:
     if fit.origin.token is None or fit.origin.token() is None:
         return False
@@ -195,10 +205,4 @@ def _read_locals(frame: FrameType) -> tuple[int | None, int]:
             # Up to Python 3.12 this is a snapshot that the frame keeps: it would hold the data
             # of the fit a second time. Clearing it leaves the frame's variables alone.
             found.clear()
-    return _count(batch_size), _count(initial_epoch) or 0
-
-
-def _count(found: object) -> int | None:
-    if isinstance(found, int) and not isinstance(found, bool) and found >= 0:
-        return found
-    return None
+    return count_of(batch_size), count_of(initial_epoch) or 0

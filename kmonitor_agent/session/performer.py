@@ -6,10 +6,11 @@ from typing import Final
 
 import msgspec
 
+from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.protocol.commands import CommandState
 from kmonitor_agent.protocol.facts import ActionRecord, CommandProgress, Event, Notice, Paused
 from kmonitor_agent.protocol.version import MAX_TEXT
-from kmonitor_agent.reclaim.actions import collect, reload, save
+from kmonitor_agent.reclaim.actions import collect, not_reloaded, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
 from kmonitor_agent.reclaim.memory import footprint
 from kmonitor_agent.reclaim.outcome import ActionName, Outcome
@@ -18,6 +19,7 @@ from kmonitor_agent.session.diagnoses import Diagnoses
 from kmonitor_agent.session.escalating import Escalating
 from kmonitor_agent.session.fit import Fit
 from kmonitor_agent.session.limit_keeper import LimitKeeper
+from kmonitor_agent.session.meeting import Meeting
 from kmonitor_agent.session.parts import AskedReload, Parts
 from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.requests import Request, RequestQueue, is_expired
@@ -27,6 +29,7 @@ from kmonitor_agent.session.wording import Record, Records
 _PAUSE_CHECK_S: Final = 0.25
 _MODEL_GONE: Final = "the model is gone"
 _MOST_HELD: Final = 32
+_NO_MEETING: Final = "the training ended before all workers had met; none of them reloaded"
 
 
 class Performer:
@@ -160,6 +163,8 @@ class Performer:
         if request.action == "reload" and fit.parts is not None:
             self._plan_to_rebuild(fit, fit.parts, request)
             return None
+        if request.action == "reload" and fit.meeting is not None:
+            return self._plan_to_meet(fit, fit.meeting, request)
         outcome = self._reclaim(fit, request, step)
         record = self._record(fit, request, step, seconds=outcome.seconds, why=outcome.why)
         record = self._with_outcome(record, outcome, fit.last_step_s)
@@ -168,6 +173,37 @@ class Performer:
         if outcome.action in {"collect", "reload"}:
             self.acted(fit, outcome.action)
         return record
+
+    def meet(self, fit: Fit, model: KerasModel) -> None:
+        """Reload with the other workers of a fit if one of them called.
+
+        Args:
+            fit: At its epoch's end.
+            model: What it trains.
+        """
+        meeting = fit.meeting
+        called_by = "" if meeting is None else meeting.begins(fit.epoch)
+        if meeting is None or not called_by:
+            return
+        store = CheckpointStore(fit.checkpoint_dir, keep=fit.keep_checkpoints)
+        tag = Tag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=0)
+        outcome = meeting.hold(
+            lambda: reload(fit.framework, model, store, tag=tag, agreement=meeting),
+            lambda why: not_reloaded(fit.framework, model, why),
+        )
+        asked, meeting.asked = meeting.asked, []
+        for request in asked or [Request("reload", asked_by=called_by[:MAX_TEXT])]:
+            self._reloaded(fit, request, outcome)
+        if outcome.ok:
+            self.acted(fit, "reload")
+
+    def leave_meeting(self, fit: Fit) -> None:
+        """The fit ended: tell of reloads that wait for the other workers."""
+        meeting = fit.meeting
+        asked = [] if meeting is None else meeting.asked
+        for request in asked:
+            self._finish(self._record(fit, request, 0, why=_NO_MEETING), request)
+        asked.clear()
 
     def restart_begun(self, fit: Fit, request: Request) -> ActionRecord:
         """What is known of a restart when the process begins to leave; the next one completes it.
@@ -236,23 +272,34 @@ class Performer:
 
     def _plan_to_rebuild(self, fit: Fit, parts: Parts, request: Request) -> None:
         # After the epoch, between two calls of Keras' fit; also when a batch was asked for.
-        def done(outcome: Outcome) -> None:
-            """Tell what the rebuilding came to."""
-            record = self._record(fit, request, 0, seconds=outcome.seconds, why=outcome.why)
-            self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
-            fit.clock.leave_out(retraced=True)
-            if request.watch is not None:
-                self._limits.take_new_base(request.watch)
-
         parts.asked.append(
             AskedReload(
                 fit=fit.ordinal,
                 run=self._run_id,
                 folder=fit.checkpoint_dir,
                 keep=fit.keep_checkpoints,
-                done=done,
+                done=lambda outcome: self._reloaded(fit, request, outcome),
             )
         )
+
+    def _plan_to_meet(
+        self, fit: Fit, meeting: Meeting, request: Request
+    ) -> ActionRecord | None:
+        # At an epoch's end, which all workers reach at the same step; also if a batch was asked.
+        why = meeting.call(request, fit.epoch)
+        if not why:
+            return None
+        record = self._record(fit, request, 0, why=why)
+        self._keep(record)
+        return record
+
+    def _reloaded(self, fit: Fit, request: Request, outcome: Outcome) -> None:
+        """Tell what a reload came to that was planned."""
+        record = self._record(fit, request, 0, seconds=outcome.seconds, why=outcome.why)
+        self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
+        fit.clock.leave_out(retraced=True)
+        if request.watch is not None:
+            self._limits.take_new_base(request.watch)
 
     def _reclaim(self, fit: Fit, request: Request, step: int) -> Outcome:
         tag = Tag(run=self._run_id, fit=fit.ordinal, epoch=fit.epoch, step=step)

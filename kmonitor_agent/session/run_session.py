@@ -20,6 +20,7 @@ from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
 from kmonitor_agent.session.fit import (
     Fit,
     FitOrigin,
+    count_of,
     find_origin,
     is_on_stack,
     is_running,
@@ -29,6 +30,7 @@ from kmonitor_agent.session.fit import (
 from kmonitor_agent.session.intake import Intake
 from kmonitor_agent.session.leaving import Uncaught, how_ended
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
+from kmonitor_agent.session.meeting import meeting_of
 from kmonitor_agent.session.parts import parts_of
 from kmonitor_agent.session.performer import Performer
 from kmonitor_agent.session.privacy import Privacy
@@ -161,9 +163,10 @@ class RunSession:
             model=weakref.ref(model),
             checkpoint_dir=self._checkpoint_dir(settings),
             keep_checkpoints=settings.keep_checkpoints,
-            planned_steps=_count(params.get("steps")),
+            planned_steps=count_of(params.get("steps")),
             undescribed=facts,
             parts=parts_of(model),
+            meeting=meeting_of(framework, model),
         )
         if fit.parts is not None:
             self._boot.unavailable.pop("reload", None)
@@ -173,7 +176,7 @@ class RunSession:
         self._fits.append(fit)
         self._watch(fit)
         if not fit.is_left_out:
-            self._teller.fit_started(fit, model, facts, _count(params.get("epochs")) or 0)
+            self._teller.fit_started(fit, model, facts, count_of(params.get("epochs")) or 0)
             if facts.is_built:
                 self._describe(fit, model)
             self._count_graph(fit, model)
@@ -216,7 +219,7 @@ class RunSession:
         """An epoch ended: tell it, judge its graph and step time, and do what waits, once."""
         if not fit.is_in_epoch:
             return
-        fit.planned_steps = _count(params.get("steps")) or fit.planned_steps
+        fit.planned_steps = count_of(params.get("steps")) or fit.planned_steps
         step_times = fit.clock.step_times()
         fit.last_step_s = None if step_times is None else step_times.p50_s
         fit.epochs_done += 1
@@ -231,6 +234,7 @@ class RunSession:
             self._limits.tell_unwatched("step_time", why)
         self._follow_up(fit)
         self._serve(fit, "epoch")
+        self._performer.meet(fit, model)
 
     def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
         """`on_train_end` came."""
@@ -296,6 +300,7 @@ class RunSession:
         if not fit.is_open:
             return False
         fit.is_open = False
+        self._performer.leave_meeting(fit)
         self._follow_up(fit)
         self._last_epoch = fit.epoch
         fit.watch = None
@@ -386,8 +391,3 @@ class RunSession:
         if self._queue.waits("batch"):
             for fit in tuple(self._fits):
                 fit.clock.due = True
-
-
-def _count(given: object) -> int | None:
-    is_count = isinstance(given, int) and not isinstance(given, bool) and given >= 0
-    return int(given) if is_count else None  # pyright: ignore[reportArgumentType]

@@ -202,6 +202,15 @@ def plain() -> dict[str, Any]:
 
 def auto() -> dict[str, Any]:
     """`auto` in `kmonitor_agent.fit`: asked for, by a limit that it helps, and by one it cannot."""
+    notices: list[str] = []
+    emit = Boot.emit
+
+    def listen(boot: Boot, event: Any) -> None:
+        if isinstance(event, Notice):
+            notices.append(event.code)
+        emit(boot, event)
+
+    Boot.emit = listen  # runs take it when they are made
     _seed()
     found: dict[str, Any] = {"plain": _train(dense, arrays, list, None)["state"]}
     for name, limits in {
@@ -211,19 +220,14 @@ def auto() -> dict[str, Any]:
     }.items():
         K.clear_session()
         _seed()
-        found[name] = _leaking(MonitorCallback(name, hub="off", limits=limits), is_asked=not limits)
+        notices.clear()
+        monitor = MonitorCallback(name, hub="off", limits=limits)
+        found[name] = _leaking(monitor, is_asked=not limits) | {"notices": [*notices]}
     return found
 
 
 def _leaking(monitor: MonitorCallback, *, is_asked: bool) -> dict[str, Any]:
     """A training whose script adds 60 operations in each epoch."""
-    told: list[str] = []
-    emit = Boot.emit
-
-    def listen(boot: Boot, event: Any) -> None:
-        if isinstance(event, Notice):
-            told.append(event.code)
-        emit(boot, event)
 
     def epoch(number: int, _: Any) -> None:
         for _ in range(20):
@@ -236,18 +240,13 @@ def _leaking(monitor: MonitorCallback, *, is_asked: bool) -> dict[str, Any]:
         on_epoch_begin=epoch,
         on_epoch_end=lambda *_: operations.append(len(v1.get_default_graph().get_operations())),
     )
-    Boot.emit = listen
-    try:
-        model, _ = kmonitor_agent.fit(
-            dense(), **arrays(), epochs=EPOCHS, verbose=0, callbacks=[monitor, watching]
-        )
-    finally:
-        Boot.emit = emit
+    model, _ = kmonitor_agent.fit(
+        dense(), **arrays(), epochs=EPOCHS, verbose=0, callbacks=[monitor, watching]
+    )
     events = [each.event for each in monitor.records]
     return {
         "records": [(e.action, e.ok, e.mode, e.part_of, e.epoch) for e in events],
         "operations": operations,
-        "notices": told,
         "state": _digest(model),
     }
 
