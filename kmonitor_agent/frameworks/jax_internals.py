@@ -5,6 +5,8 @@ import importlib
 import sys
 from typing import Any
 
+from kmonitor_agent.frameworks.missing_names import lacking
+
 
 class JaxInternals:
     """Looks names up; from any thread. JAX must be imported already."""
@@ -42,7 +44,7 @@ class JaxInternals:
     def why_not_clear(self) -> str:
         """Why compiled programs cannot be let go of; empty when they can."""
         if not hasattr(_jax(), "clear_caches"):
-            return "compiled programs not cleared: this JAX has no clear_caches()"
+            return f"compiled programs not cleared: {lacking('JAX', 'clear_caches')}"
         return ""
 
     def clear(self) -> None:

@@ -16,6 +16,7 @@ from kmonitor_agent.frameworks.base import GraphCount, KerasModel
 from kmonitor_agent.frameworks.closures import closure_values
 from kmonitor_agent.frameworks.jax_internals import JaxInternals
 from kmonitor_agent.frameworks.keras3_functions import step_functions
+from kmonitor_agent.frameworks.missing_names import lacking
 from kmonitor_agent.protocol.facts import FunctionTraces
 from kmonitor_agent.reading import Reading
 
@@ -78,7 +79,7 @@ class JaxPrograms:
         try:
             return list(self._internals.client().live_executables()), ""
         except _UNREADABLE as exc:
-            return [], f"this JAX lacks a name that kmonitor reads ({exc})"[:300]
+            return [], lacking("JAX", exc)[:300]
 
     def _counted(self, alive: dict[Any, Any]) -> GraphCount:
         if self._count is not None and alive.keys() == self._known.keys():

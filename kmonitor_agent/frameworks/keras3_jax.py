@@ -38,6 +38,7 @@ from kmonitor_agent.frameworks.keras_facts import (
     read_fit_facts,
     read_learning_rate,
 )
+from kmonitor_agent.frameworks.missing_names import lacking
 from kmonitor_agent.reading import Reading
 
 _MOST_HOLDERS: Final = 8
@@ -105,7 +106,7 @@ class JaxFramework:
     def _unavailable(self, internals: JaxInternals) -> dict[str, str]:
         unavailable: dict[str, str] = {}
         if not hasattr(sys.modules["keras"].Model, "jax_state_sync"):
-            why = "this Keras lacks a name that kmonitor reads (Model.jax_state_sync)"
+            why = lacking("Keras", "Model.jax_state_sync")
             unavailable |= dict.fromkeys(("save", "reload"), why)
         if internals.has_started():
             if why := self._programs.count(None).absent:

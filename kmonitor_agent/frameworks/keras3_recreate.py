@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, StateVariable
 from kmonitor_agent.frameworks.keras3_state import optimizers_of
+from kmonitor_agent.frameworks.missing_names import not_available
 
 _ATTEMPTS: Final = 3
 _SHARED_BYTES: Final = 4096
@@ -31,7 +32,7 @@ def why_not_recreate(model: KerasModel, state: Sequence[StateVariable]) -> str:
         return "the model trains under a distribution strategy, which keeps its own references"
     variables = [each.variable for each in state]
     if not all(_can_be_initialized(each) for each in variables):
-        return "this Keras keeps a variable's value elsewhere"
+        return not_available("Keras", "it keeps a variable's value elsewhere")
     return _why_optimizers(model, variables) or _why_held(state)
 
 

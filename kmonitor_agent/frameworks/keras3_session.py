@@ -7,6 +7,7 @@ from collections.abc import Generator
 from typing import Any
 
 from kmonitor_agent.frameworks.base import StateUnreadable
+from kmonitor_agent.frameworks.missing_names import lacking
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 
 
@@ -53,12 +54,12 @@ def clear_session_keeping_settings() -> str:
     try:
         from keras.src.backend.common import global_state
     except ImportError as exc:
-        return f"session not cleared: this Keras lacks a name that kmonitor reads ({exc})"
+        return f"session not cleared: {lacking('Keras', exc)}"
     names = [
         name for name in vars(global_state) if name.startswith("GLOBAL_") and "TRACKER" in name
     ]
     if "GLOBAL_STATE_TRACKER" not in names:
-        return "session not cleared: this Keras keeps its global state elsewhere"
+        return f"session not cleared: {lacking('Keras', 'GLOBAL_STATE_TRACKER')}"
     kept = {name: getattr(global_state, name) for name in names}
     try:
         # The caller collects garbage, once for all steps.

@@ -20,6 +20,7 @@ from kmonitor_agent.frameworks.keras_facts import (
     read_fit_facts,
     read_learning_rate,
 )
+from kmonitor_agent.frameworks.missing_names import lacking
 from kmonitor_agent.frameworks.tensorflow_allocator import TensorFlowAllocator
 from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals, find_internals
@@ -101,5 +102,5 @@ def _unavailable(internals: TensorFlowInternals, retained: RetainedTraces) -> di
     tf = sys.modules.get("tensorflow")
     experimental = getattr(getattr(tf, "config", None), "experimental", None)
     if not hasattr(experimental, "get_memory_info"):
-        unavailable["allocator"] = "this TensorFlow does not tell its allocator's memory"
+        unavailable["allocator"] = lacking("TensorFlow", "get_memory_info")
     return unavailable

@@ -11,6 +11,8 @@ import sys
 from time import monotonic
 from typing import Any, Final
 
+from kmonitor_agent.frameworks.missing_names import lacking, not_available
+
 _METHODS: Final = ("set_config_key_value", "get_config_key_value", "delete_config_key_value")
 _ROOT: Final = "kmonitor"
 _SLICE_S: Final = 1.0
@@ -46,7 +48,7 @@ class Board:
         self._name = f"{_ROOT}/{name}"
         self.put(f"probe/{me}", me)
         if self.put(f"probe/{me}", me):
-            raise NoBoard(_unavailable("its coordination service writes values over"))
+            raise NoBoard(not_available("TensorFlow", "its coordination service writes values over"))
 
     def put(self, key: str, text: str) -> bool:
         """Leave a note; False where one is already, which stays.
@@ -111,12 +113,7 @@ def _context() -> Any:
             getattr(context, name)
         kind = "" if config is None else str(config.service_type)
     except (ImportError, AttributeError) as exc:
-        raise NoBoard(_unavailable(f"it lacks a name that kmonitor reads ({exc})")) from exc
+        raise NoBoard(lacking("TensorFlow", exc)) from exc
     if not kind:
         raise NoBoard("the strategy started no coordination service, by which workers could agree")
     return context
-
-
-def _unavailable(why: str) -> str:
-    version = getattr(sys.modules.get("tensorflow"), "__version__", "")
-    return f"not available with TensorFlow {version} because {why}"

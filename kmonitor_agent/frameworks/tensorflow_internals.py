@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
+from kmonitor_agent.frameworks.missing_names import lacking
+
 T = TypeVar("T")
 
 _EAGER: Final = "tensorflow.python.eager"
@@ -48,7 +50,7 @@ def find_internals() -> TensorFlowInternals:
         try:
             return look()
         except (ImportError, AttributeError) as exc:
-            missing[name] = f"this TensorFlow lacks a name that kmonitor reads ({exc})"
+            missing[name] = lacking("TensorFlow", exc)
             return None
 
     atomic = f"{_EAGER}.polymorphic_function.atomic_function"

@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.closures import closure_values
+from kmonitor_agent.frameworks.missing_names import not_available
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 
 _CLOSURE_DEPTH: Final = 4
@@ -157,5 +158,5 @@ def _traces(function: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _note(internals: TensorFlowInternals, exc: Exception) -> None:
-    why = f"this TensorFlow counts traces in a way that kmonitor does not know ({exc})"
+    why = not_available("TensorFlow", f"it counts traces in a way that is not known ({exc})")
     internals.missing.setdefault("tracing_counts", why)

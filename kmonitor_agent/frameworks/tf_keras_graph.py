@@ -24,10 +24,11 @@ from kmonitor_agent.frameworks.base import (
     StateVariable,
 )
 from kmonitor_agent.frameworks.keras_facts import read_description, read_fit_facts
+from kmonitor_agent.frameworks.missing_names import lacking
 from kmonitor_agent.frameworks.tensorflow_allocator import TensorFlowAllocator
 from kmonitor_agent.frameworks.tensorflow_graphs import STATEFUL_RANDOM, called_functions
 from kmonitor_agent.frameworks.tensorflow_internals import find_internals
-from kmonitor_agent.frameworks.tf_keras_session import backend_of
+from kmonitor_agent.frameworks.tf_keras_session import backend_of, title_of
 from kmonitor_agent.frameworks.tf_keras_state import tf_keras_state
 from kmonitor_agent.protocol.facts import FunctionTraces
 from kmonitor_agent.reading import Reading
@@ -55,6 +56,8 @@ class V1GraphFramework:
             versions=versions,
             unavailable=dict.fromkeys(("collect", "reload"), WHY_NOT),
         )
+        if why := why_no_names(package):
+            self._probed.unavailable["save"] = why
 
     def probed(self) -> Probed:
         """What was found when TensorFlow was first met."""
@@ -86,7 +89,7 @@ class V1GraphFramework:
         try:
             return self._operations.count(graph_of(model))
         except (AttributeError, TypeError) as exc:
-            why = f"this TensorFlow does not tell its graph's operations ({exc})"
+            why = lacking("TensorFlow", exc)
             return GraphCount(operations=None, absent=why)
 
     def function_count(self) -> Reading:
@@ -178,6 +181,22 @@ class _ScopeCounts:
                 source=SOURCE,
             )
         return self._count
+
+
+def why_no_names(package: str, *names: str) -> str:
+    """Why values cannot be read and written, and the rest not be done; empty when they can.
+
+    Args:
+        package: The Keras 2.
+        *names: More names of its backend that are needed.
+    """
+    try:
+        backend = backend_of(package)
+        for name in ("get_value", "get_session", *names):
+            getattr(backend, name)
+    except (ImportError, AttributeError) as exc:
+        return lacking(title_of(package), exc)
+    return ""
 
 
 def graph_of(model: KerasModel | None) -> Any:

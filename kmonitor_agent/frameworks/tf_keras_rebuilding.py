@@ -6,9 +6,10 @@ import sys
 import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.missing_names import lacking
 from kmonitor_agent.frameworks.model_copy import (
     CannotCopy,
     Compiled,
@@ -19,8 +20,19 @@ from kmonitor_agent.frameworks.model_copy import (
 )
 from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
 from kmonitor_agent.frameworks.rebuilding import check_same_variables, shapes_of
-from kmonitor_agent.frameworks.tf_keras_graph import V1GraphSteps
-from kmonitor_agent.frameworks.tf_keras_session import backend_of, keep_names, package_of
+from kmonitor_agent.frameworks.tf_keras_graph import V1GraphSteps, why_no_names
+from kmonitor_agent.frameworks.tf_keras_session import (
+    backend_of,
+    keep_names,
+    package_of,
+    title_of,
+)
+
+_NEEDED: Final = (
+    *("_GRAPH_LEARNING_PHASES", "_SESSION", "PER_GRAPH_OBJECT_NAME_UIDS"),
+    *("clear_session", "get_graph", "get_uid", "set_learning_phase", "set_session"),
+)
+_STEP_MAKER: Final = "_make_train_function"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,8 @@ class V1GraphRebuilding:
 
     def why_not_now(self) -> str:
         """Whether the script builds in a graph or a session of its own."""
+        if why := why_no_names(self._package, *_NEEDED):
+            return why
         v1 = sys.modules["tensorflow"].compat.v1
         if v1.get_default_session() is not None:
             return (
@@ -61,6 +75,8 @@ class V1GraphRebuilding:
             raise CannotCopy(why)
         if not getattr(model, "built", False):
             raise CannotCopy("the model is not built; give its first layer an input shape")
+        if not hasattr(model, _STEP_MAKER):
+            raise CannotCopy(lacking(title_of(self._package), _STEP_MAKER))
         with self._throwaway_graph(), _numbers_kept():
             compiled = None if script is not None else compiled_as(model)
             made = self._made(model, compiled, script)

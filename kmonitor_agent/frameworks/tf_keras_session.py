@@ -5,6 +5,7 @@ import importlib
 from typing import Any
 
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.missing_names import lacking
 
 _KEPT = ("_GRAPH_LEARNING_PHASES", "_GRAPH_TF_OPTIMIZERS", "_GRAPH_VARIABLES")
 
@@ -13,6 +14,11 @@ def package_of(model: KerasModel) -> str:
     """The package whose Keras 2 a model is of: tf_keras, or keras up to 2.15."""
     roots = [cls.__module__.partition(".")[0] for cls in type(model).__mro__]
     return "tf_keras" if "tf_keras" in roots else "keras"
+
+
+def title_of(package: str) -> str:
+    """How a Keras 2 is called in messages."""
+    return "Keras" if package == "keras" else package
 
 
 def backend_of(package: str) -> Any:
@@ -37,7 +43,7 @@ def clear_session_keeping_settings(package: str) -> str:
         names = dict(backend.PER_GRAPH_OBJECT_NAME_UIDS.get(backend.get_graph(), {}))
         is_set, own_session = phase.learning_phase_is_set, session.session
     except (ImportError, AttributeError) as exc:
-        return f"session not cleared: this tf_keras lacks a name that kmonitor reads ({exc})"
+        return f"session not cleared: {lacking(title_of(package), exc)}"
     try:
         session.session = None  # clearing would close it
         backend.clear_session()

@@ -4,6 +4,7 @@
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import GraphCount
+from kmonitor_agent.frameworks.missing_names import lacking
 from kmonitor_agent.frameworks.torch_internals import dynamo_counts
 from kmonitor_agent.protocol.facts import FunctionTraces
 from kmonitor_agent.reading import Reading
@@ -64,5 +65,5 @@ def _counts() -> tuple[dict[str, Any], str]:
     try:
         return dynamo_counts(), ""
     except _UNREADABLE as exc:
-        why = f"this PyTorch lacks a name that kmonitor reads ({exc})"[:300]
+        why = lacking("PyTorch", exc)[:300]
         return {"graphs": 0, "calls": 0}, why

@@ -4,6 +4,8 @@
 import sys
 from typing import Any
 
+from kmonitor_agent.frameworks.missing_names import lacking
+
 
 def torch_module() -> Any:
     """PyTorch, which Keras has imported."""
@@ -39,7 +41,7 @@ def reset_dynamo() -> str:
         return ""
     reset = getattr(module, "reset", None)
     if reset is None:
-        return "compiled functions not dropped: this PyTorch has no torch._dynamo.reset()"
+        return f"compiled functions not dropped: {lacking('PyTorch', 'torch._dynamo.reset')}"
     reset()
     return ""
 

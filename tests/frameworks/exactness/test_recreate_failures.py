@@ -212,7 +212,7 @@ def hide_index(monkeypatch: Patch) -> None:
 @pytest.mark.parametrize(
     ("hide", "why"),
     [
-        (hide_value, "this Keras keeps a variable's value elsewhere"),
+        (hide_value, "it keeps a variable's value elsewhere"),
         pytest.param(hide_index, "this optimizer keeps its variables in its own way", marks=full),
     ],
 )

@@ -131,6 +131,13 @@ def test_a_limit_that_no_level_helps_is_told_and_reloads_once(found: Any) -> Non
     assert told["state"] == found("auto")["plain"]
 
 
+def test_a_missing_private_name_is_said_at_the_call_and_costs_no_more(found: Any) -> None:
+    for name, (refused, save) in found("hidden").items():
+        assert "not available with tf_keras " in refused, name
+        assert name in refused
+        assert ("not available with tf_keras " in save) == (name == "get_value"), name
+
+
 def test_what_a_script_set_for_its_session_stays_set(found: Any) -> None:
     told = found("settings")
 

@@ -29,7 +29,7 @@ tf.compat.v1.disable_eager_execution()
 
 import kmonitor_agent  # noqa: E402
 from kmonitor_agent import Limit, MonitorCallback  # noqa: E402
-from kmonitor_agent.frameworks.detect import framework_for  # noqa: E402
+from kmonitor_agent.frameworks.detect import forget_frameworks, framework_for  # noqa: E402
 from kmonitor_agent.frameworks.tf_keras_session import backend_of  # noqa: E402
 from kmonitor_agent.protocol.facts import Notice  # noqa: E402
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save  # noqa: E402
@@ -249,6 +249,33 @@ def _leaking(monitor: MonitorCallback, *, is_asked: bool) -> dict[str, Any]:
         "operations": operations,
         "state": _digest(model),
     }
+
+
+def hidden() -> dict[str, list[str]]:
+    """What is said when a private name is missing: by `kmonitor_agent.fit`, by saving."""
+    _seed()
+    backend, found = backend_of("tf_keras"), dict[str, list[str]]()
+    for name in ("_SESSION", "_GRAPH_LEARNING_PHASES", "PER_GRAPH_OBJECT_NAME_UIDS", "get_value"):
+        model, store = dense(), CheckpointStore(Path(tempfile.mkdtemp()))
+        kept = getattr(backend, name)
+        model.fit(**arrays(), epochs=1, verbose=0)
+        delattr(backend, name)
+        try:
+            forget_frameworks()
+            saved = save(framework_for(model), model, store, tag=Tag("run", 1, 0))
+            refused = _refusal(lambda given=model: kmonitor_agent.fit(given, **arrays()))
+        finally:
+            setattr(backend, name, kept)
+            forget_frameworks()
+        found[name] = [refused, saved.why]
+    make = tf_keras.Model._make_train_function
+    model = dense()
+    del tf_keras.Model._make_train_function
+    try:
+        found["_make_train_function"] = [_refusal(lambda: kmonitor_agent.fit(model, **arrays())), ""]
+    finally:
+        tf_keras.Model._make_train_function = make
+    return found
 
 
 def settings() -> dict[str, Any]:

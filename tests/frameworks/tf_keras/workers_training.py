@@ -53,7 +53,7 @@ def main(index: int, ports: list[str], folder: Path, way: str) -> None:
         validation_data=_data(tf),
         epochs=EPOCHS,
         verbose=0,
-        callbacks=[monitor, asking] if watched else [],
+        callbacks=[monitor, asking] if watched else [tf_keras.callbacks.LambdaCallback()],
     )
     events = [each.event for each in monitor.records]
     told = {

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tensorflow as tf
 
 from kmonitor_agent.frameworks import detect, tensorflow_internals
 from kmonitor_agent.frameworks.detect import framework_for
@@ -21,6 +22,7 @@ NAMES = (
     "FuncGraph",
     "CondBranchFuncGraph",
     "_default_graph_stack",
+    "_frequent_tracing_detector_manager",
 )
 
 
@@ -75,7 +77,9 @@ def test_without_the_function_registry_there_is_no_graph_size(hide: Any, model: 
 
     framework = framework_for(model)
 
-    assert "RUNTIME_FUNCTION_REFS" in framework.probed().unavailable["graph"]
+    why = framework.probed().unavailable["graph"]
+    assert why.startswith(f"not available with TensorFlow {tf.__version__} because")
+    assert "RUNTIME_FUNCTION_REFS" in why
     assert framework.graph(model).operations is None
     assert framework.function_count().value is None
 
