@@ -149,7 +149,7 @@ class _Fitting:
         return self._saved is not None
 
     def part_begun(self) -> None:
-        """Keras has prepared another call of `fit`: its first epoch comes as if it was the next."""
+        """Keras has prepared another call of `fit`: its first epoch comes as the next one."""
         start, self._start = self._start, None
         if start is not None:
             start.over()

@@ -6,7 +6,7 @@ shape where a new model has metrics that are not built: that draws from the gene
 shuffle. Neither happens between two epochs of one `fit`.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
 

@@ -48,7 +48,9 @@ class Board:
         self._name = f"{_ROOT}/{name}"
         self.put(f"probe/{me}", me)
         if self.put(f"probe/{me}", me):
-            raise NoBoard(not_available("TensorFlow", "its coordination service writes values over"))
+            raise NoBoard(
+                not_available("TensorFlow", "its coordination service writes values over")
+            )
 
     def put(self, key: str, text: str) -> bool:
         """Leave a note; False where one is already, which stays.

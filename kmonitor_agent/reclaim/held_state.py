@@ -1,4 +1,4 @@
-"""A model's exact state in this process's memory, for a worker that leaves the disk to the chief."""
+"""A model's exact state in memory, for a worker that leaves the disk to the chief."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -99,10 +99,10 @@ class Meeting:
             act: Reloads; calls `all_prepared`.
             nothing: The outcome when nothing was done, for this reason.
         """
-        why = self._missing or self._gather()
+        why = self._gather()
         outcome = nothing(why) if why else act()
         if not self._has_voted:
-            why = f"{_PREPARING} {self._workers.name}: {outcome.why}" if not why else why
+            why = why or f"{_PREPARING} {self._workers.name}: {outcome.why}"
             outcome = nothing(self._vote(why))
         return outcome
 
@@ -117,11 +117,12 @@ class Meeting:
     def _gather(self) -> str:
         """Wait until all workers are here; why not, else empty."""
         try:
-            self._board.put(f"{self._epoch}/here/{self._workers.name}", _YES)
-            why = self._heard("here", COMES_WITHIN_S)
+            mine = self._missing or _YES
+            self._board.put(f"{self._epoch}/here/{self._workers.name}", mine[:_MOST_TEXT])
+            why = self._missing or self._heard("here", COMES_WITHIN_S)
         except NoBoard as exc:
             return exc.why
-        if why:
+        if why and not self._missing:
             # Not again in this fit: each time all would wait for it.
             self._missing = f"{why}; not asked again in this fit"
         return why

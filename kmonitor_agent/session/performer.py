@@ -282,9 +282,7 @@ class Performer:
             )
         )
 
-    def _plan_to_meet(
-        self, fit: Fit, meeting: Meeting, request: Request
-    ) -> ActionRecord | None:
+    def _plan_to_meet(self, fit: Fit, meeting: Meeting, request: Request) -> ActionRecord | None:
         # At an epoch's end, which all workers reach at the same step; also if a batch was asked.
         why = meeting.call(request, fit.epoch)
         if not why:

@@ -1,4 +1,4 @@
-"""`kmonitor_agent.fit` on JAX and PyTorch: new model objects, and the result of one plain `fit`."""
+"""`kmonitor_agent.fit` on JAX and PyTorch: new model objects, the result of a plain `fit`."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -71,7 +71,8 @@ def test_a_reload_asked_of_one_is_done_by_all_at_the_same_step(trained: Any, way
     for (_, chief_ok, chief_epoch, *_), (_, other_ok, other_epoch, *_) in zip(
         chief, other, strict=True
     ):
-        assert chief_ok and other_ok
+        assert chief_ok
+        assert other_ok
         assert chief_epoch == other_epoch
     assert len(trained(way)[0]["files"]) == len(chief)
     assert trained(way)[1]["files"] == []

@@ -201,7 +201,7 @@ def plain() -> dict[str, Any]:
 
 
 def auto() -> dict[str, Any]:
-    """`auto` in `kmonitor_agent.fit`: asked for, by a limit that it helps, and by one it cannot."""
+    """`auto` in `kmonitor_agent.fit`: asked for, by a limit that it helps, by one that not."""
     notices: list[str] = []
     emit = Boot.emit
 
@@ -272,7 +272,10 @@ def hidden() -> dict[str, list[str]]:
     model = dense()
     del tf_keras.Model._make_train_function
     try:
-        found["_make_train_function"] = [_refusal(lambda: kmonitor_agent.fit(model, **arrays())), ""]
+        found["_make_train_function"] = [
+            _refusal(lambda: kmonitor_agent.fit(model, **arrays())),
+            "",
+        ]
     finally:
         tf_keras.Model._make_train_function = make
     return found
