@@ -1,6 +1,7 @@
 """One of two workers that train a tf_keras model together. A process of its own."""
 
 import hashlib
+import importlib
 import json
 import os
 import sys
@@ -29,7 +30,7 @@ def main(index: int, ports: list[str], folder: Path, way: str) -> None:
 
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
 
-    import tf_keras  # noqa: PLC0415
+    tf_keras: Any = importlib.import_module("tf_keras")
 
     from kmonitor_agent import Limit, MonitorCallback  # noqa: PLC0415
     from kmonitor_agent.session import meeting  # noqa: PLC0415
