@@ -37,6 +37,7 @@ _BYTES: Final = {
     "GIB": 2**30,
     "TIB": 2**40,
 }
+_BYTE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _SECONDS: Final = {"US": 1e-6, "MS": 1e-3, "S": 1.0, "MIN": 60.0}
 _COUNTS: Final = {"": 1, "K": 10**3, "M": 10**6}
 _UNITS: Final[dict[str, dict[str, float]]] = {
@@ -296,8 +297,25 @@ def limit_text(spec: LimitSpec) -> str:
         return f"limit {spec.metric} {100 * spec.fraction:g}%"
     if spec.value is None:
         return "limit"
-    value = _seconds_text(spec.value) if spec.metric == "step_time" else f"{spec.value:g}"
-    return f"limit {spec.metric} {value}"
+    return f"limit {spec.metric} {_amount_text(spec.metric, spec.value)}"
+
+
+def _amount_text(metric: str, value: float) -> str:
+    if metric == "step_time":
+        return _seconds_text(value)
+    if metric in {"ram", "vram"}:
+        return _bytes_text(value)
+    return f"{value:,.0f}".replace(",", " ")
+
+
+def _bytes_text(n_bytes: float) -> str:
+    """As the window writes it: "551 MiB", "12 GiB", "1.5 GiB"."""
+    size, at = n_bytes, 0
+    while size >= 2**10 - 0.5 and at < len(_BYTE_UNITS) - 1:
+        size, at = size / 2**10, at + 1
+    is_small = size < 99.95  # noqa: PLR2004 - three digits
+    tenths = 1 if at >= _BYTE_UNITS.index("GiB") or (at and is_small) else 0
+    return f"{size:.{tenths}f}".removesuffix(".0") + f" {_BYTE_UNITS[at]}"
 
 
 def _seconds_text(seconds: float) -> str:

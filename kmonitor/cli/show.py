@@ -101,8 +101,8 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
         ("Limits", "; ".join(limit_text(limit) for limit in run.limits) or "none"),
     ]
     if run.checkpoint_bytes is not None:
-        number = "" if run.checkpoint_epoch is None else f" of epoch {run.checkpoint_epoch + 1}"
-        facts.append(("Checkpoint", f"{bytes_text(run.checkpoint_bytes)}{number}"))
+        number = "" if run.checkpoint_epoch is None else f"of epoch {run.checkpoint_epoch + 1}, "
+        facts.append(("Checkpoint", f"{number}state {bytes_text(run.checkpoint_bytes)}"))
     if run.faults or run.gaps:
         facts.append(("Faults", f"{run.faults} of kmonitor's own; {run.gaps} events missing"))
     return facts

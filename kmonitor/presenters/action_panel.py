@@ -272,5 +272,6 @@ def _checkpoint(run: RunSummary, now_wall_s: float) -> str:
         ago = duration_text(now_wall_s - run.checkpoint_wall_s)
         parts.append(tr("{time} ago").format(time=ago))
     if run.checkpoint_bytes is not None:
-        parts.append(bytes_text(run.checkpoint_bytes))
+        size = bytes_text(run.checkpoint_bytes)
+        parts.append(tr("state {size}").format(size=size))
     return " \u00b7 ".join(parts)

@@ -1,8 +1,16 @@
 """Metrics, limits and what is done at a limit, in words."""
 
+import re
 from typing import Final
 
-from kmonitor.presenters.formats import NARROW_SPACE, Unit, amount_text, percent_text
+from kmonitor.presenters.formats import (
+    NARROW_SPACE,
+    Unit,
+    amount_text,
+    bytes_text,
+    count_text,
+    percent_text,
+)
 from kmonitor.presenters.language import tr
 from kmonitor_agent.protocol.commands import LimitAction, LimitMetric, LimitSpec
 
@@ -13,6 +21,11 @@ METRIC_UNITS: Final[dict[LimitMetric, Unit]] = {
     "step_time": "seconds",
     "functions": "functions",
 }
+
+_RAW_LIMIT: Final = re.compile(
+    r"limit (?P<metric>ram|vram|graph|functions) (?P<value>[0-9]+(\.[0-9]+)?(e\+[0-9]{2})?)"
+)
+"""As agents before 0.2 named a limit: the number as `format` writes it in short."""
 
 _NAMES: Final[dict[LimitMetric, str]] = {
     "ram": "RAM",
@@ -83,6 +96,20 @@ def threshold_text(limit: LimitSpec) -> str:
 def limit_text(limit: LimitSpec) -> str:
     """A limit: "RAM 80 %, reload"."""
     return f"{metric_name(limit.metric)} {threshold_text(limit)}, {action_words(limit.action)}"
+
+
+def asked_by_words(asked_by: str) -> str:
+    """Who asked for an action; a limit by its size also where an older agent wrote raw bytes.
+
+    Args:
+        asked_by: As stored: "limit ram 5.77765e+08", "limit ram 551 MiB", "script", a user's name.
+    """
+    match = _RAW_LIMIT.fullmatch(asked_by)
+    if match is None:
+        return asked_by
+    metric, value = match["metric"], float(match["value"])
+    amount = bytes_text(value) if metric in ("ram", "vram") else count_text(value)
+    return f"limit {metric} {amount.replace(f'.0{NARROW_SPACE}', NARROW_SPACE)}"
 
 
 def threshold_value(limit: LimitSpec, of: float | None) -> float | None:

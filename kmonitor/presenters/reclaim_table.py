@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from kmonitor.presenters.formats import NOT_KNOWN, clock_text, plain_text, seconds_text
 from kmonitor.presenters.language import tr
+from kmonitor.presenters.limit_words import asked_by_words
 from kmonitor.presenters.record_facts import (
     RecordPicture,
     asked_text,
@@ -226,6 +227,7 @@ def _row(row: int, record: ActionRecord, wall_s: float) -> ReclaimRow:
             if change is None
             else Cell(change.text, float(change.gained))
         )
+    who = asked_by_words(record.asked_by)
     cells = (
         _when(row, record, moment),
         _level(record),
@@ -234,7 +236,7 @@ def _row(row: int, record: ActionRecord, wall_s: float) -> ReclaimRow:
         _released(record),
         _held(record),
         _result(record),
-        Cell(record.asked_by or NOT_KNOWN, record.asked_by.casefold(), asked_text(record)),
+        Cell(who or NOT_KNOWN, who.casefold(), asked_text(record)),
     )
     tooltip = record_tooltip(record, moment=moment)
     return ReclaimRow(row, action_icon(record.action), record.ok, cells, tooltip)

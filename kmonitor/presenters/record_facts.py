@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kmonitor.presenters.formats import bytes_text, count_text, plain_text, seconds_text, shortened
 from kmonitor.presenters.language import tr
+from kmonitor.presenters.limit_words import asked_by_words
 from kmonitor.presenters.record_words import (
     action_title,
     place_text,
@@ -93,7 +94,8 @@ def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
 
 def asked_text(record: ActionRecord) -> str:
     """Who asked: "asked by limit ram 80%, as part of Reclaim"; empty when unknown."""
-    parts = [tr("asked by {who}").format(who=record.asked_by)] if record.asked_by else []
+    who = asked_by_words(record.asked_by)
+    parts = [tr("asked by {who}").format(who=who)] if who else []
     if record.part_of:
         parts.append(tr("as a step of Reclaim"))
     return ", ".join(parts)
@@ -119,7 +121,7 @@ def _facts(record: ActionRecord) -> list[Fact]:
     ):
         if text:
             facts.append(Fact(title, text))
-    who = record.asked_by or tr("not known")
+    who = asked_by_words(record.asked_by) or tr("not known")
     step = tr("{who}, as a step of Reclaim").format(who=who)
     facts.append(Fact(tr("Asked by"), step if record.part_of else who))
     return facts

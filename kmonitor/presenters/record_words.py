@@ -11,6 +11,7 @@ from kmonitor.presenters.formats import (
     seconds_text,
 )
 from kmonitor.presenters.language import tr
+from kmonitor.presenters.limit_words import asked_by_words
 from kmonitor_agent.protocol.facts import ActionRecord, BootDied, Footprint
 
 _TIMED: Final = ("save", "collect", "reload", "restart", "diagnose")
@@ -43,13 +44,14 @@ def record_sentence(record: ActionRecord) -> str:
     parts = [_done(record)]
     parts += [f"{change.title} {change.text}" for change in record_changes(record)]
     if record.checkpoint and record.ok:
-        parts.append(tr("checkpoint {size}").format(size=bytes_text(record.state_bytes)))
+        # Of the values alone: the file that holds them is larger.
+        parts.append(tr("state {size}").format(size=bytes_text(record.state_bytes)))
     if record.export:
         parts.append(tr("exported as {file}").format(file=record.export))
     if record.why:
         parts.append(record.why)
     if record.asked_by:
-        parts.append(tr("asked by {who}").format(who=record.asked_by))
+        parts.append(tr("asked by {who}").format(who=asked_by_words(record.asked_by)))
     if record.part_of:
         parts.append(tr("a step of Reclaim (auto)"))
     return " · ".join(parts)

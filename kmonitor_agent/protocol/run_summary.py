@@ -83,7 +83,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         limits: In force, as the agent said.
         actions: Commands that the process can carry out now; empty when it has ended.
         checkpoint_epoch: Epoch of the last checkpoint; None if there is none.
-        checkpoint_bytes: Its size.
+        checkpoint_bytes: Size of the state in it; the file is larger.
         checkpoint_wall_s: When.
         faults: kmonitor's own faults counted in that process.
         gaps: Events known to be lost.

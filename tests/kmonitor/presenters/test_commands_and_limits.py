@@ -238,7 +238,7 @@ def test_a_living_run_offers_all_actions_with_their_keys(desks: Desks):
         ("stop", "Ctrl+.", "danger"),
     ]
     assert all(b.is_enabled for b in panel.buttons)
-    assert plain_text(panel.checkpoint) == "Last checkpoint epoch 36 · 4 min ago · 312 MiB"
+    assert plain_text(panel.checkpoint) == "Last checkpoint epoch 36 · 4 min ago · state 312 MiB"
     assert desks.panel(made_up_run(state="paused")).buttons[3].command == "resume"
 
 

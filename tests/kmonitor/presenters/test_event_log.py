@@ -6,6 +6,7 @@ import pytest
 from kmonitor.presenters import event_log as module
 from kmonitor.presenters.event_log import LOG_KINDS, EventLog, event_line
 from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.record_facts import asked_text, record_picture
 from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.commands import LimitSpec
 from kmonitor_agent.protocol.facts import Footprint
@@ -186,8 +187,30 @@ def test_a_reload_says_what_came_back_and_who_asked():
 
     assert text.startswith("Reloaded after epoch 22 in 14.2 s · RAM 88.0 \u2192 47.0 GiB")
     assert "graph 27 400 \u2192 18 200" in text
-    assert "checkpoint 312 MiB" in text
+    assert "state 312 MiB" in text
     assert text.endswith("asked by limit ram 128 GiB")
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        ("limit ram 5.77765e+08", "limit ram 551 MiB"),
+        ("limit vram 1.28849e+10", "limit vram 12 GiB"),
+        ("limit graph 1e+06", "limit graph 1 000 000"),
+        ("limit graph 50000", "limit graph 50 000"),
+        ("limit ram 551 MiB", "limit ram 551 MiB"),
+        ("limit ram 80%", "limit ram 80%"),
+        ("limit ram 1e999", "limit ram 1e999"),
+        ("anna", "anna"),
+    ],
+)
+def test_limits_in_records_of_older_agents_are_named_by_sizes_too(stored: str, told: str):
+    old = msgspec.structs.replace(reload_record(), asked_by=stored)
+
+    assert text_of(old).endswith(f"asked by {told}")
+    assert plain_text(asked_text(old)) == f"asked by {told}"
+    fact = record_picture(old, run_name="", moment="").facts[-1]
+    assert (fact.title, plain_text(fact.text)) == ("Asked by", told)
 
 
 def test_a_record_names_its_export_and_what_it_was_a_step_of():
