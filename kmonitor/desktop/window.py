@@ -133,8 +133,17 @@ class MainWindow(QMainWindow):
         self._fit_to_size()
 
     @override
+    def event(self, event: QEvent) -> bool:
+        # Space is the window's key for holding the charts, but of a button that has the focus.
+        is_button = isinstance(self.focusWidget(), QAbstractButton)
+        if is_button and isinstance(event, QKeyEvent) and _claims_space(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        # Space holds the charts, whatever has the focus; hence Enter presses a button.
+        # Space presses a button by itself; Enter does so in dialogs only.
         focused = self.focusWidget()
         if event.key() in _ENTER and isinstance(focused, QAbstractButton):
             focused.click()
@@ -202,3 +211,9 @@ class MainWindow(QMainWindow):
             # A table has a head, and says less in three lines than a log does.
             height += SIZES.table_more
         self.records.setFixedHeight(height)
+
+
+def _claims_space(event: QKeyEvent) -> bool:
+    is_asked = event.type() == QEvent.Type.ShortcutOverride
+    is_bare = event.modifiers() == Qt.KeyboardModifier.NoModifier
+    return is_asked and is_bare and event.key() == Qt.Key.Key_Space

@@ -42,6 +42,7 @@ class ActionButton(QPushButton):
         super().__init__(parent)
         self._look = look
         self._picture: ButtonPicture | None = None
+        self._keeps_focus = False
         self._shortcut = QShortcut(self)
         self._shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
         self._shortcut.activated.connect(self._on_shortcut_activated)
@@ -83,7 +84,7 @@ class ActionButton(QPushButton):
         self.setToolTip(picture.tooltip)
         self.setAccessibleName(picture.title)
         self.setAccessibleDescription(picture.tooltip)
-        self.setEnabled(picture.is_enabled)
+        self._switch(is_on=picture.is_enabled)
         self._hint.setText("" if picture.is_half else picture.shortcut)
         self._shortcut.setKey(QKeySequence(picture.shortcut))
         self._show_ways(picture)
@@ -113,6 +114,11 @@ class ActionButton(QPushButton):
         return menu
 
     @override
+    def focusNextPrevChild(self, next: bool) -> bool:
+        # Said of the switching off alone: the Tab key asks the window.
+        return self._keeps_focus or super().focusNextPrevChild(next)
+
+    @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Down and self.has_ways:
             self._open_menu()
@@ -134,6 +140,21 @@ class ActionButton(QPushButton):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._fit_hint()
+
+    def _switch(self, *, is_on: bool) -> None:
+        """Let itself be pressed or not; what has the focus keeps it.
+
+        Qt would hand the focus of a button that is switched off to the next one, and the same key
+        pressed again would ask for that one's action.
+        """
+        if self._more.hasFocus() and not is_on:
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._keeps_focus = True
+        self.setEnabled(is_on)
+        self._keeps_focus = False
+        if is_on and self.window().focusWidget() is self and self.isActiveWindow():
+            # A window that was left and came back gives it to nothing that is switched off.
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _fit_hint(self) -> None:
         taken = self.fontMetrics().horizontalAdvance(self.text()) + _AROUND_TEXT

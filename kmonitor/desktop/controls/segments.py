@@ -1,6 +1,6 @@
 """A choice of one among few, side by side."""
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -33,6 +33,8 @@ class Segments(QFrame):
         for key, text in choices.items():
             button = QPushButton(text)
             button.setCheckable(True)
+            # A click leaves the focus where it is, and with it what the Space key does.
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setAccessibleName(f"{name}: {text}")
             button.setProperty("key", key)
             self._group.addButton(button)

@@ -1,0 +1,137 @@
+"""The window by keyboard alone: what has the focus is what a key presses."""
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QTreeView
+
+from kmonitor_agent.protocol.commands import CommandStatus
+from kmonitor_agent.protocol.messages import CommandTold
+from tests.support.desk_window import WINDOW, DeskWindow
+from tests.support.made_up_runs import made_up_run
+
+pytestmark = WINDOW
+
+
+@pytest.fixture
+def window() -> Iterator[DeskWindow]:
+    made = DeskWindow()
+    made.connect()
+    made.tell_runs(made_up_run(actions=["save", "reload", "collect", "auto", "pause", "stop"]))
+    made.window.activateWindow()
+    yield made
+    made.close()
+
+
+def action(window: DeskWindow, name: str) -> QAbstractButton:
+    buttons = window.window.actions_panel.findChildren(QAbstractButton)
+    return next(b for b in buttons if b.accessibleName() == name)
+
+
+def press(key: Qt.Key) -> None:
+    """As a keyboard does: to whatever has the focus."""
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    QTest.keyClick(focused, key)
+
+
+def names(window: DeskWindow) -> list[str]:
+    return [command.name for command in window.commands()]
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter])
+def test_space_and_enter_press_the_button_that_has_the_focus(window: DeskWindow, key: Qt.Key):
+    assert window.board is not None
+    action(window, "Collect").setFocus()
+    press(key)
+
+    assert names(window) == ["collect"]
+    assert window.board.presenter.is_live
+
+
+def test_elsewhere_space_holds_the_charts(window: DeskWindow):
+    assert window.board is not None
+    press(Qt.Key.Key_Space)
+    assert not window.board.presenter.is_live
+    window.window.run_tree.findChildren(QTreeView)[0].setFocus()
+    press(Qt.Key.Key_Space)
+    assert window.board.presenter.is_live
+
+
+@pytest.mark.parametrize("by_mouse", [True, False])
+def test_a_button_that_was_pressed_keeps_the_focus_and_no_other_is_pressed_instead(
+    window: DeskWindow, *, by_mouse: bool
+):
+    assert window.board is not None
+    pause = action(window, "Pause")
+    pause.setFocus()
+    if by_mouse:
+        QTest.mouseClick(pause, Qt.MouseButton.LeftButton)
+    else:
+        press(Qt.Key.Key_Space)
+    window.settle()
+    assert not pause.isEnabled()
+    assert QApplication.focusWidget() is pause
+    for key in (Qt.Key.Key_Space, Qt.Key.Key_Return):
+        press(key)
+
+    assert names(window) == ["pause"]
+    assert not window.window.findChildren(QMessageBox)
+    assert window.board.presenter.is_live
+    (asked,) = window.commands()
+    told = CommandStatus(id=asked.id, run="run1", name="pause", state="done")
+    window.desk.take(CommandTold(ask=1, status=told))
+    window.settle()
+    assert pause.isEnabled()
+    assert pause.hasFocus()
+    press(Qt.Key.Key_Space)
+    assert names(window) == ["pause", "pause"]
+
+
+def test_tab_goes_on_from_a_button_that_waits(window: DeskWindow):
+    save = action(window, "Save checkpoint")
+    save.setFocus()
+    press(Qt.Key.Key_Return)
+    window.settle()
+    press(Qt.Key.Key_Tab)
+
+    assert QApplication.focusWidget() is action(window, "Save + Clear + Reload")
+
+
+def test_a_menu_that_was_used_leaves_the_focus_on_its_action(window: DeskWindow):
+    more = action(window, "Other ways: Save checkpoint")
+    more.setFocus()
+    window.window.actions_panel.command_requested.emit("save", "export")
+    window.settle()
+
+    assert QApplication.focusWidget() is action(window, "Save checkpoint")
+
+
+def test_every_action_has_a_key_of_its_own_that_its_tooltip_names(window: DeskWindow):
+    buttons = window.window.actions_panel.findChildren(QAbstractButton)
+    named = {b.accessibleName(): b.toolTip() for b in buttons if "Ctrl+" in b.toolTip()}
+    keys = {name: text.rpartition("(")[2].rstrip(")") for name, text in named.items()}
+    QTest.keyClick(
+        window.window,
+        Qt.Key.Key_A,
+        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
+    )
+    QTest.keyClick(
+        window.window,
+        Qt.Key.Key_C,
+        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
+    )
+    window.settle()
+
+    assert names(window) == ["auto", "collect"]
+    assert keys == {
+        "Save checkpoint": "Ctrl+S",
+        "Save + Clear + Reload": "Ctrl+R",
+        "Collect": "Ctrl+Shift+C",
+        "Reclaim": "Ctrl+Shift+A",
+        "Pause": "Ctrl+P",
+        "Stop training": "Ctrl+.",
+    }
+    assert "(Ctrl+Shift+C)" in action(window, "Collect").toolTip()
