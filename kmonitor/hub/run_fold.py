@@ -64,6 +64,8 @@ def fold(record: RunRecord, event: AnyEvent) -> float:
 
 
 def _boot_started(record: RunRecord, event: BootStarted) -> None:
+    if record.is_known and event.boot == record.boot and not record.supervisor:
+        return  # told again, for a hub that had forgotten
     if not record.is_known:
         record.started_wall_s = event.started_wall_s
     elif event.boot != record.boot:

@@ -208,8 +208,11 @@ class Engine:
     def _retry_disk(self) -> None:
         had_folder = self.outbox.folder is not None
         self.outbox.retry()
-        if not had_folder:
+        if not had_folder and self.outbox.folder is not None:
             self._remember_commands()
+            if self.outbox.was_removed:
+                # Whoever removed the spool may have removed what the hub knew of the run too.
+                self.outbox.append([self._boot.started])
         if self._boot.now_s() > HUB_AWAITED_S:
             self._tell_unrecorded()
 

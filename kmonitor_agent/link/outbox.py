@@ -92,12 +92,18 @@ class Outbox:
         held = [] if spool is None or spool.first_seq > spool.last_seq else [spool.first_seq]
         oldest = self._ring.oldest()
         held += [] if oldest is None else [oldest]
+        held += list(self._hot)[:1]
         return min(held, default=self.last_seq + 1)
 
     @property
     def folder(self) -> Path | None:
         """The run's spool folder, or None while it could not be opened."""
         return None if self._writer.spool is None else self._writer.spool.folder
+
+    @property
+    def was_removed(self) -> bool:
+        """Whether somebody removed the spool of this process while it wrote there."""
+        return self._writer.was_removed
 
     @property
     def spooled_bytes(self) -> int:
@@ -151,7 +157,7 @@ class Outbox:
             return
         try:
             if self._writer.spool is None:
-                spool = self._writer.open(must_be_new=self.last_seq > 0)
+                spool = self._writer.open(given=self.last_seq)
                 self.last_seq = max(self.last_seq, spool.last_seq)
             waiting = self._ring.records()
             if waiting:
@@ -203,7 +209,8 @@ class Outbox:
         spool = self._writer.spool
         if spool is None or self.acked == self._marked or self.degraded:
             return
-        spool.mark_acked(min(self.acked, spool.last_seq))
+        with contextlib.suppress(FileNotFoundError):  # removed: the next event notices
+            spool.mark_acked(min(self.acked, spool.last_seq))
         self._marked = self.acked
 
     def tidy(self) -> None:

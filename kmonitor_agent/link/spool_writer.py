@@ -1,5 +1,6 @@
 """Appends a run's events to its spool folder."""
 
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ class SpoolWriter:
     Attributes:
         root: The spool root.
         n_bytes: Written by this boot, less what was freed, bytes.
+        was_removed: Whether somebody removed what this process was writing.
     """
 
     def __init__(self, root: Path, facts: BootFacts, clock: Clock) -> None:
@@ -36,6 +38,7 @@ class SpoolWriter:
         self._facts = facts
         self._clock = clock
         self._spool: RunSpool | None = None
+        self.was_removed = False
         self._descriptor = -1
         self._segment_bytes = 0
         self._segment_since_s = 0.0
@@ -50,11 +53,12 @@ class SpoolWriter:
         """The run's folder once it is open."""
         return self._spool
 
-    def open(self, *, must_be_new: bool = False) -> RunSpool:
+    def open(self, *, given: int = 0) -> RunSpool:
         """Make or find the run's folder and take its lock.
 
         Args:
-            must_be_new: Numbers were given already, so that older events would clash with them.
+            given: Largest number that this process has given; events of the folder would clash
+                with it unless this process wrote them.
 
         Raises:
             SpoolHeld: Another process has it, or it is not new.
@@ -68,7 +72,7 @@ class SpoolWriter:
             spool = self._take()
         if spool is None:
             raise SpoolHeld
-        if must_be_new and spool.last_seq:
+        if given and spool.last_seq > (given if self.was_removed else 0):
             spool.close()
             raise SpoolHeld
         self._spool = spool
@@ -80,9 +84,11 @@ class SpoolWriter:
         Raises:
             OSError: The disk refuses, or the spool is not open.
         """
+        if self._is_removed():
+            self._let_go()
         spool = self._spool
         if spool is None:
-            raise FileNotFoundError(0, "the spool is not open")
+            raise FileNotFoundError(errno.ENOENT, "the spool's folder was removed")
         if self._is_full():
             self._close_segment()
         if self._descriptor < 0:
@@ -114,6 +120,17 @@ class SpoolWriter:
         make_private_folder(self.root)
         make_private_folder(folder)
         return RunSpool.take(folder)
+
+    def _is_removed(self) -> bool:
+        """Whether somebody deleted the segment: what is written to it now reaches nobody."""
+        return self._descriptor >= 0 and os.fstat(self._descriptor).st_nlink == 0
+
+    def _let_go(self) -> None:
+        self._drop_descriptor()
+        if self._spool is not None:
+            self._spool.close()
+        self._spool = None
+        self.was_removed = True
 
     def _is_full(self) -> bool:
         if self._descriptor < 0:

@@ -107,7 +107,10 @@ class RunSpool:
     @property
     def first_seq(self) -> int:
         """Oldest number still held; `last_seq + 1` when nothing is. Raises: OSError."""
-        segments = segments_in(self.folder)
+        try:
+            segments = segments_in(self.folder)
+        except FileNotFoundError:  # somebody removed the folder
+            segments = []
         return _named(segments[0]) if segments else self.last_seq + 1
 
     @property

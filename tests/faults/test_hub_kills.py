@@ -70,6 +70,28 @@ def test_a_deleted_database_is_filled_again_from_what_the_agent_keeps(
     assert steps == list(range(3100))
 
 
+def test_a_run_whose_home_was_removed_under_it_is_seen_again_with_a_gap(
+    live_hub: LiveHub, folders: Folders
+):
+    with LinkUnderTest(folders) as link:
+        emit(link, 0, 100)
+        wait_confirmed(link, 100)
+        live_hub.kill()
+        shutil.rmtree(folders.state)
+        live_hub.start()
+        emit(link, 100, 1)
+        wait_until(lambda: link.link.status().degraded, what="noticed")
+        emit(link, 101, 1)
+        with live_hub.client() as client:
+            wait_until(lambda: [one.name for one in client.runs()], what="the run")
+            wait_until(lambda: {100, 101} <= set(stored_steps(client)))
+            (run,) = client.runs()
+        assert link.faults.counts() == {}
+
+    assert run.name
+    assert run.state == "starting"
+
+
 def test_a_database_deleted_under_a_living_hub_is_noticed(live_hub: LiveHub, folders: Folders):
     with LinkUnderTest(folders) as link:
         emit(link, 0, 100)

@@ -81,7 +81,7 @@ def test_a_second_process_of_the_run_is_kept_out(root: Path):
     first.write(_records(1))
     first.close()
     with pytest.raises(SpoolHeld):
-        second.open(must_be_new=True)
+        second.open(given=1)
     assert second.open().last_seq == 1
     second.close()
 
