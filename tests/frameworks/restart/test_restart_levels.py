@@ -70,7 +70,7 @@ def test_auto_restarts_once_and_then_says_that_nothing_more_helps(
     assert not (tmp_path / "process3").exists()
     collected, reloaded = ["collect", True, "auto"], ["reload", True, "auto"]
     assert first["records"] == [collected, reloaded]
-    assert second["records"] == [collected, reloaded]
+    assert second["records"] == [["restart", True, "auto"], collected, reloaded]
     assert second["last"] == 4
     assert not first["notices"]
     [helpless] = [text for text in second["notices"] if "nothing more helps" in text]

