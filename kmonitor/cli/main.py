@@ -9,7 +9,7 @@ from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from kmonitor import __version__
 from kmonitor.cli.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE, Misuse
-from kmonitor.cli.terminal import complain, plain
+from kmonitor.cli.terminal import complain, discard_output, is_output_stuck, plain
 from kmonitor.cli.window import window
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import home_without_place
@@ -96,10 +96,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = _guarded(given)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (`| head`) has left: what remains in the buffer has nowhere to go, and
-        # Python's own flush at exit would complain about it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (`| head`) has left.
+        discard_output()
         return BROKEN_PIPE
+    except OSError as exc:
+        if not is_output_stuck():
+            raise
+        discard_output()
+        why = exc.strerror or exc
+        complain(f"kmonitor: what was to be written to standard output is lost: {why}.")
+        return FAILED
     return status
 
 

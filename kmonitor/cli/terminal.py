@@ -1,5 +1,6 @@
 """What the command line writes: lines, tables and JSON, safe to show on any terminal."""
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
@@ -24,6 +25,20 @@ def say(line: str = "") -> None:
 def complain(line: str) -> None:
     """One line to standard error."""
     print(line, file=sys.stderr, flush=True)
+
+
+def is_output_stuck() -> bool:
+    """Whether standard output holds something that cannot be written: a full disk, a reader gone."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
+
+
+def discard_output() -> None:
+    """Let go of what standard output holds; else Python complains of it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_json(value: object) -> None:

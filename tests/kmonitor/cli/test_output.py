@@ -1,0 +1,51 @@
+"""What a command does when its own standard output takes nothing more."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from kmonitor.cli.main import main
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", [["--help"], ["purge"], ["doctor"]], ids=lambda it: it[0])
+def test_an_output_that_takes_nothing_is_one_line_and_a_failure(
+    arguments: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+):
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        status = main(arguments)
+    monkeypatch.undo()
+
+    assert status == 1
+    assert capfd.readouterr().err == (
+        "kmonitor: what was to be written to standard output is lost: No space left on device.\n"
+    )
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_reader_that_leaves_a_purge_is_no_fault_of_our_folders(
+    *,
+    is_there: bool,
+    kmonitor_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+):
+    log = kmonitor_home / "state" / "logs" / "hub.log"
+    if is_there:
+        log.parent.mkdir(parents=True)
+        log.write_text("x")
+
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as unread:
+        monkeypatch.setattr(sys, "stdout", unread)
+        status = main(["purge"])
+
+    assert capfd.readouterr().err == ""
+    assert status == 141
+    assert log.exists() == is_there
