@@ -88,7 +88,7 @@ class SpoolWriter:
             self._let_go()
         spool = self._spool
         if spool is None:
-            raise FileNotFoundError(errno.ENOENT, "the spool's folder was removed")
+            raise FileNotFoundError(errno.ENOENT, "the spool is not open")
         if self._is_full():
             self._close_segment()
         if self._descriptor < 0:
