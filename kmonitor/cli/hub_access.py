@@ -5,7 +5,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from kmonitor.cli.terminal import is_output_stuck
+from kmonitor.cli.terminal import is_of_output
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.errors import Expected
@@ -57,7 +57,7 @@ def folder_faults_named(folders: Folders) -> Generator[None]:
     except NotPrivate as exc:
         raise Expected(f"{exc.path} cannot be used: it {exc.why}.") from exc
     except OSError as exc:
-        if is_output_stuck():
+        if is_of_output(exc):
             # No folder's fault: `main` tells of it.
             raise
         place = exc.filename or folders.state

@@ -9,7 +9,7 @@ from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from kmonitor import __version__
 from kmonitor.cli.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE, Misuse
-from kmonitor.cli.terminal import complain, discard_output, is_output_stuck, plain
+from kmonitor.cli.terminal import complain, discard_output, is_of_output, plain
 from kmonitor.cli.window import window
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import home_without_place
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         discard_output()
         return BROKEN_PIPE
     except OSError as exc:
-        if not is_output_stuck():
+        if not is_of_output(exc):
             raise
         discard_output()
         why = exc.strerror or exc

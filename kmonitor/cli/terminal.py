@@ -1,5 +1,6 @@
 """What the command line writes: lines, tables and JSON, safe to show on any terminal."""
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,8 @@ from rich.text import Text
 from typing_extensions import override
 
 from kmonitor.presenters.formats import count_text, plain_text
+
+_OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 
 PIPE_WIDTH = 200
 """Columns of a table that goes into a file or a pipe, where nobody can widen the window."""
@@ -27,9 +30,17 @@ def complain(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def is_output_stuck() -> bool:
-    """Whether standard output holds something that cannot be written: a full disk, a reader gone."""
+def is_of_output(fault: OSError) -> bool:
+    """Whether it is standard output that failed: its disk is full, or its reader has gone.
+
+    Args:
+        fault: What was raised while a command ran.
+    """
+    if fault.filename is not None or fault.errno not in _OUTPUT_FAULTS:
+        return False
     try:
+        # Without a buffer (PYTHONUNBUFFERED) a flush alone would find nothing to fail with.
+        sys.stdout.write("\n")
         sys.stdout.flush()
     except OSError:
         return True

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,18 @@ from kmonitor.cli.main import main
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("arguments", [["--help"], ["purge"], ["doctor"]], ids=lambda it: it[0])
+@pytest.mark.parametrize(
+    ("arguments", "is_unbuffered"), [(["--help"], False), (["purge"], True), (["doctor"], True)]
+)
 def test_an_output_that_takes_nothing_is_one_line_and_a_failure(
+    *,
     arguments: list[str],
+    is_unbuffered: bool,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ):
-    with Path("/dev/full").open("w") as full:
+    with Path("/dev/full").open("wb", buffering=0) as raw:
+        full = TextIOWrapper(raw, write_through=is_unbuffered)
         monkeypatch.setattr(sys, "stdout", full)
         status = main(arguments)
     monkeypatch.undo()
