@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """What a callback had counted and decided comes back in another process, once."""
 
 from typing import Any
