@@ -1,12 +1,14 @@
 # pyright: basic
 """Save, collect and reload on tf_keras 2 in eager mode: where it differs from Keras 3."""
 
+import gc
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
 from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim, untrack
 from kmonitor_agent.frameworks.keras3_session import why_not_clear
+from kmonitor_agent.frameworks.live_models import models_with_functions
 from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
@@ -24,6 +26,31 @@ _NADAM = (
     "not exact: tf_keras' Nadam counts its own traces, and goes on otherwise after a new one;"
     " tf_keras.optimizers.legacy.Nadam is exact"
 )
+
+_OF_KERAS: Final = ("tf_keras.", "keras.")
+_STEPS: Final = ("train_function", "test_function", "predict_function", "train_tf_function")
+
+
+def forget_replaced_functions(model: KerasModel) -> bool:
+    """Have a model let go of step functions that it no longer uses; whether there were any.
+
+    tf_keras counts what each attribute refers to, but not while it compiles: a function that
+    `compile` takes away stays in that count for the life of the model.
+    """
+    counts = vars(model).get("_obj_reference_counts_dict")
+    if counts is None:
+        return False
+    used = {id(vars(model).get(name)) for name in _STEPS}
+    replaced = [each for each in counts if _is_step(each) and id(each) not in used]
+    for each in replaced:
+        del counts[each]
+    return bool(replaced)
+
+
+def _is_step(value: Any) -> bool:
+    function = getattr(value, "python_function", None)
+    made_by = str(getattr(function, "__module__", ""))
+    return hasattr(value, "experimental_get_tracing_count") and made_by.startswith(_OF_KERAS)
 
 
 class TfKerasReclaim:
@@ -73,7 +100,10 @@ class TfKerasReclaim:
         self._same.make_functions(model, names)
 
     def release_retained(self) -> Released:
-        """See `RetainedTraces.release`."""
+        """See `RetainedTraces.release`; functions of before a `compile` are let go of first."""
+        forgotten = [forget_replaced_functions(model) for model in models_with_functions()]
+        if any(forgotten):
+            gc.collect()  # a function is part of a cycle
         return self._same.release_retained()
 
     def clear_session(self) -> str:
