@@ -25,7 +25,13 @@ from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitLine, metric_now, round_threshold
 from kmonitor.presenters.limit_words import METRIC_UNITS
 from kmonitor.presenters.rate_words import NO_RATE, RatePicture
-from kmonitor.presenters.rates import SPAN_EPOCHS, SPAN_SECONDS, epoch_rate, time_rate
+from kmonitor.presenters.rates import (
+    SPAN_EPOCHS,
+    SPAN_SECONDS,
+    epoch_rate,
+    rate_to_come,
+    time_rate,
+)
 from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.series_store import Window
 from kmonitor_agent.protocol.commands import LimitMetric
@@ -225,12 +231,16 @@ class ChartDesk:
         unit = METRIC_UNITS[metric]
         cleared_s = self._feed.flags.last_clearing_s(run.run)
         x, y = store.recent(run.run, column, span_x=SPAN_EPOCHS, kind="epochs")
-        since = store.x_of(run.run, cleared_s, "epochs") if cleared_s else -math.inf
-        rate = epoch_rate(*_after(x, y, since), unit, run)
+        began = store.x_of(run.run, cleared_s, "epochs") if cleared_s else 0.0
+        rate = epoch_rate(x, y, unit, run, began=began)
         if rate is not NO_RATE:
             return rate
-        x, y = store.recent(run.run, column, span_x=SPAN_SECONDS, kind="seconds")
-        return time_rate(*_after(x, y, cleared_s or -math.inf), unit)
+        at_s, values = store.recent(run.run, column, span_x=SPAN_SECONDS, kind="seconds")
+        after = _after(at_s, values, cleared_s or -math.inf)
+        rate = time_rate(*after, unit, began_s=cleared_s or 0.0)
+        if rate is NO_RATE and cleared_s and len(x) and not has_ended(run):
+            return rate_to_come(metric, now=float(x[-1]), began=began)
+        return rate
 
 
 def _after(x: FloatArray, y: FloatArray, since: float) -> tuple[FloatArray, FloatArray]:

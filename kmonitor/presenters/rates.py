@@ -7,9 +7,10 @@ import numpy as np
 
 from kmonitor.analysis.trend import theil_sen_slope
 from kmonitor.presenters.chart_picture import FloatArray
-from kmonitor.presenters.formats import Unit, rate_text
+from kmonitor.presenters.formats import Unit, epochs_text, plain_text, rate_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.rate_words import NO_RATE, RatePicture
+from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.messages import RunSummary
 
 SPAN_EPOCHS: Final = 30.0
@@ -17,6 +18,14 @@ SPAN_SECONDS: Final = 120.0
 _MIN_POINTS: Final = 6
 _MIN_EPOCHS: Final = 2.0
 _MIN_SECONDS: Final = 8.0
+_WARM_UP_EPOCHS: Final = 1.0
+"""A run, and one that was reloaded, traces and fills its buffers first: that is no growth."""
+
+_JUDGED_EPOCHS: Final = 4.0
+_JUDGED_FROM_S: Final = SPAN_SECONDS + 60.0
+"""Before, a slope is told and not coloured."""
+
+_BINS: Final = 60
 _STEADY_PART: Final = 0.004
 """A change over the whole span below this part of the value is called steady."""
 
@@ -26,34 +35,46 @@ _BEYOND: Final = 3.0
 """A slope that stands out is larger than so many of its standard errors."""
 
 
-def epoch_rate(x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary) -> RatePicture:
+def epoch_rate(
+    x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary, *, began: float = 0.0
+) -> RatePicture:
     """The rate by epoch, or by model where models are trained one after the other.
 
     Args:
-        x: Epochs of all fits in a row, since the last reload, `[n]`.
+        x: Epochs of all fits in a row, `[n]`.
         y: Values, `[n]`.
         unit: Of the values.
         run: The run.
+        began: Where the run, or its last reload, was, in epochs; what follows is judged after one
+            epoch of warm-up.
     """
+    is_warm = x >= began + _WARM_UP_EPOCHS
+    x, y = x[is_warm], y[is_warm]
     if len(x) < _MIN_POINTS or float(x[-1] - x[0]) < _MIN_EPOCHS:
         return NO_RATE
+    x, y = _evened(x, y)
     slope = theil_sen_slope(x, y)
     if slope is None:
         return NO_RATE
-    span = tr("over the last {n} epochs").format(n=round(float(x[-1] - x[0])))
+    epochs = float(x[-1] - x[0])
+    span = tr("over the last {n} epochs").format(n=round(epochs))
+    why_not = "" if epochs >= _JUDGED_EPOCHS else tr("; too few epochs to judge it")
     if run.fits_done >= 2 and run.epochs_done:  # noqa: PLR2004 - a loop of models
         epochs_per_fit = run.epochs_done / run.fits_done
-        return _picture(slope, epochs_per_fit, unit, tr("model"), x=x, y=y, span=span)
-    return _picture(slope, 1.0, unit, tr("epoch"), x=x, y=y, span=span)
+        rate = _picture(slope, epochs_per_fit, unit, tr("model"), x=x, y=y, span=span)
+    else:
+        rate = _picture(slope, 1.0, unit, tr("epoch"), x=x, y=y, span=span)
+    return _judged(rate, why_not)
 
 
-def time_rate(x: FloatArray, y: FloatArray, unit: Unit) -> RatePicture:
+def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, began_s: float = 0.0) -> RatePicture:
     """The rate by minute, while too few epochs have ended.
 
     Args:
         x: Run time, seconds, `[n]`.
         y: Values, `[n]`.
         unit: Of the values.
+        began_s: Run time of the start or of the last reload, seconds.
     """
     if len(x) < _MIN_POINTS or float(x[-1] - x[0]) < _MIN_SECONDS:
         return NO_RATE
@@ -61,7 +82,43 @@ def time_rate(x: FloatArray, y: FloatArray, unit: Unit) -> RatePicture:
     if slope is None:
         return NO_RATE
     span = tr("over the last {n} s").format(n=round(float(x[-1] - x[0])))
-    return _picture(slope, 60.0, unit, tr("min"), x=x, y=y, span=span)
+    rate = _picture(slope, 60.0, unit, tr("min"), x=x, y=y, span=span)
+    is_warm = float(x[-1]) - began_s >= _JUDGED_FROM_S
+    return _judged(rate, "" if is_warm else tr("; too early to judge it"))
+
+
+def rate_to_come(metric: LimitMetric, *, now: float, began: float) -> RatePicture:
+    """What stands for the rate while too little has happened since a reload.
+
+    Args:
+        metric: Of which; step times come once an epoch.
+        now: Where the run is, in epochs of all fits in a row.
+        began: Where it was reloaded.
+    """
+    wanted = float(_MIN_POINTS) if metric == "step_time" else _MIN_EPOCHS
+    left = math.ceil(began + _WARM_UP_EPOCHS + wanted - now)
+    text = tr("rate in {epochs}").format(epochs=plain_text(epochs_text(max(1, left))))
+    return RatePicture(text, 0, tr("Reckoned anew after the last reload and one epoch of warm-up"))
+
+
+def _evened(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """At most so many points, one for each equal stretch: a slow epoch has no more say."""
+    is_there = np.isfinite(x) & np.isfinite(y)
+    x, y = x[is_there], y[is_there]
+    if len(x) <= _BINS or x[0] == x[-1]:
+        return x, y
+    width = float(x[-1] - x[0]) / _BINS
+    places = np.minimum(((x - x[0]) / width).astype(np.intp), _BINS - 1)
+    edges = np.flatnonzero(np.diff(places)) + 1
+    pairs = zip(np.split(x, edges), np.split(y, edges), strict=True)
+    medians = np.array([(np.median(xs), np.median(ys)) for xs, ys in pairs])
+    return medians[:, 0], medians[:, 1]
+
+
+def _judged(rate: RatePicture, why_not: str) -> RatePicture:
+    if not (why_not and rate.direction):
+        return rate
+    return RatePicture(rate.text, 0, rate.tooltip + why_not)
 
 
 def _picture(  # noqa: PLR0913 - all of it belongs to one sentence

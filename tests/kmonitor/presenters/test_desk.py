@@ -295,6 +295,21 @@ def test_cards_say_value_rate_limit_and_source(setup: Setup):
     assert card.description.startswith("RAM, 73.4")
 
 
+def test_right_after_a_reload_a_card_says_when_there_will_be_a_rate(setup: Setup):
+    run = made_up_run()
+    setup.show(run)
+    setup.tell(reload_record(run.duration_s - 5.0))
+
+    card = setup.charts.card("ram", now_s=0.0)
+
+    assert card is not None
+    assert card.rate.text == "rate in 3 epochs"
+    setup.show(made_up_run(state="finished"))
+    ended = setup.charts.card("ram", now_s=9.0)
+    assert ended is not None
+    assert ended.rate.text == ""
+
+
 def test_rates_are_reckoned_once_a_second_and_anew_for_another_run(setup: Setup):
     setup.show(
         made_up_run(), made_up_run("run2", started_wall_s=1.0, epochs_done=0, duration_s=60.0)

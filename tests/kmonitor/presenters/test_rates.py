@@ -2,7 +2,7 @@ import numpy as np
 
 from kmonitor.presenters.formats import plain_text
 from kmonitor.presenters.rate_words import NO_RATE
-from kmonitor.presenters.rates import epoch_rate, time_rate
+from kmonitor.presenters.rates import epoch_rate, rate_to_come, time_rate
 from tests.support.made_up_runs import MIB, made_up_run
 
 X = np.linspace(0.0, 10.0, 101)
@@ -14,7 +14,7 @@ def test_a_steady_slope_is_told_by_epoch():
 
     assert plain_text(rate.text) == "+10.6 MiB / epoch"
     assert rate.direction == 1
-    assert "over the last 10 epochs" in rate.tooltip
+    assert "over the last 9 epochs" in rate.tooltip
 
 
 def test_in_a_loop_of_models_it_is_told_by_model():
@@ -44,6 +44,41 @@ def test_a_slope_within_the_noise_or_of_one_early_step_is_told_but_points_nowher
     assert noise.text not in ("", "steady")
     assert "scatter" in noise.tooltip
     assert (noise.direction, step.direction, grows.direction) == (0, 0, 1)
+
+
+def test_what_grew_in_the_first_epoch_alone_is_no_growth():
+    # The first epoch takes most of the seconds, and with them most of the samples.
+    first, rest = np.linspace(0.0, 0.99, 90), np.linspace(1.0, 11.0, 31)
+    grown = np.concatenate([300.0 + 40.0 * first, 340.0 + 0.01 * rest])
+    rate = epoch_rate(np.concatenate([first, rest]), MIB * grown, "bytes", RUN)
+    assert (rate.text, rate.direction) == ("steady", 0)
+
+
+def test_after_a_reload_the_first_epoch_is_left_out_again():
+    y = np.where(X < 5.0, 400.0, 340.0) * MIB
+    assert epoch_rate(X, y, "bytes", RUN, began=4.5).text == "steady"
+
+
+def test_nothing_is_coloured_before_enough_epochs():
+    for last, direction in ((4.5, 0), (5.0, 1)):
+        x = X[last >= X]
+        rate = epoch_rate(x, (500.0 + 10.0 * x) * MIB, "bytes", RUN)
+        assert plain_text(rate.text) == "+10.0 MiB / epoch"
+        assert rate.direction == direction
+        assert ("too few epochs" in rate.tooltip) == (direction == 0)
+
+
+def test_a_slope_by_minute_is_coloured_after_the_first_minutes_alone():
+    for began_s, direction in ((0.0, 0), (-300.0, 1)):
+        rate = time_rate(10.0 * X, (500.0 + X) * MIB, "bytes", began_s=began_s)
+        assert (plain_text(rate.text), rate.direction) == ("+6.00 MiB / min", direction)
+
+
+def test_after_a_reload_it_says_when_there_will_be_a_rate():
+    assert rate_to_come("ram", now=4.2, began=4.0).text == "rate in 3 epochs"
+    assert rate_to_come("ram", now=6.5, began=4.0).text == "rate in 1 epoch"
+    assert rate_to_come("ram", now=9.0, began=4.0).text == "rate in 1 epoch"
+    assert rate_to_come("step_time", now=4.0, began=4.0).text == "rate in 7 epochs"
 
 
 def test_too_little_says_nothing():
