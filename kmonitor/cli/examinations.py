@@ -13,6 +13,7 @@ import psutil
 import pynvml  # pyright: ignore[reportMissingTypeStubs]
 
 import kmonitor
+from kmonitor.cli.chinese_font import PACKAGE, has_chinese_font
 from kmonitor.cli.disk_probe import free_bytes, nearest_existing, write_fault
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
 from kmonitor.cli.terminal import counted
@@ -73,6 +74,7 @@ def examine(folders: Folders) -> Iterator[Finding]:
     yield _impostor()
     yield _window_packages()
     yield _libraries()
+    yield from _fonts()
     yield _display()
     yield _driver()
     yield from _frameworks()
@@ -131,6 +133,18 @@ def _libraries() -> Finding:
         found = f"missing for the window: {', '.join(missing)}"
         return Finding("system libraries", "note", found, install_line(missing))
     return Finding("system libraries", "ok", "all that the window needs")
+
+
+def _fonts() -> Iterator[Finding]:
+    has_one = has_chinese_font()
+    if has_one is None:
+        return
+    if has_one:
+        yield Finding("fonts", "ok", "one for Chinese too")
+        return
+    found = "none has Chinese letters: names of runs in them are shown as boxes in the window"
+    remedy = install_line({"a font": PACKAGE}) + "\n(or fonts-noto-cjk, which has all weights)"
+    yield Finding("fonts", "note", found, remedy)
 
 
 def _display() -> Finding:

@@ -1,4 +1,6 @@
 import importlib.metadata
+import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor.cli import disk_probe, examinations
+from kmonitor.cli.chinese_font import has_chinese_font
 from kmonitor.cli.examinations import Finding, examine, file_system_of
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders, find_folders
@@ -54,6 +57,27 @@ def test_a_database_on_a_network_file_system_is_bad(mounts: Callable[..., None],
     assert finding.state == "bad"
     assert "nfs4" in finding.found
     assert "KMONITOR_HOME" in finding.remedy
+
+
+@pytest.mark.parametrize(("has_one", "state"), [(True, "ok"), (False, "note")])
+def test_a_machine_without_chinese_letters_is_told_which_package_has_them(
+    *, has_one: bool, state: str, monkeypatch: pytest.MonkeyPatch, folders: Folders
+):
+    monkeypatch.setattr(examinations, "has_chinese_font", lambda: has_one)
+
+    finding = found_by(folders)["fonts"]
+
+    assert finding.state == state
+    assert ("fonts-wqy-microhei" in finding.remedy) == (not has_one)
+    assert ("boxes" in finding.found) == (not has_one)
+
+
+def test_fontconfig_is_asked_for_chinese_letters():
+    if (listing := shutil.which("fc-list")) is None:
+        assert has_chinese_font() in {True, False, None}
+        return
+    told = subprocess.run([listing, ":lang=zh"], capture_output=True, check=True)
+    assert has_chinese_font() is bool(told.stdout)
 
 
 def test_another_package_of_our_name_is_bad(monkeypatch: pytest.MonkeyPatch, folders: Folders):
