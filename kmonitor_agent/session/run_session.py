@@ -27,6 +27,7 @@ from kmonitor_agent.session.fit import (
     is_same_fit,
     watch_end,
 )
+from kmonitor_agent.session.graph_limits import judge_graph, tell_graph_unwatched
 from kmonitor_agent.session.intake import Intake
 from kmonitor_agent.session.leaving import Uncaught, how_ended
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
@@ -321,12 +322,10 @@ class RunSession:
         graph = fit.framework.graph(model)
         self._watched = Watched(fit.framework, self._watched.fit, graph)
         self._teller.graph_counted(fit, graph)
-        if graph.operations is not None and is_judged:
-            self._limits.observe("graph", Bound(float(graph.operations)))
-            self._limits.observe("functions", Bound(float(graph.functions)))
-        elif fit.is_traced and graph.operations is None:
-            self._limits.tell_unwatched("graph", graph.absent)
-            self._limits.tell_unwatched("functions", graph.absent)
+        if is_judged:
+            judge_graph(self._limits, graph)
+        if fit.is_traced:
+            tell_graph_unwatched(self._limits, graph)
 
     def _describe(self, fit: Fit, model: KerasModel | None) -> None:
         facts, fit.undescribed = fit.undescribed, None
@@ -369,17 +368,25 @@ class RunSession:
             return
         try:
             while (request := self._queue.take(at)) is not None:
-                self._performer.perform(fit, request, step=step)
+                self._perform(fit, request, step)
         finally:
             self._acting.release()
             self._wake_batches()
+
+    def _perform(self, fit: Fit, request: Request, step: int) -> None:
+        records = self._performer.records
+        known = len(records)
+        self._performer.perform(fit, request, step=step)
+        # An `auto`, or a pause, is several actions. A reloaded model's graph waits for its trace.
+        done = {record.action for record in records[known:]}
+        if (graph := self._watched.graph) and "collect" in done and "reload" not in done:
+            judge_graph(self._limits, graph)
 
     def _acted(self, fit: Fit, action: ActionName) -> None:
         model = fit.model()
         with self.faults.guarded("session.acted"):
             if model is not None:
-                # A reloaded model's graph is judged when it is traced again, and not before.
-                self._count_graph(fit, model, is_judged=action != "reload")
+                self._count_graph(fit, model, is_judged=False)
         if action == "reload":
             fit.is_traced, fit.clock.due = False, True
 

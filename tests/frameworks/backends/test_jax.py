@@ -18,7 +18,7 @@ from kmonitor_agent.frameworks.jax_internals import JaxInternals
 from kmonitor_agent.frameworks.jax_programs import JaxPrograms
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
-from tests.support.backends import ON_BACKEND, nothing_is_left, on_backend
+from tests.support.backends import ON_BACKEND, on_backend
 
 keras, jax, data, models = on_backend(
     "keras",
@@ -28,7 +28,6 @@ keras, jax, data, models = on_backend(
     only=("jax",),
 )
 
-__all__ = ["nothing_is_left"]
 
 pytestmark = ON_BACKEND
 

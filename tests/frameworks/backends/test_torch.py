@@ -18,7 +18,7 @@ from kmonitor_agent.frameworks.torch_graphs import TorchGraphs
 from kmonitor_agent.frameworks.torch_state import read_tensor, tensor_of, write_tensor
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
-from tests.support.backends import ON_BACKEND, nothing_is_left, on_backend
+from tests.support.backends import ON_BACKEND, on_backend
 from tests.support.exactness import EPOCH_END, assert_reloaded, run_reloaded
 
 keras, torch, data, models, own = on_backend(
@@ -30,7 +30,6 @@ keras, torch, data, models, own = on_backend(
     only=("torch",),
 )
 
-__all__ = ["nothing_is_left"]
 
 pytestmark = ON_BACKEND
 
