@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from kmonitor_agent.limits import Limit
-from kmonitor_agent.local.folders import home_without_place
+from kmonitor_agent.local.folders import PLACE_VARIABLES, home_without_place
 from kmonitor_agent.protocol.commands import LimitSpec
 
 LONGEST_NAME: Final = 200
@@ -66,13 +66,15 @@ def check_home(environ: Mapping[str, str]) -> None:
     """Refuse a `KMONITOR_HOME` under which hub, app and training would not meet.
 
     Raises:
-        ValueError: It is a file, or relative: it would be another folder from elsewhere.
+        ValueError: It, or `KMONITOR_SPOOL`, is a file, or relative: it would be another folder
+            from elsewhere.
     """
     if why := home_without_place(environ):
         raise ValueError(why)
-    written = environ.get("KMONITOR_HOME", "")
-    if written and Path(written).expanduser().is_file():
-        raise ValueError(f"KMONITOR_HOME={written!r} is a file; write the path of a folder.")
+    for variable in PLACE_VARIABLES:
+        written = environ.get(variable, "")
+        if written and Path(written).expanduser().is_file():
+            raise ValueError(f"{variable}={written!r} is a file; write the path of a folder.")
 
 
 def checked_name(run_name: object) -> str | None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import psutil
 import pynvml  # pyright: ignore[reportMissingTypeStubs]
 
 import kmonitor
@@ -21,6 +20,7 @@ from kmonitor.cli.window import INSTALL_WINDOW, trouble_of, version_of, window_p
 from kmonitor.connect.local_hub import hub_answers
 from kmonitor.errors import Expected
 from kmonitor.presenters.formats import bytes_text, plain_text
+from kmonitor_agent.local.file_system import NETWORK_FILE_SYSTEMS, file_system_of
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_spool import ROOT_LIMIT_BYTES
 from kmonitor_agent.local.sockets import NotPrivate, check_private_folder
@@ -29,12 +29,6 @@ State = Literal["ok", "note", "bad"]
 
 DISTRIBUTION = "kmonitor-keras"
 """Our name on a package index, where "kmonitor" is a Kubernetes tool by someone else."""
-
-NETWORK_FILE_SYSTEMS = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "fuse.s3fs", "lustre", "gpfs"}
-    | {"beegfs", "ceph", "fuse.ceph", "fuse.glusterfs", "afs", "pvfs2", "9p"}
-)
-"""Where SQLite's locks cannot be trusted and sockets do not work. Source: psutil's `fstype`."""
 
 NO_ROOM_BYTES = 64 * 1024**2
 LITTLE_ROOM_BYTES = ROOT_LIMIT_BYTES
@@ -253,23 +247,22 @@ def _file_systems(folders: Folders) -> Iterator[Finding]:
     for subject, path in (("database", folders.database), ("sockets", folders.runtime)):
         kind = file_system_of(path)
         if kind in NETWORK_FILE_SYSTEMS:
-            remedy = "set KMONITOR_HOME to a folder on a local disk; spools alone may stay there"
+            remedy = "set KMONITOR_HOME to a folder on a local disk; KMONITOR_SPOOL may stay there"
             found = f"{path} lies on a network file system ({kind})"
             yield Finding(f"disk of {subject}", "bad", found, remedy)
         elif kind:
             yield Finding(f"disk of {subject}", "ok", f"{kind}, local")
-
-
-def file_system_of(path: Path) -> str:
-    """The kind of file system that a path lies on or would lie on; empty if it is not known."""
-    best, kind = -1, ""
-    resolved = path.resolve()
-    for mount in psutil.disk_partitions(all=True):
-        root = Path(mount.mountpoint)
-        depth = len(root.parts)
-        if depth >= best and (root == resolved or root in resolved.parents):
-            best, kind = depth, mount.fstype
-    return kind
+    kind = file_system_of(folders.state)
+    if kind in NETWORK_FILE_SYSTEMS:
+        found = (
+            f"{folders.state} lies on a network file system ({kind}): database and sockets of"
+            f" this host are in {folders.database.parent} and {folders.runtime}"
+        )
+        yield Finding("network home", "note", found)
+    kind = file_system_of(folders.spool)
+    if kind in NETWORK_FILE_SYSTEMS:
+        found = f"{folders.spool} lies on a network file system ({kind}), this host's alone"
+        yield Finding("disk of spool", "ok", found)
 
 
 def _spool(folders: Folders) -> Finding:

@@ -30,6 +30,17 @@ def host_mark(salt: bytes, boot: str) -> str:
     return hmac.new(salt, told, "sha256").hexdigest()[:_MARK_DIGITS]
 
 
+def group_mark(salt: bytes, group: str) -> str:
+    """The name of a group of processes in a private boot: the same on every host with this salt.
+
+    Args:
+        salt: As above; the hosts of a group share it with the state folder.
+        group: Its name.
+    """
+    told = f"group\0{group}".encode("utf-8", "backslashreplace")
+    return hmac.new(salt, told, "sha256").hexdigest()[:_MARK_DIGITS]
+
+
 def read_salt(state: Path) -> bytes | None:
     """This user's salt, or None if there is none that only this user can have written."""
     path = state / SALT_NAME

@@ -132,8 +132,25 @@ def segments_in(folder: Path) -> list[Path]:
 def parse_segment(data: bytes) -> Segment:
     """Everything readable in a segment's bytes; never raises on what it finds there."""
     facts, offset = _head(data)
+    return _parse(data, facts, offset, 0, damaged=facts is None)
+
+
+def parse_rest(data: bytes, facts: BootFacts | None, after_seq: int) -> Segment:
+    """Everything readable in a segment's bytes behind its record of number `after_seq`.
+
+    Args:
+        data: The bytes behind that record; `good_bytes` counts from their begin.
+        facts: What the segment's head said.
+        after_seq: Number of the last record before.
+    """
+    return _parse(data, facts, 0, after_seq, damaged=False)
+
+
+def _parse(
+    data: bytes, facts: BootFacts | None, offset: int, last_seq: int, *, damaged: bool
+) -> Segment:
     records: list[Record] = []
-    good_bytes, last_seq, damaged = offset, 0, facts is None
+    good_bytes = offset
     while offset < len(data):
         record = _record_at(data, offset, last_seq)
         if record is None:

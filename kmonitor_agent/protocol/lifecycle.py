@@ -42,6 +42,10 @@ class BootStarted(Event, frozen=True, tag="boot"):
         sample_interval_s: Time between samples, seconds.
         private: Names are hashed and texts left out.
         job: Cluster job id ("slurm 123"), or empty.
+        job_ends_wall_s: When the job's time limit ends it, UTC epoch seconds; None: not known.
+        rank: Which of the processes of one strategy this is, from 0; None: it is alone.
+        world_size: How many they are; 0 when it is alone or nobody told.
+        group: The same for all of them; hashed when private.
     """
 
     boot: Id
@@ -60,6 +64,10 @@ class BootStarted(Event, frozen=True, tag="boot"):
     sample_interval_s: Seconds = 1.0
     private: bool = False
     job: Name = ""
+    job_ends_wall_s: Seconds | None = None
+    rank: Count | None = None
+    world_size: Count = 0
+    group: Name = ""
 
 
 class BootEnded(Event, frozen=True, tag="boot_end"):

@@ -10,7 +10,8 @@ from pathlib import Path, PurePath
 from typing import Any, Final, get_args
 
 from kmonitor_agent.config import elided, plain_name, plain_text
-from kmonitor_agent.local.host_mark import host_mark, make_salt
+from kmonitor_agent.local.cluster import find_job
+from kmonitor_agent.local.host_mark import group_mark, host_mark, make_salt
 from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.facts import BootStarted
 from kmonitor_agent.protocol.version import MAX_TEXT
@@ -19,13 +20,6 @@ from kmonitor_agent.session.privacy import Privacy
 
 _MOST_ARGUMENTS: Final = 256
 _MOST_ARGUMENT_BYTES: Final = 32 * 1024
-_JOB_VARIABLES: Final = {
-    "SLURM_JOB_ID": "slurm",
-    "PBS_JOBID": "pbs",
-    "LSB_JOBID": "lsf",
-    "JOB_ID": "sge",
-}
-
 _NEEDS: Final[dict[CommandName, tuple[str, ...]]] = {
     "save": ("save",),
     "reload": ("reload",),
@@ -50,7 +44,17 @@ def script_path(environ: Mapping[str, str] | None = None) -> str:
 
 
 def default_run_name(environ: Mapping[str, str] | None = None) -> str:
-    """The script's or notebook's name, at most 200 characters."""
+    """The script's or notebook's name, after the cluster's job if there is one; 200 characters."""
+    environ = os.environ if environ is None else environ
+    job = find_job(environ)
+    if not job.id:
+        return _script_name(environ)
+    is_named = bool(job.name) and not _notebook(environ)
+    name = job.name if is_named else _script_name(environ)
+    return elided(plain_name(f"job {job.id} \N{MIDDLE DOT} {name}"))
+
+
+def _script_name(environ: Mapping[str, str]) -> str:
     script = script_path(environ)
     if script.startswith("python -m "):
         return elided(plain_name(script))
@@ -72,6 +76,7 @@ def boot_started(
         privacy: What to leave out.
         state: This user's state folder, with the salt of a private process's host.
     """
+    job = find_job(os.environ)
     return BootStarted(
         t_s=0.0,
         boot=boot,
@@ -86,7 +91,11 @@ def boot_started(
         versions={"python": platform.python_version(), "kmonitor": VERSION},
         sample_interval_s=interval_s,
         private=privacy.private,
-        job=privacy.name(elided(plain_name(_job()))),
+        job=privacy.name(elided(plain_name(job.label))),
+        job_ends_wall_s=job.ends_wall_s,
+        rank=job.rank,
+        world_size=job.world_size,
+        group=_group(job.group, privacy, state),
     )
 
 
@@ -152,15 +161,15 @@ def _user() -> str:
         return str(os.getuid()) if hasattr(os, "getuid") else ""
 
 
+def _group(group: str, privacy: Privacy, state: Path) -> str:
+    if group and privacy.private:
+        # Not the process's own salt: the others of the group must come to the same.
+        return group_mark(make_salt(state), group)
+    return elided(plain_name(group))
+
+
 def _pid_namespace() -> int:
     try:
         return Path("/proc/self/ns/pid").stat().st_ino
     except OSError:
         return 0
-
-
-def _job() -> str:
-    for variable, kind in _JOB_VARIABLES.items():
-        if os.environ.get(variable):
-            return f"{kind} {os.environ[variable]}"
-    return ""

@@ -9,16 +9,11 @@ import pytest
 
 from kmonitor.cli import disk_probe, examinations
 from kmonitor.cli.chinese_font import has_chinese_font
-from kmonitor.cli.examinations import Finding, examine, file_system_of
+from kmonitor.cli.examinations import Finding, examine
 from kmonitor.errors import Expected
+from kmonitor_agent.local import file_system
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.protocol.messages import HubTold
-
-
-@dataclass(frozen=True, slots=True)
-class Mount:
-    mountpoint: str
-    fstype: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +27,14 @@ def mounts(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Let the machine have these mounts."""
 
     def put(*pairs: tuple[object, str]) -> None:
-        found = [Mount(str(path), kind) for path, kind in pairs]
-        monkeypatch.setattr(examinations.psutil, "disk_partitions", lambda **_: found)
+        found = [(str(path), kind) for path, kind in pairs]
+        monkeypatch.setattr(file_system, "mounted", lambda: found)
 
     return put
 
 
 def found_by(folders: Folders) -> dict[str, Finding]:
     return {finding.subject: finding for finding in examine(folders)}
-
-
-def test_the_deepest_mount_tells_the_file_system(mounts: Callable[..., None], tmp_path: Path):
-    mounts(("/", "ext4"), (tmp_path, "nfs4"), (f"{tmp_path}x", "xfs"))
-
-    assert file_system_of(tmp_path / "a" / "b") == "nfs4"
-    assert file_system_of(Path("/")) == "ext4"
 
 
 def test_a_database_on_a_network_file_system_is_bad(mounts: Callable[..., None], folders: Folders):
@@ -78,6 +66,20 @@ def test_fontconfig_is_asked_for_chinese_letters():
         return
     told = subprocess.run([listing, ":lang=zh"], capture_output=True, check=True)
     assert has_chinese_font() is bool(told.stdout)
+
+
+def test_a_home_on_a_network_is_told_with_where_its_database_is(
+    mounts: Callable[..., None], tmp_path: Path
+):
+    mounts(("/", "ext4"), (tmp_path, "nfs4"))
+    folders = find_folders({"KMONITOR_HOME": str(tmp_path)})
+
+    found = found_by(folders)
+
+    assert found["disk of database"].state == "ok"
+    assert found["network home"].state == "note"
+    assert str(folders.database.parent) in found["network home"].found
+    assert "nfs4" in found["disk of spool"].found
 
 
 def test_another_package_of_our_name_is_bad(monkeypatch: pytest.MonkeyPatch, folders: Folders):

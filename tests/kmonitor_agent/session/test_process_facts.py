@@ -83,9 +83,32 @@ def test_first_event_spells_out_bytes_that_are_no_text(
         )
         assert decode_event(encode_event(told)) == told
         if not private:
-            assert (told.name, told.script) == ("caf\\udce9.py", "/a/caf\\udce9.py")
+            assert told.name == "job \\udcff \N{MIDDLE DOT} caf\\udce9.py"
+            assert told.script == "/a/caf\\udce9.py"
             assert (told.argv[0], told.job) == ("caf\\udce9.py", "slurm \\udcff")
             assert sum(map(len, told.argv)) <= 32 * 1024
+
+
+def test_ranks_of_a_private_group_name_it_alike(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("SLURM_JOB_ID", "123")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    told = []
+    for rank in ("0", "1"):
+        monkeypatch.setenv("RANK", rank)
+        told.append(
+            boot_started(
+                boot=f"b{rank}",
+                name="run",
+                wall_s=5.0,
+                interval_s=1.0,
+                privacy=Privacy(private=True),
+                state=tmp_path,
+            )
+        )
+
+    assert [each.rank for each in told] == [0, 1]
+    assert told[0].group == told[1].group
+    assert "123" not in told[0].group
 
 
 def test_private_process_sends_no_names_paths_or_arguments(

@@ -1,0 +1,151 @@
+"""What a scheduler or launcher told this process: its job, its rank, when the job must end.
+
+Read from environment variables only; nothing of a cluster is asked. Sources: srun(1) and sbatch(1)
+of Slurm 23, qsub of PBS and SGE, bsub of LSF, torchrun, TF_CONFIG of `tf.distribute`, mpirun of
+Open MPI and MPICH.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Which part of which job a process is; all empty outside of one.
+
+    Attributes:
+        system: "slurm", "pbs", "lsf" or "sge"; empty when no scheduler started it.
+        id: The job's id there, with the task of an array ("77_3").
+        name: The job's name; empty when it has none that says anything.
+        ends_wall_s: When its time limit ends it, UTC epoch seconds; None when not told.
+        rank: Which of the processes of one strategy it is, from 0; None when it is alone.
+        world_size: How many they are; 0 when it is alone.
+        group: The same for all of them and for no others at the same time; may be empty.
+    """
+
+    system: str = ""
+    id: str = ""
+    name: str = ""
+    ends_wall_s: float | None = None
+    rank: int | None = None
+    world_size: int = 0
+    group: str = ""
+
+    @property
+    def label(self) -> str:
+        """The job in two words ("slurm 1234"), or nothing."""
+        return f"{self.system} {self.id}" if self.id else ""
+
+
+_SYSTEMS: Final = (
+    ("slurm", "SLURM_JOB_ID", "SLURM_JOB_NAME"),
+    ("pbs", "PBS_JOBID", "PBS_JOBNAME"),
+    ("lsf", "LSB_JOBID", "LSB_JOBNAME"),
+    ("sge", "JOB_ID", "JOB_NAME"),
+)
+_SAYS_NOTHING: Final = frozenset({"interactive", "bash", "sh", "zsh", "wrap", "STDIN", "QLOGIN"})
+
+_LAUNCHERS: Final = (
+    ("RANK", "WORLD_SIZE", ("TORCHELASTIC_RUN_ID",), ("MASTER_ADDR", "MASTER_PORT")),
+    ("HOROVOD_RANK", "HOROVOD_SIZE", (), ("HOROVOD_GLOO_RENDEZVOUS_ADDR",)),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", ("PMIX_NAMESPACE",), ()),
+    ("PMI_RANK", "PMI_SIZE", ("PMI_JOBID",), ("PMI_PORT",)),
+)
+"""Variables of rank and size, of a name of the launch, of where its processes meet."""
+
+_TF_ORDER: Final = ("chief", "master", "worker", "ps", "evaluator")
+
+
+def find_job(environ: Mapping[str, str]) -> Job:
+    """The job that the environment tells of."""
+    system, job, name = _scheduler(environ)
+    rank, size, launch = _place(environ)
+    is_one_of_many = rank is not None and size > 1
+    group = launch
+    if job and is_one_of_many:
+        step = environ.get("SLURM_STEP_ID", "") if system == "slurm" else ""
+        group = f"{system} {job}.{step}" if step else f"{system} {job}"
+    return Job(
+        system=system,
+        id=job,
+        name=name,
+        ends_wall_s=_moment(environ.get("SLURM_JOB_END_TIME")) if system == "slurm" else None,
+        rank=rank if is_one_of_many else None,
+        world_size=size if is_one_of_many else 0,
+        group=group if is_one_of_many else "",
+    )
+
+
+def _scheduler(environ: Mapping[str, str]) -> tuple[str, str, str]:
+    for system, variable, named in _SYSTEMS:
+        job = environ.get(variable, "")
+        # JOB_ID is a word that others use too.
+        if not job or (system == "sge" and not environ.get("SGE_ROOT")):
+            continue
+        array, task = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
+        if system == "slurm" and array and task:
+            job = f"{array}_{task}"
+        name = environ.get(named, "")
+        return system, job, "" if name in _SAYS_NOTHING else name
+    return "", "", ""
+
+
+def _place(environ: Mapping[str, str]) -> tuple[int | None, int, str]:
+    """Rank, size and a name of the launch, by who tells it most exactly."""
+    for rank_variable, size_variable, named, meeting in _LAUNCHERS:
+        rank, size = _count(environ.get(rank_variable)), _count(environ.get(size_variable))
+        if rank is not None and size is not None and rank < size:
+            return rank, size, _launch(environ, named, meeting)
+    found = _tensorflow_place(environ.get("TF_CONFIG", ""))
+    return found if found is not None else _slurm_place(environ)
+
+
+def _launch(environ: Mapping[str, str], named: tuple[str, ...], meeting: tuple[str, ...]) -> str:
+    for variable in named:
+        value = environ.get(variable, "")
+        if value and value != "none":  # what torchrun says when it was given none
+            return value
+    places = [environ.get(variable, "") for variable in meeting]
+    return _digest(":".join(places)) if places and all(places) else ""
+
+
+def _slurm_place(environ: Mapping[str, str]) -> tuple[int | None, int, str]:
+    # A batch script has a SLURM_PROCID as well; only srun starts as many as are counted.
+    if not (environ.get("SLURM_STEP_ID") or environ.get("SLURM_STEPID")):
+        return None, 0, ""
+    size = _count(environ.get("SLURM_STEP_NUM_TASKS")) or _count(environ.get("SLURM_NTASKS")) or 0
+    return _count(environ.get("SLURM_PROCID")), size, ""
+
+
+def _tensorflow_place(config: str) -> tuple[int, int, str] | None:
+    if not config:
+        return None
+    try:
+        read: Any = json.loads(config)
+        cluster, task = read["cluster"], read["task"]
+        kind, index = str(task["type"]), int(task["index"])
+        sizes = {str(each): len(places) for each, places in cluster.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    order = [*_TF_ORDER, *sorted(sizes.keys() - set(_TF_ORDER))]
+    if kind not in sizes or not 0 <= index < sizes[kind]:
+        return None
+    before = sum(sizes.get(each, 0) for each in order[: order.index(kind)])
+    return before + index, sum(sizes.values()), _digest(json.dumps(cast("object", cluster)))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]
+
+
+def _count(text: str | None, *, digits: int = 9) -> int | None:
+    is_count = text is not None and text.isascii() and text.isdigit() and len(text) <= digits
+    return int(text) if text is not None and is_count else None
+
+
+def _moment(text: str | None) -> float | None:
+    seconds = _count(text, digits=11)
+    return float(seconds) if seconds else None

@@ -1,0 +1,87 @@
+"""On what kind of file system a path lies, and whether other machines see it too."""
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+NETWORK_FILE_SYSTEMS: Final = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afpfs", "webdav", "fuse.sshfs", "fuse.s3fs"}
+    | {"lustre", "gpfs", "beegfs", "beegfs_nodev", "ceph", "fuse.ceph", "fuse.glusterfs", "afs"}
+    | {
+        "pvfs2",
+        "orangefs",
+        "9p",
+        "panfs",
+        "wekafs",
+        "gfs2",
+        "ocfs2",
+        "fuse.juicefs",
+        "fuse.gcsfuse",
+    }
+    | {"fuse.rclone", "fuse.blobfuse2", "network drive"}
+)
+"""Where locks of other machines cannot be trusted, and sockets do not work between them.
+
+Source: `/proc/self/mountinfo` (Linux), psutil's `fstype` (macOS), drive kind (Windows).
+"""
+
+_MOUNTS: Final = Path("/proc/self/mountinfo")
+_OCTAL: Final = re.compile(r"\\([0-7]{3})")
+
+Mount = tuple[str, str]
+"""Mount point and kind of file system."""
+
+
+def file_system_of(path: Path, mounts: Iterable[Mount] | None = None) -> str:
+    """The kind of file system that a path lies on or would lie on; empty if it is not known.
+
+    Args:
+        path: Need not exist.
+        mounts: What is mounted, the newest last; None: asked of the system.
+    """
+    best, kind = -1, ""
+    resolved = Path(os.path.realpath(path))
+    for point, its_kind in mounted() if mounts is None else mounts:
+        root = Path(point)
+        depth = len(root.parts)
+        # A later mount hides an earlier one of the same place.
+        if depth >= best and (root == resolved or root in resolved.parents):
+            best, kind = depth, its_kind
+    return kind
+
+
+def is_shared(path: Path) -> bool:
+    """Whether a path lies on a file system that other machines see too, as far as is known."""
+    return file_system_of(path) in NETWORK_FILE_SYSTEMS
+
+
+def mounted() -> list[Mount]:
+    """Everything that is mounted here, the newest last; empty where the system does not tell."""
+    if sys.platform == "linux":
+        try:
+            lines = _MOUNTS.read_text("utf-8", "surrogateescape").splitlines()
+        except OSError:
+            return []
+        return [mount for line in lines if (mount := parse_mount(line)) is not None]
+    return _mounted_elsewhere()
+
+
+def parse_mount(line: str) -> Mount | None:
+    """One line of `mountinfo`; None if it is none. Source: proc(5)."""
+    before, dash, after = line.partition(" - ")
+    fields, kinds = before.split(" "), after.split(" ")
+    if not dash or len(fields) < 5 or not kinds[0]:  # noqa: PLR2004 - the mount point is the fifth
+        return None
+    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), fields[4]), kinds[0]
+
+
+def _mounted_elsewhere() -> list[Mount]:
+    import psutil  # noqa: PLC0415 - not needed on Linux
+
+    return [
+        (each.mountpoint, "network drive" if "remote" in each.opts.split(",") else each.fstype)
+        for each in psutil.disk_partitions(all=True)
+    ]

@@ -1,0 +1,190 @@
+"""Reads spools that other processes may still be writing: no lock, no cut, nothing deleted.
+
+For spools in a folder that hosts share: a lock says nothing there about another host's process,
+and what one host has written another may see late, and in another order.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kmonitor_agent.local.run_spool import WHY_MISSING, SpooledEvent, lost_body, time_of
+from kmonitor_agent.local.spool_format import (
+    BootFacts,
+    Segment,
+    first_seq_of,
+    parse_rest,
+    parse_segment,
+    segments_in,
+)
+
+SETTLED_S: Final = 60.0
+"""Unreadable bytes in a file that was not changed for so long stay unreadable; until then they
+may only not have arrived here yet."""
+
+DEPTH: Final = 8
+"""How far below a folder spools are looked for."""
+
+LARGE_GAP: Final = 512
+"""More missing numbers than this in a row are told as one jump, and not one by one."""
+
+_LOOK_AGAIN_S: Final = 5.0
+
+
+@dataclass(slots=True)
+class _Place:
+    """How far one segment was read."""
+
+    inode: int = 0
+    offset: int = 0
+    facts: BootFacts | None = None
+    seq: int = 0
+    not_before_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What was new in a spool.
+
+    Attributes:
+        events: In order, without holes.
+        skipped: How many numbers before the first of `events` nobody has any more.
+    """
+
+    events: list[SpooledEvent]
+    skipped: int = 0
+
+
+@dataclass(slots=True)
+class SpoolTail:
+    """One run's folder, read as far as it goes; one thread.
+
+    Attributes:
+        folder: The run's folder; its name is the run's id.
+        seq: Newest number that was given out.
+        facts: The boot that wrote what was given out last; None while none is readable.
+        waits: What cannot be read now and may still arrive; empty when everything was read.
+    """
+
+    folder: Path
+    seq: int = 0
+    facts: BootFacts | None = None
+    waits: str = ""
+    _places: dict[str, _Place] = field(default_factory=dict[str, _Place])
+    _before: SpooledEvent | None = None
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.folder.name
+
+    def read(self, limit: int = 1024) -> Piece:
+        """About `limit` events that follow `seq` at most; none when there is nothing new.
+
+        A number that is missing comes as a `Lost` event; where more are missing than that is good
+        for, and where the oldest are gone, `skipped` says how many.
+
+        Raises:
+            OSError: The folder cannot be read now.
+        """
+        self.waits = ""
+        events: list[SpooledEvent] = []
+        skipped = 0
+        for path, is_last in self._unread():
+            for found in self._new_in(path, is_last=is_last):
+                missing = found.seq - self.seq - 1
+                if missing > LARGE_GAP or (missing and not self.seq):
+                    if events:
+                        return Piece(events, skipped)
+                    skipped = missing
+                elif missing:
+                    events += self._lost(found)
+                events.append(found)
+                self.seq, self._before = found.seq, found
+                self.facts = found.facts or self.facts
+                if len(events) >= limit:
+                    return Piece(events, skipped)
+            if self.waits:
+                break
+        return Piece(events, skipped)
+
+    def go_on_after(self, seq: int) -> None:
+        """Give out next what follows this number: the newest that a hub has."""
+        if seq < self.seq:
+            self._places.clear()
+        self.seq, self._before = seq, None
+
+    def _lost(self, found: SpooledEvent) -> list[SpooledEvent]:
+        before = self._before
+        is_same_boot = before is not None and before.facts == found.facts
+        t_s = time_of(before.body) if before is not None and is_same_boot else 0.0
+        return [
+            SpooledEvent(seq, lost_body(seq, t_s, WHY_MISSING), found.facts)
+            for seq in range(self.seq + 1, found.seq)
+        ]
+
+    def _unread(self) -> list[tuple[Path, bool]]:
+        """Segments that can hold what comes next, and whether each is the last."""
+        paths = segments_in(self.folder)
+        begins = [first_seq_of(path) or 1 for path in paths]
+        first = max((at for at, begin in enumerate(begins) if begin <= self.seq + 1), default=0)
+        self._places = {path.name: self._places.get(path.name, _Place()) for path in paths[first:]}
+        return [(path, path == paths[-1]) for path in paths[first:]]
+
+    def _new_in(self, path: Path, *, is_last: bool) -> Iterator[SpooledEvent]:
+        place = self._places[path.name]
+        if time.monotonic() < place.not_before_s:
+            self.waits = f"{path.name} cannot be read in full yet"
+            return
+        try:
+            found = path.stat()
+            if found.st_ino != place.inode or found.st_size < place.offset:
+                place.inode, place.offset = found.st_ino, 0  # replaced by a thinner one
+            segment = _parse(path, place)
+        except FileNotFoundError:
+            return  # freed meanwhile: its numbers are missing from here on
+        may_change = time.time() - found.st_mtime < SETTLED_S
+        if segment.is_damaged and may_change:
+            place.not_before_s = time.monotonic() + _LOOK_AGAIN_S
+            self.waits = f"{path.name} cannot be read in full yet"
+            return
+        for record in segment.records:
+            if record.seq > self.seq:
+                yield SpooledEvent(record.seq, record.body, segment.facts)
+        # Only what was taken whole is passed over the next time.
+        place.offset += segment.good_bytes
+        place.facts = segment.facts
+        place.seq = segment.records[-1].seq if segment.records else place.seq
+        if place.offset < found.st_size and may_change and not is_last:
+            self.waits = f"{path.name} is not here in full yet"
+
+
+def spools_below(folder: Path, *, depth: int = DEPTH) -> list[Path]:
+    """Every run's spool in a folder, by path: a folder with segments; links are not followed.
+
+    Raises:
+        OSError: The folder itself cannot be read; what cannot be read below it is left out.
+    """
+    with os.scandir(folder) as entries:
+        listed = sorted(entries, key=lambda each: each.name)
+    if any(first_seq_of(Path(entry.path)) for entry in listed):
+        return [folder]
+    found: list[Path] = []
+    for entry in listed:
+        if depth and entry.is_dir(follow_symlinks=False):
+            try:
+                found += spools_below(Path(entry.path), depth=depth - 1)
+            except OSError:
+                continue
+    return found
+
+
+def _parse(path: Path, place: _Place) -> Segment:
+    with path.open("rb") as file:
+        if not place.offset:
+            return parse_segment(file.read())
+        file.seek(place.offset)
+        return parse_rest(file.read(), place.facts, place.seq)
