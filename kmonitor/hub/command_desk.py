@@ -52,7 +52,7 @@ class CommandDesk:
             return "the training was restarted in a new process since this was asked"
         if self.is_gone(record):
             return "the training's process is gone"
-        if asked.name not in record.actions:
+        if record.is_shipped or asked.name not in record.actions:
             return _cannot(record, asked.name)
         if len(self._ledger.book.open_of(asked.run)) >= MAX_OPEN_PER_RUN:
             return f"{MAX_OPEN_PER_RUN} commands are waiting already"
@@ -60,6 +60,8 @@ class CommandDesk:
 
 
 def _cannot(record: RunRecord, name: str) -> str:
+    if record.is_shipped:
+        return "this run was read from a folder: its process cannot be asked from here"
     if not record.actions:
         return "this training takes no commands (it was started with commands=False)"
     return f"this training cannot {name}"

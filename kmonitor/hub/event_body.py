@@ -1,7 +1,11 @@
 """An event's bytes as the hub takes them: known, of a newer agent, or none."""
 
+from collections.abc import Iterable
+
+from kmonitor.hub.guard import HubFaults
+from kmonitor_agent.local.run_spool import SpooledEvent, lost_body
 from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.errors import UnsupportedType
+from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
 from kmonitor_agent.protocol.facts import AnyEvent
 
 TakenEvent = tuple[int, str, AnyEvent | None, bytes]
@@ -15,3 +19,16 @@ def read_event(seq: int, body: bytes) -> TakenEvent:
     except UnsupportedType as exc:
         return seq, exc.type_name, None, body
     return seq, str(event.__struct_config__.tag), event, body
+
+
+def take_spooled(events: Iterable[SpooledEvent], faults: HubFaults) -> list[TakenEvent]:
+    """Events of a spool ready to be taken; a `Lost` stands for each that is none."""
+    return [_taken(event, faults) for event in events]
+
+
+def _taken(event: SpooledEvent, faults: HubFaults) -> TakenEvent:
+    try:
+        return read_event(event.seq, event.body)
+    except ProtocolError as exc:
+        faults.record("spools: event", exc)
+        return read_event(event.seq, lost_body(event.seq, 0.0, str(exc)))

@@ -3,15 +3,19 @@
 import math
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import zmq
 
+from kmonitor.hub.folder_feed import FolderFeed
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.ingest import Ingest
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.liveness import Liveness
 from kmonitor.hub.local_process import ProcessWatch
 from kmonitor.hub.logbook import LOG
+from kmonitor.hub.options import HubOptions, read_keep
+from kmonitor.hub.retention import Retention
 from kmonitor.hub.schedule import Schedule
 from kmonitor.hub.series_desk import SeriesDesk
 from kmonitor.hub.sockets import Door
@@ -50,8 +54,7 @@ class HubLoop:
         wake: Wake,
         faults: HubFaults,
         clock: Clock,
-        *,
-        idle_s: float | None = None,
+        options: HubOptions | None = None,
     ) -> None:
         """Open database and sockets.
 
@@ -61,7 +64,7 @@ class HubLoop:
             wake: Wakes the loop from other threads and from signals.
             faults: Where faults are counted.
             clock: Time.
-            idle_s: End after so long without a live run or a desktop, seconds; None: never.
+            options: How it runs; None: as this user's hub, for ever.
 
         Raises:
             NewerDatabase: A newer program wrote the database.
@@ -88,7 +91,11 @@ class HubLoop:
         self._spools = SpoolShipping(root, self._ledger, self._ingest.sessions, faults, clock)
         self._liveness.is_settled = self._spools.is_settled
         self._views.commands.is_gone = self._liveness.is_gone
-        self._idle_s = idle_s
+        self._views.is_abandoned = self._liveness.is_abandoned
+        self._options = options = options or HubOptions()
+        self._keep = read_keep(folders) if options.keep is None else options.keep
+        self._retention = Retention(self._ledger, self._keep, clock, self._liveness.is_abandoned)
+        self._feed = None if options.folder is None else self._read_from(options.folder)
         self._busy_s = clock.monotonic_s()
         self._is_stopping = False
         self._is_moved = False
@@ -137,6 +144,12 @@ class HubLoop:
         self._desktops.close()
         self._ledger.database.close()
 
+    def _read_from(self, folder: Path) -> FolderFeed:
+        feed = FolderFeed(folder, self._ledger, self._faults, self._clock)
+        self._liveness.is_settled = feed.is_settled
+        self._views.is_read_only = True
+        return feed
+
     def _schedule(self, is_in_place: Callable[[], bool]) -> Schedule:
         def look_around() -> None:
             doors = self._agents.is_in_place() and self._desktops.is_in_place()
@@ -157,7 +170,10 @@ class HubLoop:
         schedule.every(2.0, "places", look_around)
         schedule.every(2.0, "expiry", expire)
         schedule.every(0.5, "sweep", self._sweep)
-        if self._idle_s is not None:
+        schedule.every(1.0, "retention", self._retention.step)
+        if self._feed is not None:
+            schedule.every(0.1, "folder", self._feed.step)
+        if self._options.idle_s is not None:
             schedule.every(1.0, "idle", self._end_when_idle)
         return schedule
 
@@ -185,16 +201,20 @@ class HubLoop:
         self._ledger.database.sweep()
 
     def _end_when_idle(self) -> None:
-        now_s = self._clock.monotonic_s()
-        is_followed = len(self._views) > 0 or any(self._ledger.registry.live())
-        if is_followed or self._spools.is_shipping():
+        now_s, idle_s = self._clock.monotonic_s(), self._options.idle_s
+        # What was read from a folder may look alive for ever, and needs no hub to go on.
+        is_needed = any(not record.is_shipped for record in self._ledger.registry.live())
+        if is_needed or len(self._views) > 0 or self._spools.is_shipping():
             self._busy_s = now_s
-        elif self._idle_s is not None and now_s - self._busy_s > self._idle_s:
-            LOG.info("nobody needed the hub for %g s", self._idle_s)
+        elif idle_s is not None and now_s - self._busy_s > idle_s:
+            LOG.info("nobody needed the hub for %g s", idle_s)
             self._is_stopping = True
 
     def _bound_spools(self) -> None:
         trim_root(self._spool_root)
+
+    def _is_reading(self) -> bool:
+        return self._feed is not None and self._feed.is_reading()
 
     def _tell_hub(self, identity: bytes, asked: HubAsked) -> None:
         if asked.stop:
@@ -216,6 +236,10 @@ class HubLoop:
             database_bytes=self._ledger.database.size_bytes(),
             wall_s=self._clock.wall_s(),
             faults=faults,
-            is_shipping=self._spools.is_shipping(),
+            is_shipping=self._spools.is_shipping() or self._is_reading(),
+            folder=str(self._options.folder or ""),
+            keep_days=self._keep.days,
+            keep_bytes=self._keep.n_bytes,
+            runs_removed=self._retention.removed,
         )
         self._desktops.send(identity, told)

@@ -130,6 +130,8 @@ class Ingest:
     def _take_session(self, identity: bytes, hello: Hello) -> bool:
         now_s = self._clock.monotonic_s()
         current = self.sessions.of_run(hello.run)
+        if hello.ships and current is not None and self._is_in_the_way(identity, current, now_s):
+            return False
         if current is not None and current.boot != hello.boot:
             text = "a newer process of this run is connected"
             error = ErrorMessage(code="superseded", text=text, fatal=True)
@@ -138,8 +140,21 @@ class Ingest:
                 self._send(identity, error)
                 return False
             self._send(current.identity, error)
-        self.sessions.add(Session(identity, hello.run, hello.boot, hello.start_wall, now_s))
+        session = Session(identity, hello.run, hello.boot, hello.start_wall, now_s)
+        session.ships = hello.ships
+        self.sessions.add(session)
         self._behind.discard(hello.run)
+        return True
+
+    def _is_in_the_way(self, identity: bytes, current: Session, now_s: float) -> bool:
+        """Whether somebody else tells of a run that is to be shipped; then that is answered."""
+        if current.identity == identity or now_s - current.heard_s >= _ALIVE_S:
+            return False
+        text = "the training itself tells this hub of this run"
+        error = ErrorMessage(code="superseded", text=text, fatal=True)
+        if current.ships:
+            error = ErrorMessage(code="busy", text="it is being shipped already", retry_ms=1000)
+        self._send(identity, error)
         return True
 
     def _welcome(self, session: Session, minor: int) -> None:
@@ -176,6 +191,7 @@ class Ingest:
                 lambda: self._send(identity, Ack(run=batch.run, acked=record.accepted))
             )
             return
+        record.is_shipped = session.ships
         self._take_new(identity, record, batch, n_known)
 
     def _take_new(self, identity: bytes, record: RunRecord, batch: Batch, n_known: int) -> None:

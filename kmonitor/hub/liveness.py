@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 SILENT_AFTER_S = 3.0
 """An agent pings each half second; so long without a word is worth telling."""
 
+SHIPPED_SILENT_AFTER_S = 60.0
+"""What comes by a folder may be late by what a network file system keeps in its caches."""
+
+_ABANDONED_S = 3600.0
+"""A silent run whose process nobody here can see may be deleted after so long."""
+
 _DRAIN_S = 1.0
 """What a process sent right before it died may still be under way."""
 
@@ -22,6 +28,8 @@ _AWAITED_S = 10.0
 process may hold its lock."""
 
 _GONE = "its process is gone without a word"
+
+_AT_LIMIT = "what it told ends at the time limit of its job"
 
 _STEPS_S = (3, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400)
 
@@ -65,6 +73,9 @@ class Liveness:
         now_s = self._clock.monotonic_s()
         heard_s = self._sessions.last_heard_s(record.run)
         quiet_s = now_s - (self._started_s if heard_s is None else heard_s)
+        if record.is_shipped:
+            self._judge_shipped(record, now_s)
+            return
         is_gone = quiet_s > _DRAIN_S and self.is_gone(record)
         if is_gone and self._all_is_taken(record, now_s):
             self._lose(record)
@@ -76,6 +87,26 @@ class Liveness:
             self._see(record, "silent", self._silence(record, quiet_s, is_gone=is_gone))
         elif heard_s is not None and record.seen and not is_gone:
             self._see(record, "", "")
+
+    def _judge_shipped(self, record: RunRecord, now_s: float) -> None:
+        if self._sessions.of_run(record.run) is not None:
+            return  # more of it is coming just now
+        quiet_s = self._clock.wall_s() - record.last_wall_s
+        is_gone = self.is_gone(record)
+        if is_gone and self._all_is_taken(record, now_s):
+            self._lose(record)
+        elif quiet_s > SHIPPED_SILENT_AFTER_S:
+            self._see(record, "silent", self._silence(record, quiet_s, is_gone=is_gone))
+        elif not record.is_over:
+            self._see(record, "", "")
+
+    def is_abandoned(self, record: RunRecord) -> bool:
+        """Whether a silent run's process cannot be seen, and told nothing for an hour."""
+        if record.seen != "silent" or self._sessions.of_run(record.run) is not None:
+            return False
+        if self._processes.can_see(record.host, record.boot, record.pid_namespace):
+            return False
+        return self._clock.wall_s() - record.last_wall_s > _ABANDONED_S
 
     def _all_is_taken(self, record: RunRecord, now_s: float) -> bool:
         # A session outlives its process, and keeps the spool from being taken from the disk.
@@ -93,8 +124,12 @@ class Liveness:
     def _lose(self, record: RunRecord) -> None:
         self._awaited.pop(record.run, None)
         if not record.is_over:
-            self._see(record, "lost", _GONE)
-            self._ledger.run_is_lost(record, f"the run is lost: {_GONE}")
+            why = _GONE
+            if record.ends_at_limit:
+                record.cause = "time limit"
+                why = f"{_GONE}; {_AT_LIMIT}"
+            self._see(record, "lost", why)
+            self._ledger.run_is_lost(record, f"the run is lost: {why}")
 
     def _silence(self, record: RunRecord, quiet_s: float, *, is_gone: bool) -> str:
         # In steps, so that a silent run is not told anew every second.
@@ -104,12 +139,23 @@ class Liveness:
             return f"{words}; its process is gone, what it left on disk is being read"
         if self._processes.can_see(record.host, record.boot, record.pid_namespace):
             return f"{words}; its process lives"
-        return f"{words}; its process on {record.host} cannot be seen from here"
+        words += f"; {_unseen(record, self._processes)}"
+        ends_s = record.job_ends_wall_s
+        if record.ends_at_limit:
+            return f"{words}; {_AT_LIMIT}"
+        is_past = ends_s is not None and self._clock.wall_s() > ends_s
+        return f"{words}; the time limit of its job has passed" if is_past else words
 
     def _see(self, record: RunRecord, seen: str, why: str) -> None:
         if (record.seen, record.seen_why) != (seen, why):
             record.seen, record.seen_why = seen, why
             self._ledger.registry.touch(record)
+
+
+def _unseen(record: RunRecord, processes: ProcessWatch) -> str:
+    if record.host == processes.host:
+        return "its process cannot be seen from here: it counts its process ids apart (container)"
+    return f"its process on {record.host} cannot be seen from here"
 
 
 def _duration(seconds: int) -> str:

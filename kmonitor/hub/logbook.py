@@ -1,7 +1,9 @@
-"""The hub's log file, rotated 5 x 2 MB below `<state>/logs`."""
+"""The hub's log: a file, rotated 5 x 2 MB below `<state>/logs`, or systemd's journal."""
 
 import logging
+import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -23,24 +25,60 @@ class _PatientHandler(RotatingFileHandler):
             super().handleError(record)
 
 
-def open_log(folder: Path) -> RotatingFileHandler:
-    """Send the hub's log records to `hub.log` in `folder`; close the handler at the end.
+class _JournalFormatter(logging.Formatter):
+    """A line with its level in front, as the journal reads it from standard error.
+
+    Source: sd-daemon(3).
+    """
+
+    _LEVELS = ((logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6))
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        level = next((n for least, n in self._LEVELS if record.levelno >= least), 7)
+        return "\n".join(f"<{level}>{line}" for line in super().format(record).splitlines())
+
+
+def is_journal(environ: Mapping[str, str], descriptor: int = 2) -> bool:
+    """Whether what is written to a descriptor goes to systemd's journal.
+
+    Source: `JOURNAL_STREAM` in systemd.exec(5): device and inode, since a process may have passed
+    the variable on and its standard error not.
+    """
+    told = environ.get("JOURNAL_STREAM", "")
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return False
+    return told == f"{found.st_dev}:{found.st_ino}"
+
+
+def open_log(folder: Path) -> logging.Handler:
+    """Send the hub's log records to the journal if standard error is that, else to a file.
+
+    Args:
+        folder: Where `hub.log` lies. Close the handler at the end with `close_log`.
 
     Raises:
         OSError: The folder or file cannot be made.
     """
+    LOG.setLevel(logging.INFO)
+    if is_journal(os.environ):
+        journal = logging.StreamHandler(sys.stderr)
+        journal.setFormatter(_JournalFormatter("%(message)s"))
+        LOG.addHandler(journal)
+        return journal
     folder.mkdir(parents=True, exist_ok=True)
     handler = _PatientHandler(
         folder / "hub.log", maxBytes=2_000_000, backupCount=4, encoding="utf-8"
     )
     handler.setFormatter(logging.Formatter(_FORMAT))
     LOG.addHandler(handler)
-    LOG.setLevel(logging.INFO)
     return handler
 
 
-def close_log(handler: RotatingFileHandler) -> None:
-    """Stop writing to the file that `open_log` opened."""
+def close_log(handler: logging.Handler) -> None:
+    """Stop writing to what `open_log` opened."""
     LOG.removeHandler(handler)
     with suppress(OSError):  # a full disk takes not even the last line
         handler.close()

@@ -83,6 +83,11 @@ def _boot_started(record: RunRecord, event: BootStarted) -> None:
     record.versions = event.versions
     record.backend = event.backend or record.backend
     record.actions = event.actions
+    record.job = event.job
+    record.job_ends_wall_s = event.job_ends_wall_s
+    record.rank = event.rank
+    record.world_size = event.world_size
+    record.group = event.group
     record.supervisor = 0
     record.cause = ""
     record.phase = "idle" if record.fit else "starting"
@@ -102,6 +107,8 @@ def _boot_ended(record: RunRecord, event: BootEnded) -> None:
 def _boot_died(record: RunRecord, event: BootDied) -> None:
     record.supervisor = event.supervisor
     record.cause = _cause(event)
+    record.last_t_s = max(record.last_t_s, record.boot_offset_s + event.t_s)
+    is_at_limit = event.how == "signal" and record.ends_at_limit
     if event.supervisor:
         record.phase = "starting"
         record.phase_why = f"{event.why}; starting again in a new process"
@@ -112,6 +119,9 @@ def _boot_died(record: RunRecord, event: BootDied) -> None:
     if event.how == "status" and not event.status:
         record.phase = "finished"  # it was to be started again, and then never came to a fit
     record.phase_why = event.why
+    if is_at_limit:
+        record.cause = f"time limit ({event.signal})"
+        record.phase_why = f"{event.why}; that was at the time limit of its job"
 
 
 def _cause(event: BootDied) -> str:

@@ -6,6 +6,10 @@ from kmonitor_agent.protocol.commands import CommandName, LimitSpec
 from kmonitor_agent.protocol.facts import SourceOf
 from kmonitor_agent.protocol.messages import ENDED_STATES, MetricNow, RunState, RunSummary
 
+_AT_LIMIT_S = 60.0
+"""Slurm looks each half minute for jobs past their limit, and leaves them half a minute to end.
+Source: `KillWait` and `slurmctld`'s time-limit thread in slurm.conf(5)."""
+
 
 class RunRecord(msgspec.Struct, omit_defaults=True):
     """One run; owned by the hub's main thread, changed by `run_fold.fold` only, but for `seen`.
@@ -34,6 +38,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         faults: kmonitor's own faults in that process, by part.
         supervisor: Process id of the `kmonitor run` that starts the next process, between two of
             them; else 0.
+        job_ends_wall_s: When its job's time limit ends it, UTC; None: not known.
         change: See `RunSummary`.
 
     All others are fields of `RunSummary`.
@@ -84,6 +89,14 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     gaps: int = 0
     cause: str = ""
     supervisor: int = 0
+    job: str = ""
+    job_ends_wall_s: float | None = None
+    rank: int | None = None
+    world_size: int = 0
+    group: str = ""
+    is_shipped: bool = False
+    pinned: bool = False
+    stored_bytes: int = 0
     change: int = 0
 
     @property
@@ -99,6 +112,17 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     def is_over(self) -> bool:
         """Whether its process is known to be gone."""
         return self.state in ENDED_STATES
+
+    @property
+    def told_wall_s(self) -> float:
+        """When the newest event happened, by the clock of its process; UTC epoch seconds."""
+        return self.boot_wall_s + self.last_t_s - self.boot_offset_s
+
+    @property
+    def ends_at_limit(self) -> bool:
+        """Whether what it told ends where the time limit of its job was."""
+        ends_s = self.job_ends_wall_s
+        return ends_s is not None and abs(self.told_wall_s - ends_s) <= _AT_LIMIT_S
 
     @property
     def is_known(self) -> bool:
@@ -138,7 +162,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             graph=self._metric("graph_operations"),
             step_time=self._metric("step_time_s"),
             limits=self.limits,
-            actions=[] if self.is_over else self.actions,
+            actions=[] if self.is_over or self.is_shipped else self.actions,
             checkpoint_epoch=self.checkpoint_epoch,
             checkpoint_bytes=self.checkpoint_bytes,
             checkpoint_wall_s=self.checkpoint_wall_s,
@@ -146,6 +170,13 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             gaps=self.gaps,
             note=self.note,
             cause=self.cause,
+            job=self.job,
+            rank=self.rank,
+            world_size=self.world_size,
+            group=self.group,
+            is_shipped=self.is_shipped,
+            pinned=self.pinned,
+            stored_bytes=self.stored_bytes,
         )
 
     def _metric(self, field: str, of_field: str = "") -> MetricNow:

@@ -16,6 +16,7 @@ from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.hub_lock import AnotherHub, HubLock
 from kmonitor.hub.hub_loop import DATABASE_NAME, HubLoop
 from kmonitor.hub.logbook import LOG, close_log, open_log
+from kmonitor.hub.options import HubOptions
 from kmonitor.hub.store.database import put_aside
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import SystemClock
@@ -54,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description="Take what this user's trainings tell, keep it, and serve desktops.",
     )
     parser.add_argument("--version", action="version", version=VERSION)
+    parser.add_argument("--folder", type=Path, help="only show the spools of this folder")
     parser.add_argument(
         "--idle-s",
         type=float,
@@ -61,25 +63,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(argv)
     try:
-        run(find_folders(), idle_s=options.idle_s)
+        run(find_folders(), HubOptions(idle_s=options.idle_s, folder=options.folder))
     except Expected as exc:
         sys.stderr.write(f"kmonitor hub: {exc}\n")
         return EXIT_ANOTHER if isinstance(exc, AnotherHub) else EXIT_REFUSED
     return 0
 
 
-def run(folders: Folders, *, idle_s: float | None = None) -> None:
+def run(folders: Folders, options: HubOptions | None = None) -> None:
     """Run the hub in this process's main thread until it is asked to end.
 
     Args:
         folders: This user's folders.
-        idle_s: End by itself after so long without a live run or a desktop, seconds; None: never.
+        options: How; None: as this user's hub, for ever.
 
     Raises:
         AnotherHub: One is running already.
         CannotStart: The runtime folder is not private, or a folder cannot be made.
         NewerDatabase: A newer program wrote the database.
     """
+    options = options or HubOptions()
     os.umask(0o077)
     _raise_file_limit()
     try:
@@ -92,7 +95,7 @@ def run(folders: Folders, *, idle_s: float | None = None) -> None:
     try:
         # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted
         # database) is answered by starting anew: a restart loses nothing.
-        while _run_once(folders, idle_s) is Ending.MOVED:
+        while _run_once(folders, options) is Ending.MOVED:
             if not folders.state.is_dir():
                 # Everything of ours was removed on purpose; a hub must not bring it back.
                 LOG.warning("%s is gone: the hub ends", folders.state)
@@ -108,9 +111,11 @@ def run(folders: Folders, *, idle_s: float | None = None) -> None:
         close_log(handler)
 
 
-def _run_once(folders: Folders, idle_s: float | None) -> Ending:
+def _run_once(folders: Folders, options: HubOptions) -> Ending:
     try:
         make_private_folder(folders.runtime)
+        if folders.database.parent != folders.state:
+            make_private_folder(folders.database.parent)  # in a folder that all users share
         folders.database.mkdir(mode=0o700, parents=True, exist_ok=True)
     except NotPrivate as exc:
         raise CannotStart(f"{exc.path} {exc.why}.") from exc
@@ -122,7 +127,7 @@ def _run_once(folders: Folders, idle_s: float | None) -> Ending:
         # keeps a second one from writing meanwhile.
         database_lock = _lock(folders.database / "hub.lock")
         try:
-            return _loop(folders, (lock, database_lock), idle_s)
+            return _loop(folders, (lock, database_lock), options)
         finally:
             database_lock.release()
     finally:
@@ -136,9 +141,9 @@ def _lock(path: Path) -> HubLock:
         raise CannotStart(f"{path} cannot be written: {exc.strerror}.") from exc
 
 
-def _loop(folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | None) -> Ending:
+def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions) -> Ending:
     try:
-        return _serve(folders, locks, idle_s)
+        return _serve(folders, locks, options)
     except sqlite3.OperationalError as exc:
         raise CannotStart(f"The database in {folders.database} cannot be used: {exc}.") from exc
     except sqlite3.IntegrityError:
@@ -149,12 +154,12 @@ def _loop(folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | None
     return Ending.MOVED
 
 
-def _serve(folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | None) -> Ending:
+def _serve(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions) -> Ending:
     wake = Wake()
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     try:
         try:
-            loop = HubLoop(folders, context, wake, HubFaults(LOG), SystemClock(), idle_s=idle_s)
+            loop = HubLoop(folders, context, wake, HubFaults(LOG), SystemClock(), options)
         except zmq.ZMQError as exc:
             what = f"The sockets in {folders.runtime} cannot be bound: {exc}."
             raise CannotStart(what) from exc

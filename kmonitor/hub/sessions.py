@@ -17,6 +17,7 @@ class Session:
         start_wall_s: When that boot started.
         heard_s: When anything last came from it, monotonic.
         acked: Largest sequence number confirmed to it.
+        ships: It is no process of the run; it ships what one left in a folder.
     """
 
     identity: bytes
@@ -25,6 +26,7 @@ class Session:
     start_wall_s: float
     heard_s: float
     acked: int = 0
+    ships: bool = False
 
 
 class Sessions:

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from kmonitor.hub.event_body import TakenEvent, read_event
+from kmonitor.hub.event_body import take_spooled
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.ledger import Ledger, Origin
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import Sessions
 from kmonitor_agent.local.clock import Clock
-from kmonitor_agent.local.run_spool import RunSpool, SpooledEvent, lost_body, spooled_runs
-from kmonitor_agent.local.spool_format import BootFacts, segments_in
-from kmonitor_agent.protocol.errors import ProtocolError
+from kmonitor_agent.local.run_spool import RunSpool, SpooledEvent, spooled_runs
+from kmonitor_agent.local.spool_format import segments_in
 
 _SCAN_EVERY_S = 5.0
 _LOOK_AGAIN_S = 600.0
@@ -158,15 +157,10 @@ class SpoolShipping:
             return
         record = shipment.record
         if batch[0].seq > record.accepted + 1:
-            self._ledger.take_gap(record, batch[0].seq - 1, _origin(batch[0].facts))
-        self._ledger.take(record, [self._read(event) for event in batch])
-
-    def _read(self, event: SpooledEvent) -> TakenEvent:
-        try:
-            return read_event(event.seq, event.body)
-        except ProtocolError as exc:
-            self._faults.record("spools: event", exc)
-            return read_event(event.seq, lost_body(event.seq, 0.0, str(exc)))
+            facts = batch[0].facts
+            origin = None if facts is None else Origin.of(facts)
+            self._ledger.take_gap(record, batch[0].seq - 1, origin)
+        self._ledger.take(record, take_spooled(batch, self._faults))
 
     def _finish(self, shipment: _Shipment) -> None:
         self._shipment = None
@@ -187,9 +181,3 @@ class SpoolShipping:
 
         # Only what is committed may be forgotten by the disk.
         self._ledger.then(confirm)
-
-
-def _origin(facts: BootFacts | None) -> Origin | None:
-    if facts is None:
-        return None
-    return Origin(facts.boot, facts.host, facts.pid, facts.pid_namespace, facts.started_wall_s)

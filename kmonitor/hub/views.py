@@ -9,6 +9,7 @@ from kmonitor.hub.command_desk import CommandDesk
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.intake import Intake, Send
 from kmonitor.hub.ledger import Ledger
+from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.store.pages import Wanted
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import unpack_from_desktop
@@ -57,6 +58,8 @@ class Views:
         host: Name of this host.
         on_hub_asked: Answers `HubAsked`.
         commands: Judges commands.
+        is_abandoned: Asked of a run that is not over: whether it may be deleted all the same.
+        is_read_only: Nothing can be changed here.
     """
 
     def __init__(
@@ -64,6 +67,8 @@ class Views:
     ) -> None:
         self.host = ""
         self.on_hub_asked: Callable[[bytes, HubAsked], None] = _nobody
+        self.is_abandoned: Callable[[RunRecord], bool] = _no
+        self.is_read_only = False
         self._ledger = ledger
         self._series = series
         self._faults = faults
@@ -221,7 +226,11 @@ class Views:
         if record is None:
             self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
             return
-        if asked.delete and not record.is_over:
+        if self.is_read_only:
+            text = "a folder is only looked at here; nothing in it is changed"
+            self._refuse(identity, asked.ask, "invalid", text)
+            return
+        if asked.delete and not (record.is_over or self.is_abandoned(record)):
             text = "its training still runs, or is silent: stop it first"
             self._refuse(identity, asked.ask, "invalid", text)
             return
@@ -233,6 +242,8 @@ class Views:
                 record.name, record.renamed = asked.name, True
             if asked.note is not None:
                 record.note = asked.note
+            if asked.pin is not None:
+                record.pinned = asked.pin
             registry.touch(record)
         told = EditTold(ask=asked.ask, run=asked.run)
         self._ledger.then(lambda: self._send(identity, told))
@@ -245,6 +256,10 @@ class Views:
 
 def _source_field(column: str) -> str:
     return column.removeprefix("epoch:")
+
+
+def _no(_record: RunRecord) -> bool:
+    return False
 
 
 def _nobody(_identity: bytes, _asked: HubAsked) -> None: ...

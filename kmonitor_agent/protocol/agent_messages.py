@@ -29,6 +29,7 @@ class Hello(Message, frozen=True, tag="hello"):
         last: Newest sequence number spooled, 0 when none.
         pid: Process id.
         pid_namespace: Inode of its PID namespace, 0 if unknown.
+        ships: Who says hello is not the process itself, but ships what it left in a folder.
         host: Host name.
         start_wall: UTC epoch seconds at the boot's `t_s == 0`.
         mono: The boot's `t_s` now.
@@ -44,6 +45,7 @@ class Hello(Message, frozen=True, tag="hello"):
     start_wall: Wall
     mono: Seconds
     pid_namespace: Count = 0
+    ships: bool = False
 
 
 class Welcome(Message, frozen=True, tag="welcome"):

@@ -90,6 +90,13 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         note: A desktop user's note on it.
         cause: How its last process died, in a few words ("out of memory", "SIGKILL", "exit
             status 3"); empty when it did not, or nobody could tell.
+        job: Cluster job ("slurm 123"), or empty.
+        rank: Which of the processes of one strategy it is, from 0; None: it is alone.
+        world_size: How many they are; 0 when it is alone or nobody told.
+        group: The same for all of them, and for later launches that look the same.
+        is_shipped: It was read from a folder, and its process cannot be asked for anything.
+        pinned: It is never removed to save room.
+        stored_bytes: About what it takes in the hub's database.
         change: Grows with every change of this summary, for `RunsAsked.since_change`.
     """
 
@@ -130,3 +137,10 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     gaps: Count = 0
     note: Text = ""
     cause: Name = ""
+    job: Name = ""
+    rank: Count | None = None
+    world_size: Count = 0
+    group: Name = ""
+    is_shipped: bool = False
+    pinned: bool = False
+    stored_bytes: Count = 0

@@ -222,6 +222,7 @@ class EditAsked(Message, frozen=True, tag="edit"):
         run: Run id.
         name: New name; None leaves it.
         note: New note; None leaves it.
+        pin: Whether it is kept when old runs are removed; None leaves it.
         delete: Remove the run and all its rows (refused while its process lives).
     """
 
@@ -229,6 +230,7 @@ class EditAsked(Message, frozen=True, tag="edit"):
     run: Id
     name: Name | None = None
     note: Text | None = None
+    pin: bool | None = None
     delete: bool = False
 
 
@@ -274,6 +276,10 @@ class HubTold(Message, frozen=True, tag="hub_told"):
         wall_s: The hub's clock, to see a skew.
         is_shipping: There is more to come at once: spools of dead processes that are still being
             taken from the disk, or, just after its start, trainings that have not spoken yet.
+        folder: It shows the spools of this folder, and nothing can be asked or changed; or empty.
+        keep_days: Runs that ended longer ago are removed; 0: none for their age.
+        keep_bytes: The oldest runs are removed above so much history; 0: none for their size.
+        runs_removed: Runs that it removed for either since it started.
     """
 
     ask: Count
@@ -289,6 +295,10 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     wall_s: Wall
     faults: dict[Name, Count] = {}
     is_shipping: bool = False
+    folder: Text = ""
+    keep_days: Seconds = 0.0
+    keep_bytes: Count = 0
+    runs_removed: Count = 0
 
 
 class Head(Message, frozen=True, tag="note"):

@@ -149,6 +149,20 @@ class Database:
             self._connection.execute("UPDATE deleted SET swept = 1 WHERE run_key = ?", (key,))
         return True
 
+    def is_sweeping(self) -> bool:
+        """Whether events of deleted runs are still to be removed."""
+        return bool(self._one("SELECT count(*) FROM deleted WHERE NOT swept"))
+
+    def used_bytes(self) -> int:
+        """What is stored, without pages that are free again."""
+        pages = self._one("PRAGMA page_count") - self._one("PRAGMA freelist_count")
+        return pages * self._one("PRAGMA page_size")
+
+    def give_back(self, pages: int) -> None:
+        """Give at most so many free pages back to the disk; an older database keeps them."""
+        # Not `execute`: it takes one step of a statement without columns, which frees one page.
+        self._connection.executescript(f"PRAGMA incremental_vacuum({pages:d})")
+
     def size_bytes(self) -> int:
         """Size of database and WAL."""
         paths = (self.path, self.path.with_name(self.path.name + "-wal"))

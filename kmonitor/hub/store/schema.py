@@ -92,6 +92,8 @@ def open_reader(path: Path) -> sqlite3.Connection:
 
 
 def _configure(connection: sqlite3.Connection) -> None:
+    # Only of use before the first table: what removed runs took can then be given back.
+    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
     connection.execute("PRAGMA journal_mode=WAL")
     # NORMAL forgets acknowledged rows when power is lost (measured); with group commits FULL
     # costs one fsync for some hundred rows.

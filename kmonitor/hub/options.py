@@ -1,0 +1,54 @@
+"""How a hub is run: until when, what it keeps, and whether it only shows a folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.protocol.identity import Count, Seconds
+
+KEEP_NAME = "hub.json"
+"""File in the settings folder with what every hub of this user keeps."""
+
+
+class Keep(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is kept of runs that have ended; pinned ones are kept in any case.
+
+    Attributes:
+        days: Runs that ended longer ago are removed; 0: none for their age.
+        n_bytes: Above so much history the oldest are removed; 0: none for their size.
+    """
+
+    days: Seconds = 0.0
+    n_bytes: Count = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HubOptions:
+    """What a hub is started with.
+
+    Attributes:
+        idle_s: End by itself after so long without a live run or a desktop, seconds; None: never.
+        keep: What is kept; None: as it stands in the settings.
+        folder: Only show the spools of this folder; None: be this user's hub.
+    """
+
+    idle_s: float | None = None
+    keep: Keep | None = None
+    folder: Path | None = None
+
+
+def read_keep(folders: Folders) -> Keep:
+    """What the settings say is kept; everything where they say nothing that can be read."""
+    try:
+        return msgspec.json.decode((folders.settings / KEEP_NAME).read_bytes(), type=Keep)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return Keep()
+
+
+def write_keep(folders: Folders, keep: Keep) -> None:
+    """Have every hub that starts from now on keep this. Raises: OSError."""
+    folders.settings.mkdir(parents=True, exist_ok=True)
+    write_private(folders.settings / KEEP_NAME, msgspec.json.encode(keep))

@@ -1,0 +1,144 @@
+"""Old runs go bit by bit: by age, by size, never a pinned one and never one that lives."""
+
+import os
+
+import pytest
+
+from kmonitor.hub.options import Keep, read_keep, write_keep
+from kmonitor.hub.retention import Retention
+from kmonitor.hub.run_record import RunRecord
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.facts import BootEnded
+from tests.support.hub_parts import HubParts
+from tests.support.links import sample
+
+_DAY_S = 86400.0
+
+
+def ended_run(parts: HubParts, samples: int = 10) -> RunRecord:
+    record = parts.started_run(pid=os.getpid())
+    parts.take(record, *(sample(n) for n in range(samples)), BootEnded(t_s=9.0, why="finished"))
+    parts.clock.move(0.1)
+    assert parts.ledger.commit()
+    return record
+
+
+def kept_by(parts: HubParts, keep: Keep) -> Retention:
+    return Retention(parts.ledger, keep, parts.clock, lambda record: record.note == "abandoned")
+
+
+def settle(parts: HubParts, retention: Retention) -> int:
+    """Let it work until nothing more changes; steps that were needed."""
+    for n in range(1000):
+        parts.clock.move(0.1)
+        before = retention.removed
+        retention.step()
+        parts.ledger.commit()
+        if not parts.database.sweep() and retention.removed == before:
+            return n
+    raise AssertionError("it never settled")
+
+
+def names(parts: HubParts) -> set[str]:
+    return {record.run for record in parts.ledger.registry.all()}
+
+
+def test_without_a_bound_everything_stays(parts: HubParts):
+    record = ended_run(parts)
+    parts.clock.move(3650 * _DAY_S)
+
+    settle(parts, kept_by(parts, Keep()))
+
+    assert names(parts) == {record.run}
+
+
+def test_runs_that_ended_long_ago_go_and_no_others(parts: HubParts):
+    old, pinned = ended_run(parts), ended_run(parts)
+    pinned.pinned = True
+    living = parts.started_run(pid=os.getpid())
+    parts.clock.move(31 * _DAY_S)
+    young = ended_run(parts)
+
+    retention = kept_by(parts, Keep(days=30))
+    settle(parts, retention)
+
+    assert names(parts) == {pinned.run, living.run, young.run}
+    assert retention.removed == 1
+    assert not parts.database.bodies(old.key, 1, 100)
+    assert parts.database.bodies(young.key, 1, 100)
+
+
+def test_above_the_size_the_oldest_go_until_it_fits(parts: HubParts):
+    runs = [ended_run(parts, samples=2000) for _ in range(5)]
+    full = parts.database.used_bytes()
+
+    retention = kept_by(parts, Keep(n_bytes=full // 2))
+    settle(parts, retention)
+
+    left = names(parts)
+    assert parts.database.used_bytes() <= full // 2
+    assert 1 <= len(left) < 5
+    assert left == {run.run for run in runs[-len(left) :]}
+
+
+def test_what_was_removed_is_given_back_to_the_disk(parts: HubParts):
+    for _ in range(4):
+        ended_run(parts, samples=2000)
+    full = parts.database.size_bytes()
+
+    settle(parts, kept_by(parts, Keep(n_bytes=1)))
+    for _ in range(20):
+        parts.database.give_back(256)
+
+    parts.reopen()
+    assert parts.database.size_bytes() < full / 3
+
+
+def test_one_run_goes_at_a_time_and_its_events_bit_by_bit(parts: HubParts):
+    for _ in range(3):
+        ended_run(parts)
+    parts.clock.move(31 * _DAY_S)
+    retention = kept_by(parts, Keep(days=30))
+
+    retention.step()
+    retention.step()
+
+    assert retention.removed == 1
+
+
+def test_it_is_written_down_what_went_and_why(parts: HubParts, caplog: pytest.LogCaptureFixture):
+    record = ended_run(parts)
+    parts.clock.move(31 * _DAY_S)
+    with caplog.at_level("INFO", logger="kmonitor.hub"):
+        settle(parts, kept_by(parts, Keep(days=30)))
+
+    assert record.run in caplog.text
+    assert "30 are kept" in caplog.text
+    rows = parts.database._connection.execute("SELECT who, what, run FROM audit").fetchall()
+    assert ("hub", "delete", record.run) in rows
+
+
+def test_an_abandoned_run_may_go_too(parts: HubParts):
+    record = parts.started_run(pid=os.getpid())
+    record.note = "abandoned"
+    parts.clock.move(31 * _DAY_S)
+
+    settle(parts, kept_by(parts, Keep(days=30)))
+
+    assert names(parts) == set()
+
+
+def test_what_is_kept_stands_in_the_settings(folders: Folders):
+    assert read_keep(folders) == Keep()
+    write_keep(folders, Keep(days=30, n_bytes=20 * 2**30))
+    assert read_keep(folders) == Keep(days=30, n_bytes=20 * 2**30)
+    (folders.settings / "hub.json").write_text('{"days": "x"}')
+    assert read_keep(folders) == Keep()
+
+
+def test_a_run_tells_about_how_much_it_takes(parts: HubParts):
+    before = parts.database.used_bytes()
+    record = ended_run(parts, samples=5000)
+    grown = parts.database.used_bytes() - before
+
+    assert 0.7 < record.summary().stored_bytes / grown < 1.3
