@@ -134,6 +134,11 @@ class Registry:
         return bool(self._dirty or self._gone)
 
     @property
+    def is_deleting(self) -> bool:
+        """Whether runs were deleted that the database still has."""
+        return bool(self._gone)
+
+    @property
     def rows(self) -> int:
         """Events of all runs."""
         return sum(record.rows for record in self._runs.values())

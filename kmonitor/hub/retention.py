@@ -47,7 +47,7 @@ class Retention:
     def step(self) -> None:
         """Remove one run if one has to go, or give some room back to the disk."""
         database = self._ledger.database
-        if database.is_sweeping() or self._ledger.registry.is_dirty:
+        if database.is_sweeping() or self._ledger.registry.is_deleting:
             return
         found = self._next_to_go()
         if found is None:
