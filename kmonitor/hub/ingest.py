@@ -130,7 +130,7 @@ class Ingest:
     def _take_session(self, identity: bytes, hello: Hello) -> bool:
         now_s = self._clock.monotonic_s()
         current = self.sessions.of_run(hello.run)
-        if hello.ships and current is not None and self._is_in_the_way(identity, current, now_s):
+        if hello.ships and self._may_not_ship(identity, hello.run, current):
             return False
         if current is not None and current.boot != hello.boot:
             text = "a newer process of this run is connected"
@@ -146,11 +146,16 @@ class Ingest:
         self._behind.discard(hello.run)
         return True
 
-    def _is_in_the_way(self, identity: bytes, current: Session, now_s: float) -> bool:
-        """Whether somebody else tells of a run that is to be shipped; then that is answered."""
-        if current.identity == identity or now_s - current.heard_s >= _ALIVE_S:
+    def _may_not_ship(self, identity: bytes, run: str, current: Session | None) -> bool:
+        """Whether a run is not to be taken from a folder now; who ships it is told why."""
+        if self._ledger.registry.was_deleted(run):
+            text = "it was removed from this hub"
+            self._send(identity, ErrorMessage(code="invalid", text=text, fatal=True))
+            return True
+        quiet_s = 0.0 if current is None else self._clock.monotonic_s() - current.heard_s
+        if current is None or current.identity == identity or quiet_s >= _ALIVE_S:
             return False
-        text = "the training itself tells this hub of this run"
+        text = "the training itself tells this hub of it"
         error = ErrorMessage(code="superseded", text=text, fatal=True)
         if current.ships:
             error = ErrorMessage(code="busy", text="it is being shipped already", retry_ms=1000)

@@ -52,10 +52,12 @@ class Piece:
     Attributes:
         events: In order, without holes.
         skipped: How many numbers before the first of `events` nobody has any more.
+        lost: How many of `events` stand for one that is missing.
     """
 
     events: list[SpooledEvent]
     skipped: int = 0
+    lost: int = 0
 
 
 @dataclass(slots=True)
@@ -92,24 +94,25 @@ class SpoolTail:
         """
         self.waits = ""
         events: list[SpooledEvent] = []
-        skipped = 0
+        skipped = lost = 0
         for path, is_last in self._unread():
             for found in self._new_in(path, is_last=is_last):
                 missing = found.seq - self.seq - 1
                 if missing > LARGE_GAP or (missing and not self.seq):
                     if events:
-                        return Piece(events, skipped)
+                        return Piece(events, skipped, lost)
                     skipped = missing
                 elif missing:
                     events += self._lost(found)
+                    lost += missing
                 events.append(found)
                 self.seq, self._before = found.seq, found
                 self.facts = found.facts or self.facts
                 if len(events) >= limit:
-                    return Piece(events, skipped)
+                    return Piece(events, skipped, lost)
             if self.waits:
                 break
-        return Piece(events, skipped)
+        return Piece(events, skipped, lost)
 
     def go_on_after(self, seq: int) -> None:
         """Give out next what follows this number: the newest that a hub has."""

@@ -1,0 +1,244 @@
+"""Sends the spools of a folder to a hub as their agents would have: in order, once each.
+
+The hub says what it has of each run, and takes only what follows: shipping again tells nothing
+twice. Nothing in the folder is locked or changed.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from kmonitor.connect.hub_client import HubUnreachable
+from kmonitor.connect.ingest_link import IngestLink
+from kmonitor_agent.local.run_spool import SpooledEvent, lost_body
+from kmonitor_agent.local.spool_format import BootFacts, parse_segment, segments_in
+from kmonitor_agent.local.spool_tail import SpoolTail
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
+from kmonitor_agent.protocol.facts import BootDied, BootEnded
+from kmonitor_agent.protocol.messages import (
+    Ack,
+    Again,
+    Batch,
+    Bye,
+    ErrorMessage,
+    Hello,
+    Nack,
+    ToAgent,
+    Welcome,
+)
+from kmonitor_agent.protocol.version import (
+    MAX_BATCH_BYTES,
+    MAX_BATCH_EVENTS,
+    MAX_WINDOW_EVENTS,
+    MINOR_VERSIONS,
+)
+
+_ANSWER_S: Final = 1.0
+_STALLS: Final = 3
+"""After so many answers in a row that confirm nothing a run is given up for now."""
+
+_BATCH_BYTES: Final = MAX_BATCH_BYTES - 16 * 1024
+"""Leaves room for the frame around the events."""
+
+
+@dataclass(slots=True)
+class Shipped:
+    """What was done with one run's spool.
+
+    Attributes:
+        run: Run id.
+        host: Host of the process that wrote last; empty when it cannot be read.
+        events: Sent now.
+        missing: Numbers of these that nobody has any more.
+        has_ended: What was sent last said that the process ended, and none follows.
+        waits: What could not be read yet and may still arrive; else empty.
+        refused: Why the hub did not take it; empty when it did.
+    """
+
+    run: str
+    host: str = ""
+    events: int = 0
+    missing: int = 0
+    has_ended: bool = False
+    waits: str = ""
+    refused: str = ""
+
+
+class Shipper:
+    """One connection to a hub's ingest door, for one thread. Use as a context manager."""
+
+    def __init__(self, endpoint: str, *, timeout_s: float = 10.0) -> None:
+        """Connect; that no hub is there is noticed at the first spool.
+
+        Args:
+            endpoint: ZeroMQ address of the ingest door.
+            timeout_s: How long the hub may take for an answer, seconds.
+        """
+        self.endpoint = endpoint
+        self._timeout_s = timeout_s
+        self._link = IngestLink(endpoint)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._link.close(linger_s=0.2)
+
+    def ship(self, tail: SpoolTail) -> Shipped:
+        """Send all that is there now and that the hub has not.
+
+        Raises:
+            HubUnreachable: No hub answers.
+            OSError: The spool cannot be read.
+        """
+        done = Shipped(tail.run)
+        facts = newest_facts(tail)
+        if facts is None:
+            done.refused = "no file in it can be read as this run's"
+            return done
+        done.host = facts.host
+        welcomed = self._greet(facts, 1, done)
+        if welcomed is None:
+            return done
+        tail.go_on_after(welcomed)
+        self._send_all(tail, facts, done)
+        done.waits = tail.waits
+        self._link.send(Bye(run=tail.run, last=tail.seq, why="finished"))
+        return done
+
+    def _send_all(self, tail: SpoolTail, facts: BootFacts, done: Shipped) -> None:
+        stalls = 0
+        while stalls < _STALLS:
+            piece = tail.read(MAX_WINDOW_EVENTS)
+            if not piece.events:
+                return
+            done.missing += piece.skipped + piece.lost
+            # So that the hub writes the gap down.
+            if piece.skipped and self._greet(facts, piece.events[0].seq, done) is None:
+                return
+            acked = self._send(tail.run, facts, [checked(event) for event in piece.events])
+            first, last = piece.events[0].seq, piece.events[-1].seq
+            done.events += max(0, min(acked, last) + 1 - first)
+            done.has_ended = acked == last and ends(piece.events[-1].body)
+            if acked != last:
+                # The hub was started anew, and forgot what it had not confirmed or more.
+                stalls = 0 if acked >= first else stalls + 1
+                welcomed = self._greet(facts, first, done)
+                if welcomed is None:
+                    return
+                tail.go_on_after(welcomed)
+        done.refused = f"the hub does not take event {tail.seq + 1}"
+
+    def _greet(self, facts: BootFacts, first: int, done: Shipped) -> int | None:
+        """What the hub has of a run, or None if it does not want it from us."""
+        hello = Hello(
+            run=done.run,
+            boot=facts.boot,
+            proto=MINOR_VERSIONS,
+            first=first,
+            last=first,
+            pid=facts.pid,
+            host=facts.host,
+            start_wall=facts.started_wall_s,
+            mono=0.0,
+            pid_namespace=facts.pid_namespace,
+            ships=True,
+        )
+        for told in self._asked(hello):
+            match told:
+                case Welcome(boot=facts.boot):
+                    return told.acked
+                case ErrorMessage(fatal=True) | ErrorMessage(code="busy"):
+                    done.refused = told.text
+                    return None
+                case _:
+                    continue
+        raise HubUnreachable(self.endpoint, self._timeout_s)
+
+    def _send(self, run: str, facts: BootFacts, events: list[SpooledEvent]) -> int:
+        """Send events and wait; up to where the hub has confirmed then."""
+        last, acked = events[-1].seq, events[0].seq - 1
+        for batch in _batches(events):
+            message = Batch(
+                run=run, boot=facts.boot, first=batch[0].seq, events=[e.body for e in batch]
+            )
+            if not self._link.send(message):
+                break
+        end_s = time.monotonic() + self._timeout_s
+        while acked < last and time.monotonic() < end_s:
+            match self._link.receive(_ANSWER_S):
+                case Ack(run=told_run, acked=seq) if told_run == run:
+                    acked = seq
+                case Nack() | Again() | None:
+                    break
+                case _:
+                    continue
+        return acked
+
+    def _asked(self, hello: Hello) -> Iterator[ToAgent]:
+        """What comes while the hub is greeted again and again, until it answers or time is up."""
+        end_s, send_s = time.monotonic() + self._timeout_s, 0.0
+        while (now_s := time.monotonic()) < end_s:
+            if now_s >= send_s:
+                self._link.send(hello)
+                send_s = now_s + _ANSWER_S
+            told = self._link.receive(min(send_s, end_s) - now_s)
+            if told is not None:
+                yield told
+
+
+def newest_facts(tail: SpoolTail) -> BootFacts | None:
+    """The boot that wrote the newest segment that can be read. Raises: OSError."""
+    for path in reversed(segments_in(tail.folder)):
+        facts = parse_segment(path.read_bytes()).facts
+        if facts is not None and facts.run == tail.run:
+            return facts
+    return None
+
+
+def checked(event: SpooledEvent) -> SpooledEvent:
+    """The event, or one that says that it cannot be decoded."""
+    try:
+        decode_event(event.body)
+    except UnsupportedType:
+        return event  # of a newer agent: kept as it is
+    except ProtocolError as exc:
+        return event._replace(body=lost_body(event.seq, 0.0, str(exc)))
+    return event
+
+
+def ends(body: bytes) -> bool:
+    """Whether an event says that the run's process ended, and none follows."""
+    try:
+        event = decode_event(body)
+    except ProtocolError:
+        return False
+    if isinstance(event, BootDied):
+        return not event.supervisor
+    return isinstance(event, BootEnded) and event.why != "restart"
+
+
+def _batches(events: list[SpooledEvent]) -> Iterator[list[SpooledEvent]]:
+    batch: list[SpooledEvent] = []
+    n_bytes = 0
+    for event in events:
+        size = len(event.body) + 8
+        if batch and (len(batch) >= MAX_BATCH_EVENTS or n_bytes + size > _BATCH_BYTES):
+            yield batch
+            batch, n_bytes = [], 0
+        batch.append(event)
+        n_bytes += size
+    if batch:
+        yield batch
