@@ -1,4 +1,4 @@
-"""`kmonitor hub`: the hub without a window; is it there, and make it stop."""
+"""`kmonitor hub`: the hub without a window; is it there, what it keeps, and make it stop."""
 
 import os
 import threading
@@ -8,18 +8,22 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from kmonitor.cli.amounts import bytes_from
 from kmonitor.cli.hub_access import folder_faults_named
-from kmonitor.cli.statuses import DONE, FAILED
+from kmonitor.cli.hub_unit import own_command, unit_path, unit_text
+from kmonitor.cli.statuses import DONE, FAILED, Misuse
 from kmonitor.cli.terminal import complain, counted, fields_of, say, say_json
 from kmonitor.connect.home import lack_of_room
 from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.errors import Expected
 from kmonitor.hub import service
+from kmonitor.hub.options import HubOptions, Keep, read_keep, write_keep
 from kmonitor.presenters.formats import bytes_text, duration_text, plain_text
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.sockets import NotPrivate
 from kmonitor_agent.protocol.messages import HubTold
 
+_MOST_DAYS = 100_000
 _LOOK_AGAIN_S = 0.05
 _ANSWER_S = 0.5
 """How long the hub of this process may take to answer itself, seconds."""
@@ -31,10 +35,23 @@ app = App(
 )
 
 
+KeepDays = Annotated[float | None, Parameter(name="--keep-days")]
+KeepSize = Annotated[str | None, Parameter(name="--keep-size")]
+
+
 @app.default
-def run() -> int:
-    """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`."""
+def run(*, keep_days: KeepDays = None, keep_size: KeepSize = None) -> int:
+    """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`.
+
+    Under systemd its log goes to the journal. What it keeps otherwise stands in the settings:
+    `kmonitor hub keep`.
+
+    Args:
+        keep_days: Remove runs that ended longer ago, bit by bit; pinned ones stay.
+        keep_size: Remove the oldest ended runs while the history is larger: `20GiB`.
+    """
     folders = find_folders()
+    keep = chosen_keep(read_keep(folders), keep_days, keep_size)
     is_over = threading.Event()
     saying = threading.Thread(
         target=_say_once_it_runs, args=(folders, is_over), name="kmonitor-hub-says", daemon=True
@@ -42,16 +59,16 @@ def run() -> int:
     saying.start()
     try:
         with folder_faults_named(folders):
-            _serve(folders)
+            _serve(folders, HubOptions(keep=keep))
     finally:
         is_over.set()
         saying.join()
     return DONE
 
 
-def _serve(folders: Folders) -> None:
+def _serve(folders: Folders, options: HubOptions) -> None:
     try:
-        service.run(folders)
+        service.run(folders, options)
     except service.CannotStart as exc:
         if isinstance(exc.__cause__, NotPrivate) or not lack_of_room(folders):
             raise
@@ -102,6 +119,74 @@ def stop() -> int:
     return DONE
 
 
+@app.command
+def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
+    """Say or set how much history every hub of yours keeps; without options it only says.
+
+    A hub that runs already takes it over when it is started anew. Pinned runs and living ones
+    stay in any case.
+
+    Args:
+        days: Remove runs that ended longer ago; 0: none for their age.
+        size: Remove the oldest ended runs while the history is larger: `20GiB`; 0: none.
+    """
+    folders = find_folders()
+    found = chosen_keep(read_keep(folders), days, size)
+    if days is not None or size is not None:
+        with folder_faults_named(folders):
+            write_keep(folders, found)
+            if hub_answers(folders) is not None:
+                say("The hub that runs takes it over after: kmonitor hub stop")
+    say(keep_words(found.days, found.n_bytes))
+    return DONE
+
+
+@app.command(name="install-unit")
+def install_unit(*, show: Annotated[bool, Parameter(name="--print", negative="")] = False) -> int:
+    """Write a systemd user unit that runs this hub, and say how to switch it on.
+
+    Args:
+        show: Only print it.
+    """
+    text = unit_text(own_command(), os.environ)
+    if show:
+        say(text.rstrip())
+        return DONE
+    path = unit_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    except OSError as exc:
+        raise Expected(f"{path} cannot be written: {exc.strerror or exc}.") from exc
+    say(f"Written: {path}")
+    say("Switch it on: systemctl --user daemon-reload")
+    say("              systemctl --user enable --now kmonitor-hub")
+    say("To have it run while you are logged out: loginctl enable-linger")
+    say("Its log: journalctl --user -u kmonitor-hub")
+    return DONE
+
+
+def chosen_keep(stored: Keep, days: float | None, size: str | None) -> Keep:
+    """What is kept, as an option says it, else as it is stored.
+
+    Raises:
+        Misuse: An option is no time or size.
+    """
+    if days is not None and not 0 <= days < _MOST_DAYS:
+        raise Misuse(f"--keep-days {days:g}: write a number of days, such as 30; 0 keeps all.")
+    n_bytes = stored.n_bytes if size is None else bytes_from(size, "--keep-size")
+    return Keep(stored.days if days is None else days, n_bytes)
+
+
+def keep_words(days: float, n_bytes: int) -> str:
+    """What is kept, as a sentence."""
+    if not (days or n_bytes):
+        return "All history is kept."
+    parts = [f"runs that ended in the last {days:g} days"] if days else []
+    parts += [f"at most {plain_text(bytes_text(n_bytes))} of them"] if n_bytes else []
+    return f"Kept: {', '.join(parts)}; pinned and living runs in any case."
+
+
 def hub_words(told: HubTold) -> str:
     """One line about a hub that answered."""
     up_s = max(0.0, time.time() - told.started_wall_s)
@@ -110,4 +195,7 @@ def hub_words(told: HubTold) -> str:
         f"{counted(told.agents, 'training')} and {counted(told.viewers, 'viewer')} connected, "
         f"{counted(told.rows, 'event')} in {bytes_text(told.database_bytes)}"
     )
+    if told.keep_days or told.keep_bytes:
+        text += f". {keep_words(told.keep_days, told.keep_bytes)}"
+        text += f" {counted(told.runs_removed, 'run')} removed for that since it started"
     return plain_text(text)

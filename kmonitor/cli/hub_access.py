@@ -3,9 +3,14 @@
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from kmonitor.cli.terminal import is_of_output
+from kmonitor.connect.folder_view import FolderView
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.errors import Expected
@@ -15,20 +20,34 @@ from kmonitor_agent.local.sockets import NotPrivate
 _SHIPPING_S = 3.0
 """How long a command waits for a hub that still takes the spools of dead processes, seconds."""
 
+_READING_S = 60.0
+"""How long a command waits until a folder is read to its end, seconds."""
+
 _LOOK_AGAIN_S = 0.05
 
 
+FolderOption = Annotated[Path | None, Parameter(name="--folder")]
+"""The option `--folder`, wherever a command only looks."""
+
+
 @contextmanager
-def open_hub() -> Generator[HubClient]:
+def open_hub(*, folder: Path | None = None) -> Generator[HubClient]:
     """A client of this user's hub, which is started if none answers.
+
+    Args:
+        folder: Instead, of a hub that only shows the spools of this folder; gone at the end.
 
     Raises:
         Expected: The hub cannot be reached or started here, with what to do.
     """
-    folders = find_folders()
-    see_hub(folders)
-    with HubClient(folders=folders) as client:
-        _wait_for_spools(client)
+    with ExitStack() as stack:
+        folders = find_folders()
+        if folder is None:
+            see_hub(folders)
+        else:
+            folders = stack.enter_context(FolderView(folder)).folders
+        client = stack.enter_context(HubClient(folders=folders))
+        _wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
         yield client
 
 
@@ -42,9 +61,9 @@ def see_hub(folders: Folders) -> None:
         ensure_hub(folders)
 
 
-def _wait_for_spools(client: HubClient) -> None:
+def _wait_for_spools(client: HubClient, seconds: float) -> None:
     # A hub that was just started answers before it has read what trainings left on the disk.
-    end_s = time.monotonic() + _SHIPPING_S
+    end_s = time.monotonic() + seconds
     while client.hub().is_shipping and time.monotonic() < end_s:
         threading.Event().wait(_LOOK_AGAIN_S)
 

@@ -44,12 +44,13 @@ and socket of agent, hub and app below DIR.
 _SUBCOMMANDS = {
     "run": ("kmonitor.cli.run:run", "Run a script so that it can be restarted and go on."),
     "demo": ("kmonitor.cli.demo:demo", "Watch a real training that leaks, and its rescue."),
-    "runs": ("kmonitor.cli.runs:runs", "List the runs."),
+    "runs": ("kmonitor.cli.runs:app", "List the runs; pin them; remove old ones."),
     "show": ("kmonitor.cli.show:show", "Show one run: state, metrics, epochs, events."),
     "command": ("kmonitor.cli.command:command", "Ask a training to save, reload, stop, ..."),
     "checkpoints": ("kmonitor.cli.checkpoints:checkpoints", "List a run's checkpoints."),
     "restore": ("kmonitor.cli.restore:restore", "Make a .keras file of a checkpoint."),
     "export": ("kmonitor.cli.export:export", "Write out what is stored of a run."),
+    "ship": ("kmonitor.cli.ship:ship", "Send a folder's runs to the hub: clusters, no hub there."),
     "hub": ("kmonitor.cli.hub:app", "Run the hub without a window; its status; stop it."),
     "doctor": ("kmonitor.cli.doctor:doctor", "Say what is missing here, and what to do."),
     "purge": ("kmonitor.cli.purge:purge", "List every file of kmonitor's, then remove them."),
@@ -57,8 +58,11 @@ _SUBCOMMANDS = {
 """Name to where it is and its line in the list of commands; each explains itself in full."""
 
 
-_HUB_COMMANDS = ("status", "stop")
-"""Of `kmonitor hub`, which is not imported to explain a mistyped word."""
+_GROUPS = {
+    "hub": ("status", "stop", "keep", "install-unit"),
+    "runs": ("prune", "pin", "unpin"),
+}
+"""Commands of commands, which are not imported to explain a mistyped word."""
 
 
 def build_app(called: str = "") -> App:
@@ -144,8 +148,8 @@ def _see_home() -> None:
 
 def _complain_of_word(given: list[str], unused: Sequence[str]) -> None:
     called = given[0]
-    if called == "hub" and list(unused[:1]) == given[1:2]:
-        _complain_of_command("hub ", given[1], _HUB_COMMANDS)
+    if called in _GROUPS and list(unused[:1]) == given[1:2]:
+        _complain_of_command(f"{called} ", given[1], _GROUPS[called])
     elif called in _SUBCOMMANDS or called.startswith("-"):
         _complain_of_usage(called, f"This is too much: {' '.join(unused)}")
     else:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from kmonitor.cli.hub_unit import unit_path
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.supervised import supervisions
 
@@ -23,7 +24,7 @@ _CHECKPOINT: Final = re.compile(
     r"\d{6,}-fit\d+-epoch-?\d+-step\d+(\.h5(\.\d+\.tmp)?|(\.\d+\.tmp)?\.keras)"
 )
 _LOG: Final = re.compile(r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|hub\.err|demo-[a-z]+\.log")
-_SETTINGS: Final = re.compile(r"window\.(json|new)")
+_SETTINGS: Final = re.compile(r"(window|hub)\.(json(\.new)?|new)")
 _SUPERVISED: Final = re.compile(r"(terms|runs)\.json(\.new)?|leaving(\.new)?|lock")
 _FIT: Final = re.compile(r"\d+\.json(\.new)?")
 _FIT_FOLDER: Final = re.compile(r"fit-\d+")
@@ -59,6 +60,7 @@ def belongings(folders: Folders) -> Belongings:
     _sort_files(found, folders.runtime, _RUNTIME)
     # What else lies in the state folder is nobody's business: it may be a whole project.
     found.ours += [path for path in _entries(folders.state) if _is_ours(path, _STATE)]
+    found.ours += [path for path in [unit_path()] if path.is_file() and not path.is_symlink()]
     return found
 
 

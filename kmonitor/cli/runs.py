@@ -1,15 +1,16 @@
-"""`kmonitor runs`: the trainings that this user's hub knows."""
+"""`kmonitor runs`: the trainings that this user's hub knows; pin and remove them."""
 
 import time
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
-from kmonitor.cli.hub_access import open_hub
-from kmonitor.cli.run_choice import SHORT_ID
+from kmonitor.cli.hub_access import FolderOption, open_hub
+from kmonitor.cli.prune import prune
+from kmonitor.cli.run_choice import SHORT_ID, choose_run
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.summary_words import epoch_words, labelled_words
-from kmonitor.cli.terminal import fields_of, say, say_json, say_table
+from kmonitor.cli.terminal import fields_of, plain, say, say_json, say_table
 from kmonitor.presenters.formats import duration_text, moment_text, plain_text
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.messages import RunSummary
@@ -17,7 +18,16 @@ from kmonitor_agent.protocol.messages import RunSummary
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
 
 
-def runs(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+app = App(name="runs", help="List the runs; pin them; remove old ones.")
+app.command(prune)
+
+
+@app.default
+def runs(
+    *,
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    folder: FolderOption = None,
+) -> int:
     """List the runs, oldest first.
 
     Example: `kmonitor runs --json | jq '.[] | select(.state == "training") | .name'`
@@ -25,8 +35,9 @@ def runs(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False
     Args:
         json: One JSON list. Each run has at least `run` (its id), `name`, `host`, `state` and
             `epoch` (from 0; null before the first), and every other field of the summary.
+        folder: The runs whose spools lie in this folder, which is only read.
     """
-    with open_hub() as client:
+    with open_hub(folder=folder) as client:
         found = sorted(client.runs(), key=lambda run: run.started_wall_s)
     if json:
         say_json([fields_of(run) for run in found])
@@ -37,13 +48,46 @@ def runs(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False
     return DONE
 
 
+@app.command
+def pin(run: str, /) -> int:
+    """Keep a run when old ones are removed to save room.
+
+    Args:
+        run: Id, the beginning of an id, name, or `last`.
+    """
+    return _pin(run, is_pinned=True)
+
+
+@app.command
+def unpin(run: str, /) -> int:
+    """Treat a run as any other when old ones are removed.
+
+    Args:
+        run: Id, the beginning of an id, name, or `last`.
+    """
+    return _pin(run, is_pinned=False)
+
+
+def _pin(wanted: str, *, is_pinned: bool) -> int:
+    with open_hub() as client:
+        chosen = choose_run(client.runs(), wanted)
+        client.edit(chosen.run, pin=is_pinned)
+    say(plain(f"{chosen.name} ({chosen.run[:SHORT_ID]}) is {'' if is_pinned else 'not '}pinned."))
+    return DONE
+
+
+def _name(run: RunSummary) -> str:
+    rank = "" if run.rank is None else f" (rank {run.rank} of {run.world_size})"
+    return f"{run.name}{rank}{' (pinned)' if run.pinned else ''}"
+
+
 def _say_runs(found: list[RunSummary]) -> None:
     now = time.time()
     headers = ("RUN", "NAME", "HOST", "STATE", "EPOCH", "GRAPH", "RAM", "VRAM", "STEP")
     rows = [
         (
             run.run[:SHORT_ID],
-            run.name,
+            _name(run),
             run.host,
             f"{run.state}: {run.cause}" if run.cause else run.state,
             epoch_words(run),

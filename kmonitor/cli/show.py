@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from kmonitor.cli.epoch_table import say_epochs
 from kmonitor.cli.event_stream import event_object, event_words, follow, read_event
-from kmonitor.cli.hub_access import open_hub
+from kmonitor.cli.hub_access import FolderOption, open_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.summary_words import (
@@ -42,6 +42,7 @@ def show(
     *,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     follow_it: Annotated[bool, Parameter(name=("--follow", "-f"), negative="")] = False,
+    folder: FolderOption = None,
 ) -> int:
     """Show one run: its state, the four metrics, its epochs, and what happened.
 
@@ -51,8 +52,9 @@ def show(
         run: Id, the beginning of an id, name, or `last`.
         json: One JSON object: `summary` and `events`; with `--follow` one event a line.
         follow_it: Go on with each new event until the run has ended, or Ctrl+C.
+        folder: Of the runs whose spools lie in this folder, which is only read.
     """
-    with open_hub() as client:
+    with open_hub(folder=folder) as client:
         chosen = choose_run(client.runs(), run)
         rows = list(client.all_rows(chosen.run, _KINDS))
         if json:
@@ -100,11 +102,21 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
         ("Versions", stack),
         ("Limits", "; ".join(limit_text(limit) for limit in run.limits) or "none"),
     ]
+    facts += _job_facts(run)
     if run.checkpoint_bytes is not None:
         number = "" if run.checkpoint_epoch is None else f"of epoch {run.checkpoint_epoch + 1}, "
         facts.append(("Checkpoint", f"{number}state {bytes_text(run.checkpoint_bytes)}"))
     if run.faults or run.gaps:
         facts.append(("Faults", f"{run.faults} of kmonitor's own; {run.gaps} events missing"))
+    return facts
+
+
+def _job_facts(run: RunSummary) -> list[tuple[str, str]]:
+    facts = [("Job", run.job)] if run.job else []
+    if run.rank is not None:
+        facts.append(("Rank", f"{run.rank} of {run.world_size}, group {run.group or 'unknown'}"))
+    if run.is_shipped:
+        facts.append(("Read from", "a folder; its process cannot be asked from here"))
     return facts
 
 

@@ -209,10 +209,16 @@ class HubClient:
         return status
 
     def edit(
-        self, run: str, *, name: str | None = None, note: str | None = None, delete: bool = False
+        self,
+        run: str,
+        *,
+        name: str | None = None,
+        note: str | None = None,
+        pin: bool | None = None,
+        delete: bool = False,
     ) -> None:
-        """Rename, annotate or delete a run. Raises: `HubRefused`."""
-        asked = EditAsked(ask=self._next(), run=run, name=name, note=note, delete=delete)
+        """Rename, annotate, pin or delete a run. Raises: `HubRefused`."""
+        asked = EditAsked(ask=self._next(), run=run, name=name, note=note, pin=pin, delete=delete)
         self._ask(asked, EditTold)
 
     def _next(self) -> int:

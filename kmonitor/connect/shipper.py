@@ -53,7 +53,6 @@ class Shipped:
         host: Host of the process that wrote last; empty when it cannot be read.
         events: Sent now.
         missing: Numbers of these that nobody has any more.
-        has_ended: What was sent last said that the process ended, and none follows.
         waits: What could not be read yet and may still arrive; else empty.
         refused: Why the hub did not take it; empty when it did.
     """
@@ -62,7 +61,6 @@ class Shipped:
     host: str = ""
     events: int = 0
     missing: int = 0
-    has_ended: bool = False
     waits: str = ""
     refused: str = ""
 
@@ -131,7 +129,6 @@ class Shipper:
             acked = self._send(tail.run, facts, [checked(event) for event in piece.events])
             first, last = piece.events[0].seq, piece.events[-1].seq
             done.events += max(0, min(acked, last) + 1 - first)
-            done.has_ended = acked == last and ends(piece.events[-1].body)
             if acked != last:
                 # The hub was started anew, and forgot what it had not confirmed or more.
                 stalls = 0 if acked >= first else stalls + 1

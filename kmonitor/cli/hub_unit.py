@@ -1,0 +1,72 @@
+"""The hub as a service of the user's systemd: its unit, written where systemd finds it."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from kmonitor_agent.local.folders import PLACE_VARIABLES
+
+UNIT_NAME: Final = "kmonitor-hub.service"
+
+_UNIT: Final = """\
+[Unit]
+Description=kmonitor hub: keeps what this user's Keras trainings tell
+Documentation=man:systemd.unit(5)
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+ExecStart={command}
+{environment}# Python would look for modules in the folder that it is started in.
+WorkingDirectory=/
+# It commits what it has taken; trainings keep the rest on their disk meanwhile.
+KillSignal=SIGTERM
+TimeoutStopSec=20
+# Also when a window had started a hub before: this one takes over when that has ended.
+Restart=on-failure
+RestartSec=10
+UMask=0077
+LimitNOFILE=4096
+MemoryMax=2G
+NoNewPrivileges=yes
+
+[Install]
+WantedBy=default.target
+"""
+
+
+def unit_text(command: str, environ: Mapping[str, str]) -> str:
+    """The unit.
+
+    Args:
+        command: What starts the hub, as `ExecStart` wants it.
+        environ: `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if they are set.
+    """
+    named = [f"{name}={environ[name]}" for name in PLACE_VARIABLES if environ.get(name)]
+    lines = "".join(f"Environment={quoted(each)}\n" for each in named)
+    return _UNIT.format(command=command, environment=lines)
+
+
+def own_command() -> str:
+    """What starts a hub of this very installation, as `ExecStart` wants it."""
+    return f"{quoted(sys.executable)} -m kmonitor.hub"
+
+
+def quoted(word: str) -> str:
+    """A word of a unit file, with what systemd would replace in it escaped.
+
+    Source: systemd.service(5), "Command lines"; systemd.unit(5), "Specifiers".
+    """
+    plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return plain if re.fullmatch(r"[0-9A-Za-z_./=@:+,%-]+", plain) else f'"{plain}"'
+
+
+def unit_path(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the user's systemd looks for it. Source: systemd.unit(5)."""
+    environ = os.environ if environ is None else environ
+    config = environ.get("XDG_CONFIG_HOME", "")
+    folder = Path(config) if config else Path("~/.config").expanduser()
+    return folder / "systemd" / "user" / UNIT_NAME
