@@ -93,6 +93,7 @@ def test_two_ranks_of_a_job_come_as_one_group(shared: Path, shipper: Shipper, cl
     assert len({folder.parent for folder in spools_below(shared)}) == 2
 
 
+@pytest.mark.full
 def test_the_hub_may_die_meanwhile(shared: Path, shipper: Shipper, live_hub: LiveHub):
     with spooling({"KMONITOR_SPOOL": str(shared)}) as process:
         process.tell("300")

@@ -1,0 +1,169 @@
+"""What a hub says of runs whose process it cannot see: on other hosts, in containers, in jobs."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from kmonitor.hub.folder_feed import FolderFeed
+from kmonitor.hub.liveness import Liveness
+from kmonitor.hub.local_process import ProcessWatch, own_pid_namespace
+from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.sessions import Sessions
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.facts import BootDied, BootStarted, Event, FitStarted
+from kmonitor_agent.protocol.identity import new_id
+from tests.support.hub_parts import HubParts
+from tests.support.links import LinkUnderTest, epoch, sample
+from tests.support.waiting import wait_until
+
+_NOW_S = 1.8e9
+
+
+def run_of(
+    parts: HubParts,
+    *told: Event,
+    host: str = "gpu-01",
+    namespace: int = 5,
+    ends: float | None = None,
+) -> RunRecord:
+    """A run that was read from a folder."""
+    record = parts.ledger.registry.get_or_add(new_id())
+    record.is_shipped = True
+    started = BootStarted(
+        t_s=0.0,
+        boot=new_id(),
+        name="job 7",
+        host=host,
+        pid=os.getpid(),
+        pid_namespace=namespace,
+        started_wall_s=_NOW_S - 100.0,
+        job="slurm 7",
+        job_ends_wall_s=ends,
+        actions=["save", "stop"],
+    )
+    parts.take(record, started, FitStarted(t_s=1.0, fit=1, model="m"), *told)
+    return record
+
+
+def judged(parts: HubParts, record: RunRecord) -> tuple[str, str]:
+    """State and reason once the hub has looked."""
+    processes = ProcessWatch(parts.path.parent)
+    Liveness(parts.ledger, Sessions(), processes, parts.clock).look()
+    summary = record.summary()
+    return summary.state, summary.state_why
+
+
+def test_a_process_in_another_container_is_named_and_not_guessed(parts: HubParts):
+    record = run_of(parts, sample(1, t_s=99.0), host=socket.gethostname(), namespace=1)
+
+    assert judged(parts, record)[0] == "training"
+    parts.clock.move(130.0)
+    state, why = judged(parts, record)
+    assert state == "silent"
+    assert why.startswith("no data for 2 min; its process cannot be seen from here")
+
+
+def test_a_process_on_another_host_is_named_likewise(parts: HubParts):
+    record = run_of(parts, sample(1, t_s=99.0))
+    parts.clock.move(130.0)
+
+    assert judged(parts, record) == (
+        "silent",
+        "no data for 2 min; its process on gpu-01 cannot be seen from here",
+    )
+
+
+def test_a_job_that_ends_at_its_time_limit_is_said_to(parts: HubParts):
+    record = run_of(parts, sample(1, t_s=99.0), ends=_NOW_S)
+    later = run_of(parts, sample(1, t_s=99.0), ends=_NOW_S + 3600)
+    parts.clock.move(130.0)
+
+    assert judged(parts, record)[1].endswith("what it told ends at the time limit of its job")
+    assert "limit" not in judged(parts, later)[1]
+    parts.clock.move(7200.0)
+    assert judged(parts, later)[1].endswith("the time limit of its job has passed")
+
+
+def test_a_dead_process_that_ended_at_its_limit_has_that_as_its_cause(parts: HubParts):
+    record = run_of(
+        parts,
+        sample(1, t_s=99.0),
+        host=socket.gethostname(),
+        namespace=own_pid_namespace(),
+        ends=_NOW_S,
+    )
+    record.pid = 2**22 + 1  # above every pid of Linux
+    parts.clock.move(2.0)
+
+    assert judged(parts, record)[0] == "lost"
+    assert record.summary().cause == "time limit"
+
+
+@pytest.mark.parametrize(
+    ("ends", "cause", "words"),
+    [
+        (_NOW_S, "time limit (SIGTERM)", "time limit of its job"),
+        (_NOW_S + 999, "SIGTERM", "ended"),
+    ],
+)
+def test_a_signal_at_the_time_limit_is_told_as_such(
+    parts: HubParts, ends: float, cause: str, words: str
+):
+    died = BootDied(t_s=99.0, boot="b", how="signal", signal="SIGTERM", why="SIGTERM ended it")
+    summary = run_of(parts, died, ends=ends).summary()
+
+    assert summary.cause == cause
+    assert words in summary.state_why
+
+
+def test_what_was_shipped_later_did_not_happen_now(parts: HubParts):
+    record = run_of(parts, sample(1, t_s=99.0))
+
+    assert record.summary().last_wall_s == _NOW_S - 1.0
+
+
+def test_nothing_can_be_asked_of_what_came_by_a_folder(parts: HubParts):
+    assert run_of(parts).summary().actions == []
+
+
+def test_a_run_nobody_can_see_may_be_deleted_after_an_hour(parts: HubParts):
+    record = run_of(parts, sample(1, t_s=99.0))
+    processes = ProcessWatch(parts.path.parent)
+    liveness = Liveness(parts.ledger, Sessions(), processes, parts.clock)
+
+    parts.clock.move(1800.0)
+    liveness.look()
+    assert not liveness.is_abandoned(record)
+    parts.clock.move(1900.0)
+    assert liveness.is_abandoned(record)
+
+
+def test_a_folder_is_followed_while_its_processes_write(parts: HubParts, folders: Folders):
+    feed = FolderFeed(folders.spool, parts.ledger, parts.faults, parts.clock)
+
+    def taken(run: str) -> int:
+        parts.clock.move(4.0)
+        feed.step()
+        record = parts.ledger.registry.get(run)
+        return 0 if record is None else record.accepted
+
+    with LinkUnderTest(folders, run="run1") as link:
+        link.link.emit(sample(1))
+        wait_until(lambda: link.link.status().last_seq == 2)
+        assert wait_until(lambda: taken("run1")) == 2
+        with LinkUnderTest(folders, run="run2") as other:
+            other.link.emit(sample(1))
+            link.link.emit(epoch(1))
+            wait_until(lambda: (taken("run1"), taken("run2")) == (3, 2))
+    wait_until(lambda: taken("run1") and not feed.is_reading())
+    assert parts.faults.counts() == {}
+
+
+def test_a_folder_that_cannot_be_read_is_counted_and_nothing_more(parts: HubParts, tmp_path: Path):
+    feed = FolderFeed(tmp_path / "gone", parts.ledger, parts.faults, parts.clock)
+    feed.step()
+
+    assert parts.faults.counts() == {"folder": 1}
+    assert not feed.is_reading()
