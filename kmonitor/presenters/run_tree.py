@@ -1,12 +1,13 @@
 """The tree of runs by host, as rows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kmonitor.presenters.formats import bytes_text, clock_text, epochs_text, shortened
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.run_book import RunBook
+from kmonitor.presenters.run_groups import RunGroup, group_line, groups_of, rank_name
 from kmonitor.presenters.run_states import StatePicture, has_ended, state_picture
 from kmonitor_agent.protocol.messages import RunSummary
 
@@ -26,6 +27,7 @@ class RunRow:
         fraction: Part of the planned epochs that is done, 0..1; None: unknown or ended.
         tooltip: Full name and more.
         is_pale: Ended: written in the secondary colour.
+        depth: 1 for a rank below the row that stands for its group, else 0.
     """
 
     run: str
@@ -36,6 +38,7 @@ class RunRow:
     fraction: float | None
     tooltip: str
     is_pale: bool
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,43 @@ def host_rows(
             state = state_picture(summary, now_wall_s=now_wall_s, is_connected=is_connected)
             hue = book.hue(summary.run) if summary.run in drawn else None
             by_host.setdefault(summary.host, []).append(_run_row(summary, state, hue))
-    return tuple(HostRow(host, _note(rows), tuple(rows)) for host, rows in by_host.items())
+    rows = [HostRow(host, _note(runs), tuple(runs)) for host, runs in by_host.items()]
+    return _in_groups(rows, book, search)
+
+
+def _in_groups(hosts: Sequence[HostRow], book: RunBook, search: str) -> tuple[HostRow, ...]:
+    """Ranks of one launch below the row that stands for all, wherever they run."""
+    known = {row.run: row for host in hosts for row in host.runs}
+    summaries = [summary for summary in book.runs() if summary.run in known]
+    groups = groups_of(summaries)
+    if not groups:
+        return tuple(hosts)
+    grouped: list[HostRow] = []
+    for host in hosts:
+        rows: list[RunRow] = []
+        for row in host.runs:
+            group = groups.get(row.run)
+            if group is None:
+                rows.append(row)
+            elif group.lead.run == row.run:
+                rows += _group_rows(group, known, book.selected, search)
+        if rows or not host.runs:
+            grouped.append(replace(host, runs=tuple(rows)))
+    return tuple(grouped)
+
+
+def _group_rows(
+    group: RunGroup, known: Mapping[str, RunRow], selected: str | None, search: str
+) -> list[RunRow]:
+    states = {run: row.state for run, row in known.items()}
+    lead = known[group.lead.run]
+    rows = [replace(lead, line=group_line(group, lead.line, states))]
+    if group.shows_ranks(selected, search):
+        rows += [
+            replace(known[run.run], name=rank_name(run, group.lead), depth=1)
+            for run in group.members[1:]
+        ]
+    return rows
 
 
 def empty_text(

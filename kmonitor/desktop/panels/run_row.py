@@ -14,6 +14,7 @@ from kmonitor.presenters.run_tree import HostRow, RunRow
 _HOST_HEIGHT = 34
 _RUN_HEIGHT = 52
 _BAR_WIDTH = 44
+_INDENT = 16
 
 
 class RunRowDelegate(QStyledItemDelegate):
@@ -46,7 +47,7 @@ class RunRowDelegate(QStyledItemDelegate):
             self._paint_host(painter, area, row)
         elif isinstance(row, RunRow):
             self._paint_back(painter, area, state)
-            self._paint_run(painter, area, row)
+            self._paint_run(painter, area.adjusted(_INDENT * row.depth, 0, 0, 0), row)
         painter.restore()
 
     def _paint_host(self, painter: QPainter, area: QRect, row: HostRow) -> None:
