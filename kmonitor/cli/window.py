@@ -1,5 +1,6 @@
 """`kmonitor`: open the app, or explain what keeps it from opening."""
 
+import contextlib
 import importlib
 import importlib.metadata
 import os
@@ -10,9 +11,10 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import open_hub, see_hub
+from kmonitor.cli.hub_access import FolderOption, open_hub, see_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
+from kmonitor.connect.folder_view import FolderView
 from kmonitor.desktop.qt_guard import settle_platform
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import find_folders
@@ -37,6 +39,7 @@ def window(
     run: Annotated[str | None, Parameter(name="--run")] = None,
     screenshot: Annotated[Path | None, Parameter(name="--screenshot")] = None,
     theme: Annotated[Literal["system", "dark", "light"] | None, Parameter(name="--theme")] = None,
+    folder: FolderOption = None,
 ) -> int:
     """Open the window.
 
@@ -45,26 +48,33 @@ def window(
         screenshot: Draw the window into this PNG file once its data are there, and leave.
             Works without a screen.
         theme: Only for this time; without it, as it was chosen in the window.
+        folder: Show the runs whose spools lie in this folder, live; it is only read.
     """
     if screenshot is not None:
         see_name(screenshot)
     ready_for_qt(offscreen=screenshot is not None)
-    selected = _selected(run)
+    selected = run if folder is not None else _selected(run)
     if screenshot is not None:
         # A picture is the same whatever the screen, and no window flashes up for it.
         settle_platform(offscreen=True)
         see_place(screenshot)
         # The window itself would try again and again, and each time say why in vain.
-        see_hub(find_folders())
+        if folder is None:
+            see_hub(find_folders())
     # Imported only now: without Qt everything else works, and Qt is slow to load.
     app = importlib.import_module("kmonitor.desktop.app")
-    return app.run_window(
-        folders=find_folders(),
-        screenshot=screenshot,
-        select=selected,
-        size=PICTURE_SIZE if screenshot is not None else None,
-        theme=theme,
-    )
+    with contextlib.ExitStack() as stack:
+        folders = find_folders()
+        if folder is not None:
+            folders = stack.enter_context(FolderView(folder)).folders
+        return app.run_window(
+            folders=folders,
+            screenshot=screenshot,
+            select=selected,
+            size=PICTURE_SIZE if screenshot is not None else None,
+            theme=theme,
+            shown=folder,
+        )
 
 
 def _selected(run: str | None) -> str | None:

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 from kmonitor.desktop.app_log import AppLog
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
+from kmonitor.desktop.folder_opening import FolderOpening
 from kmonitor.desktop.fonts import load_fonts, window_font
 from kmonitor.desktop.garbage import GarbageTimer
 from kmonitor.desktop.qt_guard import require_sound_qt, settle_platform
@@ -60,6 +61,7 @@ class WindowOptions:
         size: Width and height, pixels; None: as it was left.
         theme: Palette; None: as it was chosen.
         with_hub: Start a hub when none answers, and again when it dies.
+        shown: The folder that the hub shows, which somebody else has started; None: an own hub.
     """
 
     screenshot: Path | None = None
@@ -68,9 +70,10 @@ class WindowOptions:
     size: tuple[int, int] | None = None
     theme: ThemeName | None = None
     with_hub: bool = True
+    shown: Path | None = None
 
 
-def run_window(
+def run_window(  # noqa: PLR0913 - each is one of the user's options
     *,
     folders: Folders,
     screenshot: Path | None = None,
@@ -78,6 +81,7 @@ def run_window(
     select: str | None = None,
     size: tuple[int, int] | None = None,
     theme: ThemeName | None = None,
+    shown: Path | None = None,
 ) -> int:
     """Open the window and return when it is closed.
 
@@ -92,6 +96,7 @@ def run_window(
         select: See `WindowOptions`.
         size: See `WindowOptions`.
         theme: See `WindowOptions`.
+        shown: See `WindowOptions`.
 
     Returns:
         0; 130 after SIGINT.
@@ -102,7 +107,9 @@ def run_window(
     """
     settle_platform(offscreen=screenshot is not None and not _has_display())
     require_sound_qt()
-    options = WindowOptions(screenshot, quit_after_s, select, size, theme)
+    options = WindowOptions(
+        screenshot, quit_after_s, select, size, theme, with_hub=shown is None, shown=shown
+    )
     qt = make_qt_application()
     app = KmonitorApp(qt, folders, options)
     before = signal.signal(signal.SIGINT, lambda _number, _frame: app.interrupt())
@@ -182,6 +189,7 @@ class KmonitorApp(QObject):
             self.desk.book.want(options.select)
         self.window = MainWindow(self._look)
         self._demo = DemoStart(folders, self)
+        self.folder_opening = FolderOpening(self.window, self)
         parts = Parts(self.window, self.desk, self._look, self._theme, self._demo)
         self.controller = WindowController(parts, self._settings, self)
         self._shooter = Shooter(self._is_settled, self)
@@ -207,6 +215,7 @@ class KmonitorApp(QObject):
         """Remember the settings, end all threads; the hub and the trainings go on."""
         self._save_settings()
         self.controller.stop()
+        self.folder_opening.stop()
         self._shooter.stop()
         if self._bridge is not None:
             self._bridge.stop()
@@ -249,6 +258,9 @@ class KmonitorApp(QObject):
         return self._bridge.ask(message) if self._bridge is not None else 0
 
     def _place_window(self) -> None:
+        shown = self._options.shown
+        if shown is not None:
+            self.window.setWindowTitle(self.tr("{folder} - kmonitor").format(folder=shown))
         if self._options.size is not None:
             self.window.resize(*self._options.size)
         else:

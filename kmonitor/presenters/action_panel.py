@@ -146,6 +146,8 @@ def _why_not(run: RunSummary, *, is_connected: bool) -> str:
         return tr("The run has ended ({state}); nothing can be asked of it.").format(state=word)
     if not is_connected:
         return tr("The hub is not reached; what is asked now would not arrive.")
+    if run.is_shipped:
+        return tr("This run was read from a folder: its process cannot be asked from here.")
     if not run.actions:
         return tr("This run takes no commands: it was started with commands=False.")
     return ""

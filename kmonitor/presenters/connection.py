@@ -164,6 +164,8 @@ class Connection:
 
     def _live_text(self) -> str:
         hub = self.hub
+        if hub is not None and hub.folder:
+            return tr("Showing {folder}, read only").format(folder=hub.folder)
         return tr("Connected to the hub on {host}").format(host=hub.host) if hub else ""
 
     def _hub_text(self) -> str:

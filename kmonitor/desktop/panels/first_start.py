@@ -16,9 +16,11 @@ class FirstStartPanel(QFrame):
 
     Signals (main thread):
         demo_requested: The user wants to see a demo training.
+        folder_requested: The user wants to see the runs of a folder.
     """
 
     demo_requested = Signal()
+    folder_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,10 +32,12 @@ class FirstStartPanel(QFrame):
         self._snippet = role_label("snippet", SNIPPET)
         self._copy = QPushButton(self.tr("Copy the two lines"))
         self._demo = QPushButton()
+        self._folder = QPushButton(self.tr("Open folder\u2026"))
         self._note = role_label("meta")
         self._build()
         self._copy.clicked.connect(self._on_copy_clicked)
         self._demo.clicked.connect(self.demo_requested)
+        self._folder.clicked.connect(self.folder_requested)
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
 
@@ -53,6 +57,8 @@ class FirstStartPanel(QFrame):
         self._copy.setProperty("kind", "primary")
         self._copy.setToolTip(self.tr("Copy both lines to the clipboard"))
         self._copy.setAccessibleName(self._copy.text())
+        self._folder.setToolTip(self.tr("See what trainings wrote into a folder (Ctrl+O)"))
+        self._folder.setAccessibleName(self._folder.text())
         self._demo.setToolTip(self.tr("A real training of about a minute, in its own process"))
         self._snippet.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
@@ -70,6 +76,7 @@ class FirstStartPanel(QFrame):
         buttons.addStretch(1)
         buttons.addWidget(self._copy)
         buttons.addWidget(self._demo)
+        buttons.addWidget(self._folder)
         buttons.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 24, 24, 24)

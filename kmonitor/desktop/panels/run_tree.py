@@ -4,7 +4,15 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QFrame, QLineEdit, QToolButton, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QPushButton,
+    QToolButton,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
 from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look, role_label
@@ -20,10 +28,12 @@ class RunTreePanel(QFrame):
     Signals (main thread):
         run_chosen: With the id of the run that the user chose.
         search_edited: With the text of the search field.
+        folder_requested: The user wants to see the runs of a folder.
     """
 
     run_chosen = Signal(str)
     search_edited = Signal(str)
+    folder_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,6 +43,8 @@ class RunTreePanel(QFrame):
         self._search = QLineEdit()
         self._tree = QTreeView()
         self._empty = role_label("sub")
+        self._folder = QPushButton(self.tr("Open folder\u2026"))
+        self._folder.clicked.connect(self.folder_requested)
         self._search_icon = QAction(self)
         self._build()
         self._search.textChanged.connect(self.search_edited)
@@ -88,6 +100,8 @@ class RunTreePanel(QFrame):
         self._tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._tree.setVerticalScrollMode(QTreeView.ScrollMode.ScrollPerPixel)
         self._tree.setAccessibleName(self.tr("Runs by host"))
+        self._folder.setAccessibleName(self._folder.text())
+        self._folder.setToolTip(self.tr("See what trainings wrote into a folder (Ctrl+O)"))
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._empty.setContentsMargins(6, 10, 6, 0)
@@ -97,6 +111,7 @@ class RunTreePanel(QFrame):
         column.addWidget(self._search)
         column.addWidget(self._empty)
         column.addWidget(self._tree, 1)
+        column.addWidget(self._folder)
 
     @Slot(QModelIndex, QModelIndex)
     def _on_tree_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:

@@ -1,0 +1,76 @@
+"""*Open folder...*: a window of its own on what trainings wrote, or why there is none."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QMessageBox, QPushButton
+from pytestqt.qtbot import QtBot
+
+from kmonitor.desktop import folder_opening
+from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.folder_opening import FolderOpening
+from kmonitor.desktop.window import MainWindow
+from kmonitor_agent.local.folders import Folders
+from tests.support.links import LinkUnderTest, sample
+
+pytestmark = [pytest.mark.gui, pytest.mark.qt_log_ignore("This plugin does not support")]
+
+
+class StartedProcess:
+    """What would have been started."""
+
+    arguments: list[str]
+    last: "StartedProcess"
+
+    def __init__(self) -> None:
+        StartedProcess.last = self
+
+    def setProgram(self, program: str) -> None: ...  # noqa: N802 - Qt's name
+
+    def setArguments(self, arguments: list[str]) -> None:  # noqa: N802 - Qt's name
+        self.arguments = arguments
+
+    def startDetached(self) -> tuple[bool, int]:  # noqa: N802 - Qt's name
+        return True, 1
+
+
+@pytest.fixture
+def opening(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[FolderOpening]:
+    monkeypatch.setattr(folder_opening, "QProcess", StartedProcess)
+    window = MainWindow(Look())
+    qtbot.addWidget(window)
+    opening = FolderOpening(window)
+    opening.setParent(window)
+    yield opening
+    opening.stop()
+
+
+def test_a_folder_with_runs_is_opened_in_a_window_of_its_own(
+    opening: FolderOpening, qtbot: QtBot, folders: Folders
+):
+    with LinkUnderTest(folders) as link:
+        link.link.emit(sample(1))
+
+    with qtbot.waitSignal(opening.opened):
+        opening.look(str(folders.spool))
+
+    assert StartedProcess.last.arguments[-2:] == ["--folder", str(folders.spool)]
+
+
+def test_a_folder_without_runs_says_what_to_do(
+    opening: FolderOpening, qtbot: QtBot, tmp_path: Path
+):
+    with qtbot.waitSignal(opening.refused):
+        opening.look(str(tmp_path))
+    qtbot.waitUntil(lambda: bool(opening._window.findChildren(QMessageBox)))
+
+    (box,) = opening._window.findChildren(QMessageBox)
+    assert "KMONITOR_SPOOL" in box.informativeText()
+    box.close()
+
+
+def test_it_can_be_asked_for_before_and_beside_the_first_run(opening: FolderOpening):
+    for panel in (opening._window.run_tree, opening._window.first_start):
+        names = [button.text() for button in panel.findChildren(QPushButton)]
+        assert "Open folder\N{HORIZONTAL ELLIPSIS}" in names
