@@ -91,12 +91,7 @@ def run_window(  # noqa: PLR0913 - each is one of the user's options
 
     Args:
         folders: Which set-up: its hub is followed, and started when none answers.
-        screenshot: See `WindowOptions`.
-        quit_after_s: See `WindowOptions`.
-        select: See `WindowOptions`.
-        size: See `WindowOptions`.
-        theme: See `WindowOptions`.
-        shown: See `WindowOptions`.
+        screenshot, quit_after_s, select, size, theme, shown: See `WindowOptions`.
 
     Returns:
         0; 130 after SIGINT.

@@ -89,13 +89,10 @@ class HubLoop:
         self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
         self._spool_root = root = folders.spool
         self._spools = SpoolShipping(root, self._ledger, self._ingest.sessions, faults, clock)
-        self._liveness.is_settled = self._spools.is_settled
-        self._views.commands.is_gone = self._liveness.is_gone
-        self._views.is_abandoned = self._liveness.is_abandoned
         self._options = options = options or HubOptions()
         self._keep = read_keep(folders) if options.keep is None else options.keep
         self._retention = Retention(self._ledger, self._keep, clock, self._liveness.is_abandoned)
-        self._feed = None if options.folder is None else self._read_from(options.folder)
+        self._feed = self._made_feed(options.folder)
         self._busy_s = clock.monotonic_s()
         self._is_stopping = False
         self._is_moved = False
@@ -144,7 +141,12 @@ class HubLoop:
         self._desktops.close()
         self._ledger.database.close()
 
-    def _read_from(self, folder: Path) -> FolderFeed:
+    def _made_feed(self, folder: Path | None) -> FolderFeed | None:
+        self._liveness.is_settled = self._spools.is_settled
+        self._views.commands.is_gone = self._liveness.is_gone
+        self._views.is_abandoned = self._liveness.is_abandoned
+        if folder is None:
+            return None
         feed = FolderFeed(folder, self._ledger, self._faults, self._clock)
         self._liveness.is_settled = feed.is_settled
         self._views.is_read_only = True
