@@ -85,13 +85,17 @@ def run_window(  # noqa: PLR0913 - each is one of the user's options
 ) -> int:
     """Open the window and return when it is closed.
 
-    Call from the main thread, before any other QApplication. Works without a screen when
-    `QT_QPA_PLATFORM=offscreen` is set; that is done here when a screenshot is wanted and there is
-    no display.
+    Call from the main thread, before any other QApplication. When a screenshot is wanted and
+    there is no display, `QT_QPA_PLATFORM=offscreen` is set here.
 
     Args:
         folders: Which set-up: its hub is followed, and started when none answers.
-        screenshot, quit_after_s, select, size, theme, shown: See `WindowOptions`.
+        screenshot: See `WindowOptions`, also for all that follow.
+        quit_after_s: As there.
+        select: As there.
+        size: As there.
+        theme: As there.
+        shown: As there.
 
     Returns:
         0; 130 after SIGINT.

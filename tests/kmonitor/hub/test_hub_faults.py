@@ -2,6 +2,7 @@
 
 import logging
 import socket
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,7 @@ def test_a_flood_of_faults_fills_neither_log_nor_memory(log: logging.Logger, tmp
 
 def test_the_log_is_rotated(tmp_path: Path):
     handler = open_log(tmp_path)
+    assert isinstance(handler, RotatingFileHandler)
     assert (handler.maxBytes, handler.backupCount) == (2_000_000, 4)
     LOG.info("hello")
     close_log(handler)
