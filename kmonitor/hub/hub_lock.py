@@ -2,8 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from kmonitor.errors import Expected
+
+_LOCKED_BYTE = 4096
 
 
 class AnotherHub(Expected):
@@ -35,7 +38,7 @@ class HubLock:
             OSError: The file cannot be made or written.
         """
         self._path = path
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
             _lock(self._fd)
         except OSError as exc:
@@ -67,5 +70,16 @@ def _lock(fd: int) -> None:
     try:
         import fcntl  # noqa: PLC0415 - not on Windows
     except ImportError:
+        _lock_byte(fd)
         return
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _lock_byte(fd: int) -> None:
+    """As Windows has it: one byte, beyond what the holder writes, which others may read."""
+    import msvcrt  # noqa: PLC0415 - only on Windows
+
+    windows: Any = msvcrt
+    os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
+    windows.locking(fd, windows.LK_NBLCK, 1)
+    os.lseek(fd, 0, os.SEEK_SET)

@@ -38,6 +38,9 @@ KEEP_ACKED_S: Final = 24 * 3600.0
 ROOT_LIMIT_BYTES: Final = 1024**3
 """Most that all spools of a host hold together; the oldest acknowledged segments go first."""
 
+OPEN_FILES_CAN_GO: bool = os.name != "nt"
+"""Whether a file that is open can be deleted."""
+
 ACKED_NAME: Final = "acked"
 WHY_MISSING: Final = "unreadable in the spool, or dropped there for want of space"
 
@@ -201,6 +204,8 @@ class RunSpool:
         if segments_in(self.folder):
             return False
         for path in sorted(self.folder.iterdir(), key=lambda p: p.name == LOCK_NAME):
+            if path.name == LOCK_NAME and not OPEN_FILES_CAN_GO:
+                self.close()
             path.unlink()
         self.close()
         self.folder.rmdir()

@@ -1,9 +1,12 @@
 """The hub's own faults are counted, and logged at a bounded rate."""
 
 import logging
+import os
 import socket
+import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -84,6 +87,29 @@ def test_a_lock_is_held_by_one_and_names_its_holder(tmp_path: Path):
     assert not first.is_in_place()
     first.release()
     HubLock(tmp_path / "hub.lock").release()
+
+
+def test_on_windows_the_lock_is_one_byte_that_the_holders_name_leaves_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    held: list[int] = []
+
+    def locking(fd: int, mode: int, n_bytes: int) -> None:
+        at = os.lseek(fd, 0, os.SEEK_CUR)
+        assert (mode, n_bytes) == (2, 1)
+        if at in held:
+            raise PermissionError
+        held.append(at)
+
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(LK_NBLCK=2, locking=locking))
+    first = HubLock(tmp_path / "hub.lock")
+
+    assert (tmp_path / "hub.lock").read_text() == str(os.getpid())
+    assert held[0] > 100
+    with pytest.raises(AnotherHub):
+        HubLock(tmp_path / "hub.lock")
+    first.release()
 
 
 def test_wakes_before_the_loop_looks_count_once_and_never_block():

@@ -6,6 +6,7 @@ from typing import Never
 
 import pytest
 
+from kmonitor_agent.local import run_spool
 from kmonitor_agent.local.run_spool import (
     ACKED_NAME,
     KEEP_ACKED_S,
@@ -197,6 +198,29 @@ def test_a_cleared_run_leaves_no_folder(folder: Path):
 
     spool.mark_acked(5)
     spool.expire(2e12)
+    assert spool.remove_if_empty()
+    assert not folder.exists()
+
+
+def test_where_open_files_cannot_be_deleted_the_lock_is_closed_first(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    _write(folder, 1, 5)
+    spool = _own(folder)
+    spool.mark_acked(5)
+    spool.expire(2e12)
+    unlink = Path.unlink
+
+    def as_on_windows(path: Path, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002
+        if path.name == "lock" and spool._lock._descriptor >= 0:
+            raise PermissionError(13, "it is open")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", as_on_windows)
+    with pytest.raises(PermissionError):
+        spool.remove_if_empty()
+    monkeypatch.setattr(run_spool, "OPEN_FILES_CAN_GO", False)
+
     assert spool.remove_if_empty()
     assert not folder.exists()
 
