@@ -87,9 +87,9 @@ class FolderView:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        shutil.rmtree(self._home, ignore_errors=True)
-        if self._private.runtime.parent != self._home:
-            shutil.rmtree(self._private.runtime, ignore_errors=True)
+        # Sockets lie elsewhere where the temporary folder's path is long, or on a network.
+        for made in (self._home, self._private.runtime, self._private.database):
+            shutil.rmtree(made, ignore_errors=True)
 
     def _await_hub(self) -> None:
         end_s = time.monotonic() + _STARTS_WITHIN_S

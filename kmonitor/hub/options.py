@@ -7,7 +7,7 @@ import msgspec
 
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_spool import write_private
-from kmonitor_agent.protocol.identity import Count, Seconds
+from kmonitor_agent.protocol.identity import Amount, Count
 
 KEEP_NAME = "hub.json"
 """File in the settings folder with what every hub of this user keeps."""
@@ -21,7 +21,7 @@ class Keep(msgspec.Struct, frozen=True, omit_defaults=True):
         n_bytes: Above so much history the oldest are removed; 0: none for their size.
     """
 
-    days: Seconds = 0.0
+    days: Amount = 0.0
     n_bytes: Count = 0
 
 

@@ -14,7 +14,7 @@ from kmonitor_agent.protocol.commands import (
     CommandStatus,
     NoArguments,
 )
-from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, Text
+from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
 from kmonitor_agent.protocol.measured import SourceOf
 from kmonitor_agent.protocol.run_summary import RunSummary
 from kmonitor_agent.protocol.version import MAX_PAGE_ROWS
@@ -296,7 +296,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     faults: dict[Name, Count] = {}
     is_shipping: bool = False
     folder: Text = ""
-    keep_days: Seconds = 0.0
+    keep_days: Amount = 0.0
     keep_bytes: Count = 0
     runs_removed: Count = 0
 
