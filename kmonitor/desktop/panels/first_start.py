@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from kmonitor.desktop.controls.folder_button import FolderButton
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.presenters.first_start import SNIPPET, FirstStartPicture
 
@@ -32,7 +33,7 @@ class FirstStartPanel(QFrame):
         self._snippet = role_label("snippet", SNIPPET)
         self._copy = QPushButton(self.tr("Copy the two lines"))
         self._demo = QPushButton()
-        self._folder = QPushButton(self.tr("Open folder\u2026"))
+        self._folder = FolderButton()
         self._note = role_label("meta")
         self._build()
         self._copy.clicked.connect(self._on_copy_clicked)
@@ -57,8 +58,6 @@ class FirstStartPanel(QFrame):
         self._copy.setProperty("kind", "primary")
         self._copy.setToolTip(self.tr("Copy both lines to the clipboard"))
         self._copy.setAccessibleName(self._copy.text())
-        self._folder.setToolTip(self.tr("See what trainings wrote into a folder (Ctrl+O)"))
-        self._folder.setAccessibleName(self._folder.text())
         self._demo.setToolTip(self.tr("A real training of about a minute, in its own process"))
         self._snippet.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse

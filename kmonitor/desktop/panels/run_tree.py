@@ -7,7 +7,6 @@ from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
-    QPushButton,
     QToolButton,
     QTreeView,
     QVBoxLayout,
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from kmonitor.desktop.controls.folder_button import FolderButton
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.item_models.run_tree_model import RunTreeModel
 from kmonitor.desktop.panels.run_row import RunRowDelegate
@@ -43,7 +43,7 @@ class RunTreePanel(QFrame):
         self._search = QLineEdit()
         self._tree = QTreeView()
         self._empty = role_label("sub")
-        self._folder = QPushButton(self.tr("Open folder\u2026"))
+        self._folder = FolderButton()
         self._folder.clicked.connect(self.folder_requested)
         self._search_icon = QAction(self)
         self._build()
@@ -100,8 +100,6 @@ class RunTreePanel(QFrame):
         self._tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._tree.setVerticalScrollMode(QTreeView.ScrollMode.ScrollPerPixel)
         self._tree.setAccessibleName(self.tr("Runs by host"))
-        self._folder.setAccessibleName(self._folder.text())
-        self._folder.setToolTip(self.tr("See what trainings wrote into a folder (Ctrl+O)"))
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._empty.setContentsMargins(6, 10, 6, 0)
