@@ -1,6 +1,7 @@
 """From a job's folder to the terminal: looked at, shipped, pinned and pruned."""
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ import psutil
 import pytest
 
 from kmonitor.cli.main import main
+from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.spool_tail import spools_below
+from tests.support.command_line import start_kmonitor
 from tests.support.spooling import SpoolingProcess, spooling
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -80,6 +84,31 @@ def test_a_job_is_shipped_pinned_pruned_and_its_spool_removed(
     assert len(said(capsys, "runs", "--json")) == 1
     assert main(["runs", "prune", "--older-than", "0s", "--yes"]) == 0
     assert said(capsys, "runs", "--json") == []
+
+
+@pytest.mark.full
+def test_shipping_follows_runs_until_ctrl_c(
+    job: SpoolingProcess, shared: Path, folders: Folders, capsys: pytest.CaptureFixture[str]
+):
+    with start_kmonitor("ship", shared, "--follow", "--json") as ship:
+        assert ship.stdout is not None
+        assert "shipping" in ship.stdout.readline()
+        job.tell("30")
+        with HubClient(folders=folders) as client:
+            wait_until(lambda: client.runs()[0].step == 79, what="what came later")
+        environ = {"KMONITOR_SPOOL": str(shared), "SLURM_JOB_ID": "8"}
+        with spooling(environ) as other:
+            other.tell("5")
+            with HubClient(folders=folders) as client:
+                wait_until(lambda: len(client.runs()) == 2, what="the run that came later")
+        ship.send_signal(signal.SIGINT)
+        told = json.loads(ship.stdout.read().splitlines()[-1])
+        assert ship.wait(30) == 0
+
+    assert sorted(each["events"] for each in told) == [6, 81]
+    assert [each["missing"] for each in told] == [0, 0]
+    (_, last) = said(capsys, "runs", "--json")
+    assert last["run"] == other.run
 
 
 @pytest.mark.parametrize("place", ["missing", "empty", "file"])
