@@ -29,6 +29,7 @@ app = App(
     help="Run the hub in this terminal, without a window. Trainings send to it, `kmonitor` and "
     "the other commands read from it; they start one by themselves when none answers.",
 )
+app.command("kmonitor.cli.hub_ensure:ensure", name="ensure", help="See that a hub runs here.")
 
 
 @app.default

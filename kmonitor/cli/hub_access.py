@@ -3,9 +3,13 @@
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from kmonitor.cli.terminal import is_of_output
+from kmonitor.connect.host_visit import remote_endpoint
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.errors import Expected
@@ -18,16 +22,29 @@ _SHIPPING_S = 3.0
 _LOOK_AGAIN_S = 0.05
 
 
+HostOption = Annotated[str | None, Parameter(name="--host")]
+"""The option `--host`, wherever a command asks a hub."""
+
+
 @contextmanager
-def open_hub() -> Generator[HubClient]:
-    """A client of this user's hub, which is started if none answers.
+def open_hub(host: str | None = None) -> Generator[HubClient]:
+    """A client of this user's hub, here or on another host; it is started if none answers.
+
+    Args:
+        host: As for ssh, or a remembered name; None: this machine.
 
     Raises:
-        Expected: The hub cannot be reached or started here, with what to do.
+        Expected: The hub cannot be reached or started, with what to do.
     """
     folders = find_folders()
-    see_hub(folders)
-    with HubClient(folders=folders) as client:
+    with ExitStack() as stack:
+        endpoint = None
+        if host is None:
+            see_hub(folders)
+        else:
+            with folder_faults_named(folders):
+                endpoint = stack.enter_context(remote_endpoint(folders, host))
+        client = stack.enter_context(HubClient(endpoint, folders=folders))
         _wait_for_spools(client)
         yield client
 

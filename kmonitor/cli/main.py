@@ -51,14 +51,15 @@ _SUBCOMMANDS = {
     "restore": ("kmonitor.cli.restore:restore", "Make a .keras file of a checkpoint."),
     "export": ("kmonitor.cli.export:export", "Write out what is stored of a run."),
     "hub": ("kmonitor.cli.hub:app", "Run the hub without a window; its status; stop it."),
+    "hosts": ("kmonitor.cli.hosts:app", "The hosts you connected to; add one, remove one."),
     "doctor": ("kmonitor.cli.doctor:doctor", "Say what is missing here, and what to do."),
     "purge": ("kmonitor.cli.purge:purge", "List every file of kmonitor's, then remove them."),
 }
 """Name to where it is and its line in the list of commands; each explains itself in full."""
 
 
-_HUB_COMMANDS = ("status", "stop")
-"""Of `kmonitor hub`, which is not imported to explain a mistyped word."""
+_GROUPS = {"hub": ("status", "stop", "ensure"), "hosts": ("add", "remove", "rename")}
+"""Of those that have commands of their own, and are not imported to explain a mistyped word."""
 
 
 def build_app(called: str = "") -> App:
@@ -144,8 +145,9 @@ def _see_home() -> None:
 
 def _complain_of_word(given: list[str], unused: Sequence[str]) -> None:
     called = given[0]
-    if called == "hub" and list(unused[:1]) == given[1:2]:
-        _complain_of_command("hub ", given[1], _HUB_COMMANDS)
+    words = _GROUPS.get(called)
+    if words and list(unused[:1]) == given[1:2]:
+        _complain_of_command(f"{called} ", given[1], words)
     elif called in _SUBCOMMANDS or called.startswith("-"):
         _complain_of_usage(called, f"This is too much: {' '.join(unused)}")
     else:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import open_hub
+from kmonitor.cli.hub_access import HostOption, open_hub
 from kmonitor.cli.run_choice import SHORT_ID
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.summary_words import epoch_words, labelled_words
@@ -17,7 +17,11 @@ from kmonitor_agent.protocol.messages import RunSummary
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
 
 
-def runs(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+def runs(
+    *,
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    host: HostOption = None,
+) -> int:
     """List the runs, oldest first.
 
     Example: `kmonitor runs --json | jq '.[] | select(.state == "training") | .name'`
@@ -25,8 +29,10 @@ def runs(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False
     Args:
         json: One JSON list. Each run has at least `run` (its id), `name`, `host`, `state` and
             `epoch` (from 0; null before the first), and every other field of the summary.
+        host: Those of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
+            of `kmonitor hosts`.
     """
-    with open_hub() as client:
+    with open_hub(host) as client:
         found = sorted(client.runs(), key=lambda run: run.started_wall_s)
     if json:
         say_json([fields_of(run) for run in found])
