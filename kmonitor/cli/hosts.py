@@ -13,8 +13,8 @@ from kmonitor_agent.local.folders import find_folders
 
 app = App(
     name="hosts",
-    help="The hosts that you connected to, in the window or here. Their hubs are reached over your "
-    "own ssh; `kmonitor runs --host gpu-01` needs none of them to be remembered.",
+    help="The hosts that you connected to, in the window or here. Their hubs are reached over "
+    "your own ssh; `kmonitor runs --host gpu-01` works without one being remembered.",
 )
 
 _FOUND_BY = {

@@ -110,6 +110,7 @@ class HubFollower:
         inbox_limit: int = 4096,
         clock: Clock | None = None,
         on_link: Callable[[bool], None] | None = None,
+        place: str = "",
     ) -> None:
         """Nothing happens before `start`.
 
@@ -120,9 +121,11 @@ class HubFollower:
             inbox_limit: With so many messages waiting, the follower pulls no more.
             clock: Where time comes from.
             on_link: Called from the follower's thread: the hub was reached, or an attempt failed.
+            place: Where the hub is, in words; empty: at the endpoint.
         """
         self.inbox: deque[News] = deque()
         self._endpoint = endpoint
+        self._place = place or f"at {endpoint}"
         self._wake = wake
         self._inbox_limit = inbox_limit
         self._clock = clock or SystemClock()
@@ -207,7 +210,7 @@ class HubFollower:
             self._is_renewed.clear()
             link = ViewLink(self._endpoint)
             try:
-                why = f"no hub answers at {self._endpoint}"
+                why = f"no hub answers {self._place}"
                 if self._greet(link):
                     back_off_s = _BACK_OFF_FIRST_S
                     why = self._converse(link)

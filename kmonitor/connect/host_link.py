@@ -1,8 +1,8 @@
 """A hub on another host, followed as one on this machine is: a follower, and a way kept open."""
 
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,6 +10,9 @@ from kmonitor.connect.follower import HubFollower, News, WayTold
 from kmonitor.connect.host_book import RememberedHost
 from kmonitor.connect.host_keeper import HostKeeper
 from kmonitor_agent.local.sockets import ipc
+
+if TYPE_CHECKING:
+    from collections import deque
 
 
 class HostLink:
@@ -26,7 +29,9 @@ class HostLink:
             local: Where its hub's socket is to appear here.
             wake: See `HubFollower`.
         """
-        self._follower = HubFollower(ipc(local), wake=wake, on_link=self._on_link)
+        self._follower = HubFollower(
+            ipc(local), wake=wake, on_link=self._on_link, place=f"on {host.address}"
+        )
         self._follower.hold("not connected yet")
         self._keeper = HostKeeper(host, local, self._on_way)
 

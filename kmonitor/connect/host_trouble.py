@@ -55,12 +55,18 @@ class HostTrouble(Expected):
 _PATTERNS: Final[tuple[tuple[str, TroubleCode], ...]] = (
     (r"REMOTE HOST IDENTIFICATION HAS CHANGED", "host_key_changed"),
     (r"Host key verification failed|host key is known for", "host_key_unknown"),
-    (r"Permission denied|Too many authentication failures|No supported authentication", "key_refused"),
+    (
+        r"Permission denied|Too many authentication failures|No supported authentication",
+        "key_refused",
+    ),
     (r"Could not resolve hostname|Name or service not known", "host_unknown"),
     (r"Bad configuration option|Bad owner or permissions|terminating, \d+ bad config", "settings"),
     (r"timed out|No route to host|Network is unreachable|not responding", "silent"),
     (r"Connection refused", "refused"),
-    (r"administratively prohibited|Could not request local forwarding|open failed: unknown", "forwarding"),
+    (
+        r"administratively prohibited|Could not request local forwarding|open failed: unknown",
+        "forwarding",
+    ),
     (r"open failed: connect failed", "no_hub"),
 )
 
@@ -72,7 +78,8 @@ def ssh_trouble(address: str, said: str) -> HostTrouble:
         address: The host that it was to reach.
         said: Its standard error.
     """
-    code = next((code for pattern, code in _PATTERNS if re.search(pattern, said)), "broken")
+    found = [code for pattern, code in _PATTERNS if re.search(pattern, said)]
+    code: TroubleCode = found[0] if found else "broken"
     what, remedy = _words(code, address)
     last = _last_line(said)
     if code in {"broken", "settings"} and last:
@@ -136,10 +143,8 @@ def _words(code: TroubleCode, address: str) -> tuple[str, str]:
             f"Give it your key: ssh-copy-id {address}   Or unlock the key: ssh-add",
         ),
         "host_key_changed": (
-            f"{address} shows another host key than it used to: it was set up anew, or somebody "
-            "stands in between.",
-            "Ask who runs it. If it was set up anew, remove the old key as the message says: "
-            f"ssh {address}",
+            f"{address} shows another host key than before: set up anew, or not the same machine.",
+            f"Ask who runs it. If it was set up anew, follow what this says: ssh {address}",
         ),
         "host_key_unknown": (
             f"The host key of {address} is not known here yet.",

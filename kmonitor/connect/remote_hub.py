@@ -148,7 +148,7 @@ def ensure_remote(
     """
     address = checked_address(address)
     arguments = remote_arguments(address, ensure_command_line(command))
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603 - a list, never a shell; the address is checked
         arguments,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -233,7 +233,9 @@ def _refusal(address: str, told: str) -> HostTrouble:
         what = f"kmonitor on {address} answered what this one does not understand."
         return HostTrouble("broken", address, what, "See what it says: ssh HOST kmonitor doctor")
     code = "disabled" if refusal.error == "disabled" else "hub_failed"
-    return HostTrouble(code, address, f"On {address}: {_plain(refusal.what)}", _plain(refusal.remedy))
+    return HostTrouble(
+        code, address, f"On {address}: {_plain(refusal.what)}", _plain(refusal.remedy)
+    )
 
 
 def _plain(text: str) -> str:

@@ -38,7 +38,7 @@ _TUNNEL: Final = (
     "StreamLocalBindUnlink=yes",
     "StreamLocalBindMask=0177",
 )
-"""A connection of its own, that ends when the socket cannot be forwarded; only its user may use it."""
+"""A connection of its own that ends when the socket cannot be forwarded; for its user alone."""
 
 
 class BadAddress(Expected):

@@ -40,7 +40,7 @@ class SshTunnel:
         """Start ssh; it needs some tenths of a second until the socket is there."""
         self.local.unlink(missing_ok=True)
         self._said = b""
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603 - a list, never a shell
             self._arguments,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -48,8 +48,8 @@ class SshTunnel:
             env=ssh_environment(),
             start_new_session=True,
         )
-        assert self._process.stderr is not None
-        os.set_blocking(self._process.stderr.fileno(), False)
+        if self._process.stderr is not None:
+            os.set_blocking(self._process.stderr.fileno(), False)
 
     @property
     def pid(self) -> int:
