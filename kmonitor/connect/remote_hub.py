@@ -173,11 +173,10 @@ def read_answer(address: str, status: int, out: str, err: str) -> RemoteHub:
         HostTrouble: There is no hub.
     """
     lines = [line for line in out.splitlines() if line.startswith(_MARK)]
-    for line in lines:
-        mark, _, rest = line.partition(" ")
-        if mark == f"{_MARK}told":
-            found_by, _, told = rest.partition(" ")
-            return _told(address, found_by, told)
+    _, is_told, rest = out.partition(f"{_MARK}told ")
+    if is_told:
+        found_by, _, told = rest.partition(" ")
+        return _told(address, found_by, told)
     if not lines and status == _SSH_FAILED:
         raise ssh_trouble(address, err)
     tried = [line.split(" ", 3)[1:] for line in lines if line.startswith(f"{_MARK}tried ")]
@@ -210,11 +209,12 @@ def _text(said: bytes) -> str:
 
 
 def _told(address: str, found_by: str, told: str) -> RemoteHub:
-    start = told[told.find("{") :]
+    # Libraries say things on standard output too; the answer is the last line that can be one.
+    answer = next((line for line in reversed(told.splitlines()) if line.startswith("{")), "")
     try:
-        hub = msgspec.json.decode(start, type=RemoteHub)
+        hub = msgspec.json.decode(answer, type=RemoteHub)
     except (msgspec.MsgspecError, RecursionError):
-        raise _refusal(address, start) from None
+        raise _refusal(address, answer) from None
     oldest, newest = hub.protocol
     if newest < MINOR_VERSIONS[0]:
         raise too_old(address, hub.version)
@@ -231,7 +231,7 @@ def _refusal(address: str, told: str) -> HostTrouble:
         refusal = msgspec.json.decode(told, type=RemoteRefusal)
     except (msgspec.MsgspecError, RecursionError):
         what = f"kmonitor on {address} answered what this one does not understand."
-        return HostTrouble("broken", address, what, "See what it says: ssh HOST kmonitor doctor")
+        return HostTrouble("broken", address, what, f"See what it says: ssh {address} kmonitor doctor")
     code = "disabled" if refusal.error == "disabled" else "hub_failed"
     return HostTrouble(
         code, address, f"On {address}: {_plain(refusal.what)}", _plain(refusal.remedy)
