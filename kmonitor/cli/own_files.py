@@ -23,11 +23,13 @@ _CHECKPOINT: Final = re.compile(
     r"\d{6,}-fit\d+-epoch-?\d+-step\d+(\.h5(\.\d+\.tmp)?|(\.\d+\.tmp)?\.keras)"
 )
 _LOG: Final = re.compile(r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|hub\.err|demo-[a-z]+\.log")
-_SETTINGS: Final = re.compile(r"window\.(json|new)")
+_SETTINGS: Final = re.compile(
+    r"window\.(json|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.\d+\.new|no-hub"
+)
 _SUPERVISED: Final = re.compile(r"(terms|runs)\.json(\.new)?|leaving(\.new)?|lock")
 _FIT: Final = re.compile(r"\d+\.json(\.new)?")
 _FIT_FOLDER: Final = re.compile(r"fit-\d+")
-_RUNTIME: Final = re.compile(r"agents\.sock|view\.sock|hub\.lock")
+_RUNTIME: Final = re.compile(r"agents\.sock|view\.sock|hub\.lock|s[0-9a-f]{10}")
 
 
 @dataclass(slots=True)

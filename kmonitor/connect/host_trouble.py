@@ -78,8 +78,10 @@ def ssh_trouble(address: str, said: str) -> HostTrouble:
         address: The host that it was to reach.
         said: Its standard error.
     """
-    found = [code for pattern, code in _PATTERNS if re.search(pattern, said)]
-    code: TroubleCode = found[0] if found else "broken"
+    code: TroubleCode = "broken"
+    for pattern, meant in reversed(_PATTERNS):
+        if re.search(pattern, said):
+            code = meant
     what, remedy = _words(code, address)
     last = _last_line(said)
     if code in {"broken", "settings"} and last:

@@ -231,7 +231,9 @@ def _refusal(address: str, told: str) -> HostTrouble:
         refusal = msgspec.json.decode(told, type=RemoteRefusal)
     except (msgspec.MsgspecError, RecursionError):
         what = f"kmonitor on {address} answered what this one does not understand."
-        return HostTrouble("broken", address, what, f"See what it says: ssh {address} kmonitor doctor")
+        return HostTrouble(
+            "broken", address, what, f"See what it says: ssh {address} kmonitor doctor"
+        )
     code = "disabled" if refusal.error == "disabled" else "hub_failed"
     return HostTrouble(
         code, address, f"On {address}: {_plain(refusal.what)}", _plain(refusal.remedy)

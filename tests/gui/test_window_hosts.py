@@ -80,7 +80,7 @@ def rows_of(window: DeskWindow) -> list[HostRow]:
     return [row for row in rows if row is not None]
 
 
-def test_hosts_stand_in_the_tree_and_a_run_there_can_be_looked_at(window: DeskWindow):
+def test_hosts_stand_in_the_tree_and_a_run_there_can_be_looked_at(window: DeskWindow) -> None:
     assert [row.host for row in rows_of(window)] == ["gpu-01", "big one"]
 
     window.controller._on_run_tree_run_chosen("run2")
@@ -89,7 +89,9 @@ def test_hosts_stand_in_the_tree_and_a_run_there_can_be_looked_at(window: DeskWi
     assert window.window.status._link.text().endswith("1 of 1 hosts connected")
 
 
-def test_a_lost_host_shows_a_banner_whose_button_retries_it(window: DeskWindow, asked: Asked):
+def test_a_lost_host_shows_a_banner_whose_button_retries_it(
+    window: DeskWindow, asked: Asked
+) -> None:
     window.controller._on_run_tree_run_chosen("run2")
     window.desk.disconnected("x", retry_in_s=1.0, since_wall_s=1.0, at=FAR)
     window.desk.way(FAR, "closed", "It is off.", "", retry_in_s=4.0)
@@ -107,7 +109,7 @@ def test_a_lost_host_shows_a_banner_whose_button_retries_it(window: DeskWindow, 
 
 def test_the_dialog_gives_address_name_and_command_and_says_why_not(
     window: DeskWindow, asked: Asked
-):
+) -> None:
     connect = window.window.run_tree._connect
     assert connect.text() == "Connect to a host\u2026"
     connect.click()
@@ -132,7 +134,9 @@ def test_the_dialog_gives_address_name_and_command_and_says_why_not(
     assert window.controller.hosts._dialog is None or not dialog.isVisible()
 
 
-def test_a_hosts_menu_retries_renames_and_removes_after_asking(window: DeskWindow, asked: Asked):
+def test_a_hosts_menu_retries_renames_and_removes_after_asking(
+    window: DeskWindow, asked: Asked
+) -> None:
     hosts = window.controller.hosts
     assert hosts.menu("unknown") is None
     menu = hosts.menu(FAR)
@@ -156,7 +160,7 @@ def test_a_hosts_menu_retries_renames_and_removes_after_asking(window: DeskWindo
     assert asked.calls == [("retry", FAR), ("rename", FAR, "three"), ("remove", FAR)]
 
 
-def test_the_menu_of_a_run_is_that_of_its_host(window: DeskWindow):
+def test_the_menu_of_a_run_is_that_of_its_host(window: DeskWindow) -> None:
     panel = window.window.run_tree
     wanted: list[str] = []
     panel.host_menu_requested.connect(lambda address, _at: wanted.append(address))
@@ -168,7 +172,7 @@ def test_the_menu_of_a_run_is_that_of_its_host(window: DeskWindow):
     assert wanted == [FAR]
 
 
-def test_before_the_first_run_hosts_are_shown_too():
+def test_before_the_first_run_hosts_are_shown_too() -> None:
     window = DeskWindow(with_charts=False)
     try:
         window.desk.connected(msgspec.structs.replace(told_hub(), rows=0))
@@ -206,7 +210,7 @@ def start(folders: Folders) -> Iterator[Callable[[], KmonitorApp]]:
 @pytest.mark.slow
 def test_a_host_is_connected_to_its_run_charted_commanded_and_remembered(
     start: Callable[[], KmonitorApp], live_ssh_host: SshHost, folders: Folders, qtbot: Any
-):
+) -> None:
     ensure_hub(live_ssh_host.there)
     with SimulatedAgent(live_ssh_host.there, name="far") as agent:
         agent.start_fit(epochs=4)

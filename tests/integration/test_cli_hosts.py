@@ -12,7 +12,7 @@ __all__ = ["live_ssh_host", "ssh_host"]
 pytestmark = [pytest.mark.ssh, pytest.mark.slow]
 
 
-def test_a_run_there_is_listed_and_commanded_from_here(live_ssh_host: SshHost):
+def test_a_run_there_is_listed_and_commanded_from_here(live_ssh_host: SshHost) -> None:
     ensure_hub(live_ssh_host.there)
     with SimulatedAgent(live_ssh_host.there, name="far") as agent:
         agent.start_fit(epochs=3)
@@ -28,7 +28,7 @@ def test_a_run_there_is_listed_and_commanded_from_here(live_ssh_host: SshHost):
 
 
 @pytest.mark.full
-def test_a_host_is_added_once_it_answers_shown_and_exported(live_ssh_host: SshHost):
+def test_a_host_is_added_once_it_answers_shown_and_exported(live_ssh_host: SshHost) -> None:
     added = kmonitor("hosts", "add", NAME, "--name", "big one")
     assert added.status == 0, added.err
     assert "found on the PATH" in added.out

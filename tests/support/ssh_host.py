@@ -1,6 +1,7 @@
 """A real sshd on loopback, and an `ssh` on PATH that knows it as `gpu-01`."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -117,9 +118,9 @@ class SshHost:
 
 
 def _make_key(path: Path) -> None:
-    subprocess.run(
-        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True, timeout=60
-    )
+    keygen = shutil.which("ssh-keygen") or ""
+    arguments = [keygen, "-q", "-t", "ed25519", "-N", "", "-f", str(path)]
+    subprocess.run(arguments, check=True, timeout=60)
 
 
 def _script(path: Path, body: str) -> Path:

@@ -20,14 +20,12 @@ from kmonitor.connect.host_trouble import ssh_trouble
             False,
         ),
         (
-            "@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nHost key verification "
-            "failed.",
+            "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!  @\nHost key verification failed.",
             "host_key_changed",
             False,
         ),
         (
-            "No ED25519 host key is known for h and you have requested strict checking.\nHost key "
-            "verification failed.",
+            "No ED25519 host key is known for h and you have requested strict checking.",
             "host_key_unknown",
             False,
         ),
@@ -42,7 +40,7 @@ from kmonitor.connect.host_trouble import ssh_trouble
         ("", "broken", True),
     ],
 )
-def test_ssh_s_words_become_ours(said: str, code: str, is_transient: bool):
+def test_the_words_of_ssh_become_ours(said: str, code: str, is_transient: object):
     trouble = ssh_trouble("gpu-01", said)
 
     assert trouble.code == code

@@ -11,8 +11,8 @@ import pytest
 
 from kmonitor.connect.host_trouble import HostTrouble
 from kmonitor.connect.remote_hub import BadCommand, ensure_command_line, read_answer
-from kmonitor_agent.local.launcher import Launcher, launcher_path, leave_launcher
 from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.local.launcher import Launcher, launcher_path, leave_launcher
 
 ANSWER = {
     "socket": "/run/view.sock",

@@ -1,7 +1,5 @@
 """What ssh is called with."""
 
-from pathlib import Path
-
 import pytest
 
 from kmonitor.connect import ssh_command
@@ -27,21 +25,36 @@ def test_hosts_are_taken_as_ssh_takes_them(address: str):
 
 @pytest.mark.parametrize(
     "address",
-    ["", "-oProxyCommand=x", "me@-oProxyCommand=x", "a b", "a;b", "$(id)", "a`id`", "a\nb", "@a"]
-    + ["a'b", "me@", "ssh://a/b", "a|b", "x" * 256, "b\u00fccher"],
+    [
+        "",
+        "-oProxyCommand=x",
+        "me@-oProxyCommand=x",
+        "a b",
+        "a;b",
+        "$(id)",
+        "a`id`",
+        "a\nb",
+        "@a",
+        "a'b",
+        "me@",
+        "ssh://a/b",
+        "a|b",
+        "x" * 256,
+        "b\u00fccher",
+    ],
 )
 def test_what_could_be_an_option_or_mean_something_to_a_shell_is_refused(address: str):
     with pytest.raises(BadAddress, match="no host name"):
         checked_address(address)
 
 
-def test_options_come_before_the_host_and_nothing_can_be_asked_back():
-    arguments = tunnel_arguments("me@gpu-01", "/run/view.sock", Path("/tmp/k/s1"))
+def test_options_come_before_the_host_and_nothing_can_be_asked_back(folders: Folders):
+    arguments = tunnel_arguments("me@gpu-01", "/run/view.sock", folders.runtime / "s1")
 
     assert arguments[-2:] == ["--", "me@gpu-01"]
     assert "-N" in arguments
     assert "-T" in arguments
-    assert "/tmp/k/s1:/run/view.sock" in arguments
+    assert f"{folders.runtime}/s1:/run/view.sock" in arguments
     for option in (
         "BatchMode=yes",
         "ExitOnForwardFailure=yes",

@@ -89,7 +89,7 @@ def _is_tunnel(process: psutil.Process) -> bool:
 
 def test_a_hub_is_started_there_followed_and_comes_back_when_ssh_is_killed(
     live_ssh_host: SshHost, folders: Folders
-):
+) -> None:
     with following(folders) as followed:
         followed.wait_connected()
         told = hub_answers(live_ssh_host.there)
@@ -127,7 +127,9 @@ def test_a_hub_is_started_there_followed_and_comes_back_when_ssh_is_killed(
         ("disabled", "disabled"),
     ],
 )
-def test_what_keeps_a_host_from_being_reached_is_named(ssh_host: SshHost, fault: str, code: str):
+def test_what_keeps_a_host_from_being_reached_is_named(
+    ssh_host: SshHost, fault: str, code: str
+) -> None:
     address = NAME
     match fault:
         case "identity":
@@ -156,14 +158,14 @@ def test_what_keeps_a_host_from_being_reached_is_named(ssh_host: SshHost, fault:
 
 def test_a_remembered_socket_without_a_hub_is_found_out_and_the_hub_started(
     live_ssh_host: SshHost, folders: Folders
-):
+) -> None:
     with following(folders, str(view_socket(live_ssh_host.there))) as followed:
         followed.wait_connected()
 
     assert hub_answers(live_ssh_host.there) is not None
 
 
-def test_what_only_the_user_can_mend_waits_for_retry(ssh_host: SshHost, folders: Folders):
+def test_what_only_the_user_can_mend_waits_for_retry(ssh_host: SshHost, folders: Folders) -> None:
     ssh_host.configure(identity="other_id")
     ssh_host.start()
     ensure_hub(ssh_host.there)
@@ -178,7 +180,7 @@ def test_what_only_the_user_can_mend_waits_for_retry(ssh_host: SshHost, folders:
         followed.wait_connected()
 
 
-def test_a_question_over_ssh_can_be_given_up(live_ssh_host: SshHost):
+def test_a_question_over_ssh_can_be_given_up(live_ssh_host: SshHost) -> None:
     live_ssh_host.program("kmonitor", "sleep 60")
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
@@ -190,7 +192,7 @@ def test_a_question_over_ssh_can_be_given_up(live_ssh_host: SshHost):
 @pytest.mark.full
 def test_a_frozen_server_is_noticed_and_another_connection_made(
     live_ssh_host: SshHost, folders: Folders
-):
+) -> None:
     with following(folders) as followed:
         followed.wait_connected()
         frozen = live_ssh_host.freeze()
@@ -204,7 +206,7 @@ def test_a_frozen_server_is_noticed_and_another_connection_made(
 
 
 @pytest.mark.full
-def test_a_frozen_machine_is_waited_for(live_ssh_host: SshHost, folders: Folders):
+def test_a_frozen_machine_is_waited_for(live_ssh_host: SshHost, folders: Folders) -> None:
     ensure_hub(live_ssh_host.there)
     with following(folders, str(view_socket(live_ssh_host.there))) as followed:
         followed.wait_connected()
@@ -221,7 +223,7 @@ def test_a_frozen_machine_is_waited_for(live_ssh_host: SshHost, folders: Folders
 
 
 @pytest.mark.full
-def test_a_hub_that_dies_there_is_started_anew(live_ssh_host: SshHost, folders: Folders):
+def test_a_hub_that_dies_there_is_started_anew(live_ssh_host: SshHost, folders: Folders) -> None:
     with following(folders) as followed:
         followed.wait_connected()
         told = hub_answers(live_ssh_host.there)
@@ -235,7 +237,7 @@ def test_a_hub_that_dies_there_is_started_anew(live_ssh_host: SshHost, folders: 
 
 
 @pytest.mark.full
-def test_one_run_is_seen_from_two_desktops(live_ssh_host: SshHost, folders: Folders):
+def test_one_run_is_seen_from_two_desktops(live_ssh_host: SshHost, folders: Folders) -> None:
     with following(folders) as one, following(folders) as other:
         one.wait_connected()
         wait_until(lambda: other.pump() or any(isinstance(n, Connected) for n in other.news))
