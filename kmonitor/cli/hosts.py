@@ -54,12 +54,12 @@ def add(
     command: str | None = None,
     untried: Annotated[bool, Parameter(name="--untried", negative="")] = False,
 ) -> int:
-    """Connect to a host once, and remember it when that worked. Windows show it from then on.
+    """Connect to a host once, and remember it when that worked. Windows opened later show it.
 
     Args:
         address: As for ssh: `gpu-01` or `user@gpu-01`.
         name: What to call it; without it, its address.
-        command: What is kmonitor there, where no login finds it: `/opt/venv/bin/kmonitor`.
+        command: What is kmonitor there, where no login finds it: `/path/to/bin/kmonitor`.
         untried: Remember it without connecting.
     """
     book = HostBook(find_folders())

@@ -86,8 +86,8 @@ class HostBook:
             Expected: Address or command cannot be used, or the file cannot be written.
         """
         address = checked_address(address)
-        known = self.find(address)
-        host = known if known is not None else RememberedHost(address)
+        known = [host for host in self.hosts() if host.address == address]
+        host = known[0] if known else RememberedHost(address)
         if name:
             host = msgspec.structs.replace(host, name=_name(name))
         if command is not None:

@@ -22,6 +22,8 @@ _ADDRESS = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.+-]*@)?[A-Za-z0-9_\[:][A-Za-z
 
 _COMMON: Final = (
     "BatchMode=yes",
+    "ControlMaster=no",
+    "ControlPath=none",
     "ConnectTimeout=10",
     "ServerAliveInterval=5",
     "ServerAliveCountMax=2",
@@ -29,16 +31,17 @@ _COMMON: Final = (
     "PermitLocalCommand=no",
     "RemoteCommand=none",
 )
-"""Never asks; notices within 15 s that nobody answers; says what went wrong."""
+"""Never asks; a connection of its own; notices within 15 s that nobody answers; says why.
+
+A shared connection (ControlMaster) would keep the forwarding after us, and hang with the others.
+"""
 
 _TUNNEL: Final = (
-    "ControlMaster=no",
-    "ControlPath=none",
     "ExitOnForwardFailure=yes",
     "StreamLocalBindUnlink=yes",
     "StreamLocalBindMask=0177",
 )
-"""A connection of its own that ends when the socket cannot be forwarded; for its user alone."""
+"""Ends when the socket cannot be forwarded; the socket here is for its user alone."""
 
 
 class BadAddress(Expected):

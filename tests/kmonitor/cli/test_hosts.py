@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kmonitor.cli.main import main
+from kmonitor.cli.own_files import belongings
 from kmonitor.connect.host_book import HostBook
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor_agent.local.folders import Folders
@@ -56,6 +57,19 @@ def test_a_damaged_file_of_hosts_is_told(folders: Folders, capsys: pytest.Captur
 
     assert main(["hosts"]) == 0
     assert "put aside" in capsys.readouterr().err
+
+
+def test_purge_knows_the_files_of_hosts(folders: Folders):
+    book = HostBook(folders)
+    book.add("gpu-01")
+    (folders.settings / "no-hub").touch()
+    (folders.settings / "hosts-damaged-20261121-101112.json").touch()
+    (folders.settings / "hosts-of-mine.json").touch()
+
+    found = belongings(folders)
+
+    assert [path.name for path in found.others] == ["hosts-of-mine.json"]
+    assert len(found.ours) == 3
 
 
 def test_ensure_refuses_where_the_hub_is_switched_off(

@@ -20,7 +20,7 @@ from kmonitor.connect.host_trouble import ssh_trouble
             False,
         ),
         (
-            "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!  @\nHost key verification failed.",
+            "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!\nHost key verification failed.",
             "host_key_changed",
             False,
         ),

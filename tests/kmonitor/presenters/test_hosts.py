@@ -262,7 +262,9 @@ def test_a_viewer_sees_the_buttons_disabled_with_the_reason(
     )
     setup.desk.command("save")
 
-    assert all(not button.is_enabled and button.tooltip == why for button in picture.buttons)
+    assert all(
+        not button.is_enabled and button.tooltip.startswith(why) for button in picture.buttons
+    )
     assert setup.desk.commands.open_for("run2") == []
 
 
