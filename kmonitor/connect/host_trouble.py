@@ -26,7 +26,7 @@ TroubleCode = Literal[
 """What is wrong, for programs; `HostTrouble` says it in words."""
 
 _TRANSIENT: Final[frozenset[TroubleCode]] = frozenset(
-    ("host_unknown", "refused", "silent", "no_hub", "broken")
+    ("host_unknown", "refused", "silent", "no_hub", "hub_failed", "broken")
 )
 """What time alone can mend. The rest waits for the user: servers lock out who knocks for ever."""
 
