@@ -1,5 +1,6 @@
 """A real sshd on loopback, and an `ssh` on PATH that knows it as `gpu-01`."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -100,17 +101,26 @@ class SshHost:
 
     def freeze(self) -> list[psutil.Process]:
         """Stop every connection that there is, as a server does that hangs."""
-        frozen = [each for each in self.sessions() if each.name() == "sshd"]
+        frozen = self._serving()
         for each in frozen:
             each.suspend()
         return frozen
+
+    def _serving(self) -> list[psutil.Process]:
+        found: list[psutil.Process] = []
+        for each in self.sessions():
+            # A connection that ends is gone between two looks at it.
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if each.name() == "sshd":
+                    found.append(each)
+        return found
 
     def stop(self) -> None:
         """End it and what it started."""
         if self._process is None:
             return
-        for each in self.sessions():
-            if each.name() == "sshd":
+        for each in self._serving():
+            with contextlib.suppress(psutil.NoSuchProcess):
                 each.kill()
         self._process.send_signal(signal.SIGKILL)
         self._process.wait(60)
