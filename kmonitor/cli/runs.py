@@ -60,4 +60,4 @@ def _say_runs(found: list[RunSummary]) -> None:
         for run in found
     ]
     right = ("EPOCH", "GRAPH", "RAM", "VRAM", "STEP", "RAN")
-    say_table((*headers, "STARTED", "RAN"), rows, right=right, folds=("NAME", "HOST"))
+    say_table((*headers, "STARTED", "RAN"), rows, right=right, folds=("HOST",), elided="NAME")

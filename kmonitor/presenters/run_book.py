@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
+from kmonitor.presenters.formats import printable
 from kmonitor.presenters.run_states import has_ended
 from kmonitor_agent.protocol.messages import RunsTold, RunSummary
 
@@ -34,7 +37,7 @@ class RunBook:
         self._hubs[at] = told.hub
         new = [each for each in told.runs if each.run not in self._runs and not has_ended(each)]
         for summary in told.runs:
-            self._runs[summary.run] = summary
+            self._runs[summary.run] = _with_printable_names(summary)
             self._at[summary.run] = at
         for run in told.deleted:
             self._runs.pop(run, None)
@@ -141,9 +144,18 @@ class RunBook:
         newest = self.runs()
         if wanted == "last":
             return newest[0].run if newest else None
-        named = [r.run for r in newest if wanted in (r.name, r.run)]
+        named = [r.run for r in newest if printable(wanted) in (r.name, r.run)]
         begun = [r.run for r in newest if r.run.startswith(wanted)]
         return next(iter(named + begun), None)
+
+
+def _with_printable_names(summary: RunSummary) -> RunSummary:
+    """Every panel shows these; a letter that turns a line around would turn the panel's."""
+    names = (summary.name, summary.host, summary.model)
+    name, host, model = map(printable, names)
+    if (name, host, model) == names:
+        return summary
+    return msgspec.structs.replace(summary, name=name, host=host, model=model)
 
 
 def _newest_first(summary: RunSummary) -> tuple[bool, float, str]:
