@@ -12,6 +12,7 @@ from kmonitor.cli.hub_access import folder_faults_named
 from kmonitor.cli.statuses import DONE, FAILED
 from kmonitor.cli.terminal import complain, counted, fields_of, say, say_json
 from kmonitor.connect.home import lack_of_room
+from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.errors import Expected
 from kmonitor.hub import service
@@ -33,8 +34,13 @@ app.command("kmonitor.cli.hub_ensure:ensure", name="ensure", help="See that a hu
 
 
 @app.default
-def run() -> int:
-    """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`."""
+def run(*, bind: Annotated[str, Parameter(name="--bind")] = "") -> int:
+    """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`.
+
+    Args:
+        bind: Also listen on the network at this ADDRESS:PORT, such as 0.0.0.0:5577: encrypted,
+            and only for keys that were let in with `kmonitor authorize`.
+    """
     folders = find_folders()
     is_over = threading.Event()
     saying = threading.Thread(
@@ -43,16 +49,16 @@ def run() -> int:
     saying.start()
     try:
         with folder_faults_named(folders):
-            _serve(folders)
+            _serve(folders, bind)
     finally:
         is_over.set()
         saying.join()
     return DONE
 
 
-def _serve(folders: Folders) -> None:
+def _serve(folders: Folders, bind: str) -> None:
     try:
-        service.run(folders)
+        service.run(folders, bind=bind)
     except service.CannotStart as exc:
         if isinstance(exc.__cause__, NotPrivate) or not lack_of_room(folders):
             raise
@@ -67,7 +73,17 @@ def _say_once_it_runs(folders: Folders, is_over: threading.Event) -> None:
             told = hub_answers(folders, timeout_s=_ANSWER_S)
             if told is not None and told.pid == os.getpid():
                 say("The hub runs here until Ctrl+C, or: kmonitor hub stop")
+                _say_where_it_listens(folders)
                 return
+
+
+def _say_where_it_listens(folders: Folders) -> None:
+    with HubClient(folders=folders) as client:
+        told = client.keys()
+    if told.address:
+        say(f"It listens at: {told.address}")
+    if told.address and not told.keys:
+        say("No key may connect yet: kmonitor authorize KEY --role ROLE --name NAME")
 
 
 @app.command

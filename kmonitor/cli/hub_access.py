@@ -8,7 +8,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from kmonitor.cli.statuses import Misuse
 from kmonitor.cli.terminal import is_of_output
+from kmonitor.connect.direct import direct_hub
 from kmonitor.connect.host_visit import remote_endpoint
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import ensure_hub
@@ -25,13 +27,17 @@ _LOOK_AGAIN_S = 0.05
 HostOption = Annotated[str | None, Parameter(name="--host")]
 """The option `--host`, wherever a command asks a hub."""
 
+HubOption = Annotated[str | None, Parameter(name="--hub")]
+"""The option `--hub`, wherever a command asks a hub that may be elsewhere."""
+
 
 @contextmanager
-def open_hub(host: str | None = None) -> Generator[HubClient]:
-    """A client of this user's hub, here or on another host; it is started if none answers.
+def open_hub(host: str | None = None, *, hub: str | None = None) -> Generator[HubClient]:
+    """A client of this user's hub, which is started if none answers; or of one elsewhere.
 
     Args:
-        host: As for ssh, or a remembered name; None: this machine.
+        host: On this host, over ssh: as for ssh, or a remembered name; None: this machine.
+        hub: Directly: `tcp://HOST:PORT?key=KEY`; None: not so.
 
     Raises:
         Expected: The hub cannot be reached or started, with what to do.
@@ -39,7 +45,11 @@ def open_hub(host: str | None = None) -> Generator[HubClient]:
     folders = find_folders()
     with ExitStack() as stack:
         endpoint = None
-        if host is None:
+        if host is not None and hub is not None:
+            raise Misuse("--host and --hub name two hubs.", "Give one of them.")
+        if hub is not None:
+            endpoint = direct_hub(hub, folders)
+        elif host is None:
             see_hub(folders)
         else:
             with folder_faults_named(folders):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.key_pair import keys_folder
 from kmonitor_agent.local.supervised import supervisions
 
 _RUN: Final = re.compile(r"[0-9a-f]{32}")
@@ -29,6 +30,9 @@ _SETTINGS: Final = re.compile(
 _SUPERVISED: Final = re.compile(r"(terms|runs)\.json(\.new)?|leaving(\.new)?|lock")
 _FIT: Final = re.compile(r"\d+\.json(\.new)?")
 _FIT_FOLDER: Final = re.compile(r"fit-\d+")
+_KEYS: Final = re.compile(
+    r"(hub|desktop|agent)\.key(\.[0-9a-f]{16}\.new)?|authorized\.json(\.new)?"
+)
 _RUNTIME: Final = re.compile(r"agents\.sock|view\.sock|hub\.lock|s[0-9a-f]{10}")
 
 
@@ -56,6 +60,7 @@ def belongings(folders: Folders) -> Belongings:
     _sort_runs(found, folders.spool, _SPOOLED)
     _sort_runs(found, folders.checkpoints, _CHECKPOINT)
     _sort_supervisions(found, supervisions(folders))
+    _sort_files(found, keys_folder(folders), _KEYS)
     _sort_files(found, folders.logs, _LOG)
     _sort_files(found, folders.settings, _SETTINGS)
     _sort_files(found, folders.runtime, _RUNTIME)
@@ -90,7 +95,7 @@ def _places(folders: Folders) -> set[Path]:
     kept = {folders.database, folders.spool, folders.checkpoints, folders.logs}
     restarts = supervisions(folders)
     runs = {run for each in _entries(restarts) for run in (each, *_entries(each))}
-    return kept | {folders.settings, folders.runtime, restarts} | runs
+    return kept | {folders.settings, folders.runtime, keys_folder(folders), restarts} | runs
 
 
 def _sort_runs(found: Belongings, place: Path, pattern: re.Pattern[str]) -> None:

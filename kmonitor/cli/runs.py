@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import HostOption, open_hub
+from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.run_choice import SHORT_ID
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.summary_words import epoch_words, labelled_words
@@ -21,6 +21,7 @@ def runs(
     *,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     host: HostOption = None,
+    hub: HubOption = None,
 ) -> int:
     """List the runs, oldest first.
 
@@ -31,8 +32,9 @@ def runs(
             `epoch` (from 0; null before the first), and every other field of the summary.
         host: Those of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
             of `kmonitor hosts`.
+        hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
-    with open_hub(host) as client:
+    with open_hub(host, hub=hub) as client:
         found = sorted(client.runs(), key=lambda run: run.started_wall_s)
     if json:
         say_json([fields_of(run) for run in found])

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from kmonitor.cli.epoch_table import say_epochs
 from kmonitor.cli.event_stream import event_object, event_words, follow, read_event
-from kmonitor.cli.hub_access import HostOption, open_hub
+from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.summary_words import (
@@ -43,6 +43,7 @@ def show(
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     follow_it: Annotated[bool, Parameter(name=("--follow", "-f"), negative="")] = False,
     host: HostOption = None,
+    hub: HubOption = None,
 ) -> int:
     """Show one run: its state, the four metrics, its epochs, and what happened.
 
@@ -54,8 +55,9 @@ def show(
         follow_it: Go on with each new event until the run has ended, or Ctrl+C.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
+        hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
-    with open_hub(host) as client:
+    with open_hub(host, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
         rows = list(client.all_rows(chosen.run, _KINDS))
         if json:

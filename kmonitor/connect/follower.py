@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 import zmq
 
+from kmonitor.connect.direct import DirectHub
 from kmonitor.connect.doorbell import Doorbell
 from kmonitor.connect.pull import Pull
 from kmonitor.connect.questions import Questions
@@ -18,11 +19,13 @@ from kmonitor.connect.remote_hub import RemoteHub
 from kmonitor.connect.view_link import ViewLink
 from kmonitor_agent.local.clock import Clock, SystemClock
 from kmonitor_agent.protocol.messages import (
+    AuditTold,
     CommandTold,
     EditTold,
     ErrorMessage,
     HubAsked,
     HubTold,
+    KeysTold,
     RowsTold,
     RunsTold,
     SeriesTold,
@@ -85,7 +88,17 @@ class WayTold:
     hub: RemoteHub | None = None
 
 
-Answer = RunsTold | RowsTold | SeriesTold | CommandTold | EditTold | HubTold | ErrorMessage
+Answer = (
+    RunsTold
+    | RowsTold
+    | SeriesTold
+    | CommandTold
+    | EditTold
+    | HubTold
+    | KeysTold
+    | AuditTold
+    | ErrorMessage
+)
 """What a question of the desktop's may bring."""
 
 News = Connected | Disconnected | WayTold | Answer
@@ -104,7 +117,7 @@ class HubFollower:
 
     def __init__(
         self,
-        endpoint: str,
+        endpoint: str | DirectHub,
         *,
         wake: Callable[[], None],
         inbox_limit: int = 4096,
@@ -115,7 +128,7 @@ class HubFollower:
         """Nothing happens before `start`.
 
         Args:
-            endpoint: ZeroMQ address of the hub's view socket.
+            endpoint: ZeroMQ address of the hub's view socket, or a hub on the network.
             wake: Called from the follower's thread when the inbox got something; at most once
                 until `drained`.
             inbox_limit: With so many messages waiting, the follower pulls no more.
@@ -125,7 +138,8 @@ class HubFollower:
         """
         self.inbox: deque[News] = deque()
         self._endpoint = endpoint
-        self._place = place or f"at {endpoint}"
+        address = endpoint.address.endpoint if isinstance(endpoint, DirectHub) else endpoint
+        self._place = place or f"at {address}"
         self._wake = wake
         self._inbox_limit = inbox_limit
         self._clock = clock or SystemClock()
@@ -198,7 +212,7 @@ class HubFollower:
         try:
             self._follow()
         except Exception:
-            LOG.exception("the follower of %s ended", self._endpoint)
+            LOG.exception("the follower of %s ended", self._place)
             self._put(Disconnected("kmonitor failed here; see its log", 0.0, self._lost_wall_s))
 
     def _follow(self) -> None:
@@ -215,6 +229,7 @@ class HubFollower:
                     back_off_s = _BACK_OFF_FIRST_S
                     why = self._converse(link)
                     self._lost_wall_s = self._clock.wall_s()
+                why = link.refusal or why
             finally:
                 link.close()
             if not self._is_stopping.is_set() and not self._is_renewed.is_set():

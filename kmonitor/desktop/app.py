@@ -17,6 +17,7 @@ from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QApplication
 
 from kmonitor.desktop.app_log import AppLog
+from kmonitor.desktop.audit_controller import AuditController
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.fonts import load_fonts, window_font
@@ -183,6 +184,7 @@ class KmonitorApp(QObject):
         self._demo = DemoStart(folders, self)
         parts = Parts(self.window, self.desk, self._look, self._theme, self._demo)
         self.controller = WindowController(parts, self._settings, self)
+        self._audit = AuditController(self.window, self.desk, self)
         self._shooter = Shooter(self._is_settled, self)
         self._connect()
 
@@ -233,6 +235,7 @@ class KmonitorApp(QObject):
         hosts_module = importlib.import_module("kmonitor.desktop.hosts_controller")
         hosts: HostsController = hosts_module.HostsController(self._folders, self.desk, self)
         hosts.here.link_changed.connect(self._on_bridge_link_changed)
+        self._audit.attach(hosts.here)
         self._hosts = hosts
         self.controller.hosts.attach(hosts)
         hosts.start()

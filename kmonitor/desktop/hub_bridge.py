@@ -57,6 +57,7 @@ class HubBridge(QObject):
 
     Attributes:
         at: Address of the hub's host; `HERE`: this machine.
+        takers: Given each answer before the desk is; one that returns True keeps it.
     """
 
     drained = Signal()
@@ -80,6 +81,7 @@ class HubBridge(QObject):
         """
         super().__init__(parent)
         self.at = at
+        self.takers: list[Callable[[msgspec.Struct], bool]] = []
         self._desk: Desk | None = None
         self._is_started = False
         self._link = make_link(self._wake)
@@ -148,6 +150,7 @@ class HubBridge(QObject):
                 desk.way(self.at, news.stage, news.what, news.remedy, retry_in_s=news.retry_in_s)
                 self.way_told.emit(self.at, news)
             case msgspec.Struct():
-                desk.take(news, self.at)
+                if not any(takes(news) for takes in self.takers):
+                    desk.take(news, self.at)
             case _:
                 return

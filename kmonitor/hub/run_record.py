@@ -34,6 +34,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         faults: kmonitor's own faults in that process, by part.
         supervisor: Process id of the `kmonitor run` that starts the next process, between two of
             them; else 0.
+        owner: The key whose holder told of it first, and alone may go on; empty: this user, on
+            this host.
         change: See `RunSummary`.
 
     All others are fields of `RunSummary`.
@@ -84,6 +86,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     gaps: int = 0
     cause: str = ""
     supervisor: int = 0
+    owner: str = ""
     change: int = 0
 
     @property

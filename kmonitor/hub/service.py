@@ -59,23 +59,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         type=float,
         help="end after so many seconds without a live run or a desktop; otherwise never",
     )
+    parser.add_argument(
+        "--bind",
+        default="",
+        metavar="ADDRESS:PORT",
+        help="also listen there, encrypted, for keys that were let in with `kmonitor authorize`",
+    )
     options = parser.parse_args(argv)
     try:
-        run(find_folders(), idle_s=options.idle_s)
+        run(find_folders(), idle_s=options.idle_s, bind=options.bind)
     except Expected as exc:
         sys.stderr.write(f"kmonitor hub: {exc}\n")
         return EXIT_ANOTHER if isinstance(exc, AnotherHub) else EXIT_REFUSED
     return 0
 
 
-def run(folders: Folders, *, idle_s: float | None = None) -> None:
+def run(folders: Folders, *, idle_s: float | None = None, bind: str = "") -> None:
     """Run the hub in this process's main thread until it is asked to end.
 
     Args:
         folders: This user's folders.
         idle_s: End by itself after so long without a live run or a desktop, seconds; None: never.
+        bind: Also listen at this ADDRESS:PORT, for keys that were let in; empty: this host only.
 
     Raises:
+        DirectRefused: It cannot listen there, or not safely.
         AnotherHub: One is running already.
         CannotStart: The runtime folder is not private, or a folder cannot be made.
         NewerDatabase: A newer program wrote the database.
@@ -92,7 +100,7 @@ def run(folders: Folders, *, idle_s: float | None = None) -> None:
     try:
         # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted
         # database) is answered by starting anew: a restart loses nothing.
-        while _run_once(folders, idle_s) is Ending.MOVED:
+        while _run_once(folders, idle_s, bind) is Ending.MOVED:
             if not folders.state.is_dir():
                 # Everything of ours was removed on purpose; a hub must not bring it back.
                 LOG.warning("%s is gone: the hub ends", folders.state)
@@ -108,7 +116,7 @@ def run(folders: Folders, *, idle_s: float | None = None) -> None:
         close_log(handler)
 
 
-def _run_once(folders: Folders, idle_s: float | None) -> Ending:
+def _run_once(folders: Folders, idle_s: float | None, bind: str) -> Ending:
     try:
         make_private_folder(folders.runtime)
         folders.database.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -122,7 +130,7 @@ def _run_once(folders: Folders, idle_s: float | None) -> Ending:
         # keeps a second one from writing meanwhile.
         database_lock = _lock(folders.database / "hub.lock")
         try:
-            return _loop(folders, (lock, database_lock), idle_s)
+            return _loop(folders, (lock, database_lock), idle_s, bind)
         finally:
             database_lock.release()
     finally:
@@ -136,9 +144,11 @@ def _lock(path: Path) -> HubLock:
         raise CannotStart(f"{path} cannot be written: {exc.strerror}.") from exc
 
 
-def _loop(folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | None) -> Ending:
+def _loop(
+    folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | None, bind: str
+) -> Ending:
     try:
-        return _serve(folders, locks, idle_s)
+        return _serve(folders, locks, idle_s, bind)
     except sqlite3.OperationalError as exc:
         raise CannotStart(f"The database in {folders.database} cannot be used: {exc}.") from exc
     except sqlite3.IntegrityError:
@@ -149,7 +159,9 @@ def _loop(folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | None
     return Ending.MOVED
 
 
-def _serve(folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | None) -> Ending:
+def _serve(
+    folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | None, bind: str
+) -> Ending:
     wake = Wake()
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     try:
@@ -159,6 +171,8 @@ def _serve(folders: Folders, locks: tuple[HubLock, HubLock], idle_s: float | Non
             what = f"The sockets in {folders.runtime} cannot be bound: {exc}."
             raise CannotStart(what) from exc
         try:
+            if bind:
+                loop.listen(bind)
             with wake.on_signals(loop.stop):
                 LOG.info("hub %s, version %s, in %s", loop.hub, VERSION, folders.runtime)
                 moved = loop.run(lambda: all(lock.is_in_place() for lock in locks))

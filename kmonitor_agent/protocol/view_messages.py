@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 
+from kmonitor_agent.protocol.access_messages import Role
 from kmonitor_agent.protocol.agent_messages import EventBytes, Message, Wall
 from kmonitor_agent.protocol.commands import (
     Arguments,
@@ -274,6 +275,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
         wall_s: The hub's clock, to see a skew.
         is_shipping: There is more to come at once: spools of dead processes that are still being
             taken from the disk, or, just after its start, trainings that have not spoken yet.
+        role: What who asks may do here: a viewer only looks.
     """
 
     ask: Count
@@ -289,6 +291,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     wall_s: Wall
     faults: dict[Name, Count] = {}
     is_shipping: bool = False
+    role: Role = "operator"
 
 
 class Head(Message, frozen=True, tag="note"):
