@@ -9,6 +9,7 @@ import msgspec
 from kmonitor.connect.remote_hub import checked_command
 from kmonitor.connect.ssh_command import checked_address
 from kmonitor.errors import Expected
+from kmonitor_agent.local.direct_address import SCHEME, parse_direct
 from kmonitor_agent.local.folders import Folders
 
 FILE_NAME: Final = "hosts.json"
@@ -22,7 +23,8 @@ class RememberedHost(msgspec.Struct, frozen=True, omit_defaults=True):
     """A host.
 
     Attributes:
-        address: As for ssh: `gpu-01` or `user@gpu-01`; tells it from the others.
+        address: As for ssh: `gpu-01` or `user@gpu-01`, or `tcp://HOST:PORT?key=KEY` of a hub
+            that listens; tells it from the others.
         name: What the user calls it; empty: the address.
         command: The command that is kmonitor there; empty: it is found without.
         socket: Where its hub's socket was last, so that the next start need not ask.
@@ -38,7 +40,12 @@ class RememberedHost(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def called(self) -> str:
         """What the host is called on screen."""
-        return self.name or self.address
+        return self.name or short_address(self.address)
+
+
+def short_address(address: str) -> str:
+    """An address as it is shown: that of a hub that listens without its key."""
+    return address.removeprefix(SCHEME).partition("?")[0]
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -85,7 +92,7 @@ class HostBook:
         Raises:
             Expected: Address or command cannot be used, or the file cannot be written.
         """
-        address = checked_address(address)
+        address = _checked_address(address)
         known = [host for host in self.hosts() if host.address == address]
         host = known[0] if known else RememberedHost(address)
         if name:
@@ -160,9 +167,18 @@ def _checked(body: bytes) -> list[RememberedHost]:
     hosts = msgspec.json.decode(body, type=_File).hosts
     for host in hosts:
         # Somebody may have written it by hand.
-        checked_address(host.address)
+        _checked_address(host.address)
         checked_command(host.command)
     return hosts
+
+
+def _checked_address(address: str) -> str:
+    if not address.strip().startswith(SCHEME):
+        return checked_address(address)
+    try:
+        return parse_direct(address).url
+    except ValueError as exc:
+        raise Expected(f"{exc}.") from exc
 
 
 def _name(name: str) -> str:

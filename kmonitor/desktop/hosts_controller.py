@@ -6,14 +6,16 @@ from collections.abc import Callable
 import msgspec
 from PySide6.QtCore import QObject, Slot
 
+from kmonitor.connect.direct import direct_hub
 from kmonitor.connect.follower import HubFollower, WayTold
 from kmonitor.connect.host_book import HostBook, RememberedHost
 from kmonitor.connect.host_link import HostLink
 from kmonitor.connect.ssh_tunnel import place_for_socket
-from kmonitor.desktop.hub_bridge import HubBridge
+from kmonitor.desktop.hub_bridge import HubBridge, HubLink
 from kmonitor.errors import Expected
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.hosts import HERE
+from kmonitor_agent.local.direct_address import SCHEME
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import NotPrivate, ipc, view_socket
 
@@ -90,15 +92,22 @@ class HostsController(QObject):
 
     def _follow(self, host: RememberedHost) -> str:
         try:
-            local = place_for_socket(self._folders)
-        except (NotPrivate, OSError) as exc:
+            make_link = self._link_maker(host)
+        except (NotPrivate, OSError, Expected) as exc:
             return str(exc)
-        self._desk.add_host(host.address, host.name)
-        bridge = HubBridge(lambda wake: HostLink(host, local, wake=wake), self, at=host.address)
+        self._desk.add_host(host.address, host.called)
+        bridge = HubBridge(make_link, self, at=host.address)
         bridge.way_told.connect(self._on_bridge_way_told)
         self._bridges[host.address] = bridge
         bridge.start(self._desk)
         return ""
+
+    def _link_maker(self, host: RememberedHost) -> Callable[[Callable[[], None]], HubLink]:
+        if host.address.startswith(SCHEME):
+            hub = direct_hub(host.address, self._folders)
+            return lambda wake: HubFollower(hub, wake=wake)
+        local = place_for_socket(self._folders)
+        return lambda wake: HostLink(host, local, wake=wake)
 
     def _leave(self, address: str) -> None:
         bridge = self._bridges.pop(address, None)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from kmonitor.connect.follower import Connected, Disconnected, News, WayTold
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.hosts import HERE
+from kmonitor_agent.local.direct_address import SCHEME
 
 if TYPE_CHECKING:
     from collections import deque
@@ -145,6 +146,9 @@ class HubBridge(QObject):
                     since_wall_s=news.since_wall_s,
                     at=self.at,
                 )
+                if self.at.startswith(SCHEME):
+                    # No keeper tells of its way: there is none but the network.
+                    desk.way(self.at, "closed", news.why, "", retry_in_s=news.retry_in_s)
                 self.link_changed.emit(False)
             case WayTold():
                 desk.way(self.at, news.stage, news.what, news.remedy, retry_in_s=news.retry_in_s)

@@ -58,7 +58,11 @@ class ConnectDialog(QDialog):
         self._why.hide()
         form = QFormLayout()
         for title, field, hint in (
-            (self.tr("Host"), self._address, self.tr("gpu-01 or user@gpu-01")),
+            (
+                self.tr("Host"),
+                self._address,
+                self.tr("gpu-01 or user@gpu-01; tcp://\u2026?key=\u2026 of a hub that listens"),
+            ),
             (self.tr("Name"), self._name, self.tr("as it is to be called here; may stay empty")),
             (
                 self.tr("Command"),
