@@ -108,6 +108,6 @@ class Handshake:
             self._n_other_key += 1
             if self._n_other_key >= _SURE_AFTER:
                 self._refusal = (
-                    f"the hub at {where} does not have the key in this address; ask for the "
+                    f"what answers at {where} does not have the key in this address; ask for the "
                     "right one, which `kmonitor keys list` prints on its host"
                 )

@@ -85,8 +85,10 @@ def test_what_takes_no_keys_is_not_talked_to(listening_hub: ListeningHub):
     plain = context.socket(zmq.ROUTER)
     port = plain.bind_to_random_port("tcp://127.0.0.1")
     fake = DirectHub(replace(device.address, port=port), device.keys)
+    # Which end notices first is a matter of microseconds.
+    why = "no hub that takes keys|does not have the key"
     try:
-        with HubClient(fake) as client, pytest.raises(HubClosed, match="no hub that takes keys"):
+        with HubClient(fake) as client, pytest.raises(HubClosed, match=why):
             client.hub()
         assert not plain.poll(0)
     finally:
