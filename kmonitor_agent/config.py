@@ -30,7 +30,7 @@ class Settings:
         checkpoint_dir: Where checkpoints go; None: `<state>/checkpoints/<run>`.
         commands: Whether commands from outside are carried out.
         sample_interval_s: Time between samples, seconds.
-        hub: None, "off" or a socket's path; read by `link.hub_choice`.
+        hub: None, "off", a socket's path or tcp://HOST:PORT?key=KEY; read by `link.hub_choice`.
         private: Names hashed; argv, paths and exception texts left out.
         keep_checkpoints: How many of the newest checkpoints stay in their folder.
     """
@@ -216,7 +216,8 @@ def checked_hub(hub: object) -> str | None:
     if not isinstance(text, str):
         raise TypeError(
             f"MonitorCallback: hub={hub!r} is no text;"
-            ' write hub="off" or the path of a hub\'s socket, or leave it out.'
+            ' write hub="off", the path of a hub\'s socket or its tcp://HOST:PORT?key=KEY,'
+            " or leave it out."
         )
     if not text.strip():
         raise ValueError(

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from kmonitor.cli.event_stream import event_words, read_event
-from kmonitor.cli.hub_access import open_hub
+from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.limit_arguments import limits_from
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.statuses import DONE, FAILED, STILL_WAITING
@@ -42,6 +42,8 @@ def command(  # noqa: PLR0913 - the user's arguments
     timeout_s: Annotated[float, Parameter(name="--timeout", validator=Number(gte=0))] = 600.0,
     mode: Annotated[ReloadMode | None, Parameter(name="--mode")] = None,
     export: Annotated[bool, Parameter(name="--export", negative="")] = False,
+    host: HostOption = None,
+    hub: HubOption = None,
 ) -> int:
     """Ask a training to do something at its next safe point.
 
@@ -67,9 +69,12 @@ def command(  # noqa: PLR0913 - the user's arguments
         mode: For reload and auto: restore into the variables that there are (assign), or make
             them anew where that is safe (recreate).
         export: For save: also write a .keras file beside the checkpoint.
+        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+            `kmonitor hosts`.
+        hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
     arguments = _arguments(action, limits, at, mode=mode, export=export)
-    with open_hub() as client:
+    with open_hub(host, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
         _see_that_it_can(chosen, action)
         asked_by = _who_asks()

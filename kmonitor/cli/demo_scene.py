@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from queue import Queue
 from types import TracebackType
@@ -130,10 +131,12 @@ class DemoScene:
         say(f"The window: {picture.absolute()}")
 
     def wait_for_window(self) -> None:
-        """Until the user closes the window, if one was opened."""
+        """Until the user closes the window, or presses Ctrl+C, if one was opened."""
         if self._window is not None and self._window.poll() is None:
             say("The window stays open; close it, or press Ctrl+C here, to end the demo.")
-            self._window.wait()
+            # All is told by then, and this is the end that was offered: no failure of `make run`.
+            with suppress(KeyboardInterrupt):
+                self._window.wait()
 
     def _start_training(self, name: str, arguments: list[str]) -> None:
         log = self._folders.logs / f"demo-{name}.log"

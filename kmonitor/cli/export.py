@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TextIO
 from cyclopts import Parameter
 
 from kmonitor.cli.event_stream import event_object
-from kmonitor.cli.hub_access import open_hub
+from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.sample_csv import CSV_KINDS, write_csv
 from kmonitor.cli.statuses import DONE
@@ -23,6 +23,8 @@ def export(
     *,
     format_: Annotated[Literal["csv", "json"], Parameter(name=("--format", "-f"))],
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
+    host: HostOption = None,
+    hub: HubOption = None,
 ) -> int:
     """Write out what is stored of a run.
 
@@ -36,8 +38,11 @@ def export(
         run: Id, the beginning of an id, name, or `last`.
         format_: `csv` or `json`.
         output: This file, which is replaced; standard output without it.
+        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+            `kmonitor hosts`.
+        hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
-    with open_hub() as client:
+    with open_hub(host, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
         kinds = CSV_KINDS if format_ == "csv" else ()
         objects = (event_object(row) for row in client.all_rows(chosen.run, kinds))

@@ -14,6 +14,7 @@ from kmonitor.cli.hub_unit import own_command, unit_path, unit_text
 from kmonitor.cli.statuses import DONE, FAILED, Misuse
 from kmonitor.cli.terminal import complain, counted, fields_of, say, say_json
 from kmonitor.connect.home import lack_of_room
+from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.errors import Expected
 from kmonitor.hub import service
@@ -33,6 +34,7 @@ app = App(
     help="Run the hub in this terminal, without a window. Trainings send to it, `kmonitor` and "
     "the other commands read from it; they start one by themselves when none answers.",
 )
+app.command("kmonitor.cli.hub_ensure:ensure", name="ensure", help="See that a hub runs here.")
 
 
 KeepDays = Annotated[float | None, Parameter(name="--keep-days")]
@@ -40,7 +42,12 @@ KeepSize = Annotated[str | None, Parameter(name="--keep-size")]
 
 
 @app.default
-def run(*, keep_days: KeepDays = None, keep_size: KeepSize = None) -> int:
+def run(
+    *,
+    keep_days: KeepDays = None,
+    keep_size: KeepSize = None,
+    bind: Annotated[str, Parameter(name="--bind")] = "",
+) -> int:
     """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`.
 
     Under systemd its log goes to the journal. What it keeps otherwise stands in the settings:
@@ -49,6 +56,8 @@ def run(*, keep_days: KeepDays = None, keep_size: KeepSize = None) -> int:
     Args:
         keep_days: Remove runs that ended longer ago, bit by bit; pinned ones stay.
         keep_size: Remove the oldest ended runs while the history is larger: `20GiB`.
+        bind: Also listen on the network at this ADDRESS:PORT, such as 0.0.0.0:5577: encrypted,
+            and only for keys that were let in with `kmonitor authorize`.
     """
     folders = find_folders()
     keep = chosen_keep(read_keep(folders), keep_days, keep_size)
@@ -59,7 +68,7 @@ def run(*, keep_days: KeepDays = None, keep_size: KeepSize = None) -> int:
     saying.start()
     try:
         with folder_faults_named(folders):
-            _serve(folders, HubOptions(keep=keep))
+            _serve(folders, HubOptions(keep=keep, bind=bind))
     finally:
         is_over.set()
         saying.join()
@@ -83,7 +92,17 @@ def _say_once_it_runs(folders: Folders, is_over: threading.Event) -> None:
             told = hub_answers(folders, timeout_s=_ANSWER_S)
             if told is not None and told.pid == os.getpid():
                 say("The hub runs here until Ctrl+C, or: kmonitor hub stop")
+                _say_where_it_listens(folders)
                 return
+
+
+def _say_where_it_listens(folders: Folders) -> None:
+    with HubClient(folders=folders) as client:
+        told = client.keys()
+    if told.address:
+        say(f"It listens at: {told.address}")
+    if told.address and not told.keys:
+        say("No key may connect yet: kmonitor authorize KEY --role ROLE --name NAME")
 
 
 @app.command

@@ -9,8 +9,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from kmonitor.cli.statuses import Misuse
 from kmonitor.cli.terminal import is_of_output
+from kmonitor.connect.direct import direct_hub
 from kmonitor.connect.folder_view import FolderView
+from kmonitor.connect.host_visit import remote_endpoint
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.errors import Expected
@@ -29,24 +32,42 @@ _LOOK_AGAIN_S = 0.05
 FolderOption = Annotated[Path | None, Parameter(name="--folder")]
 """The option `--folder`, wherever a command only looks."""
 
+HostOption = Annotated[str | None, Parameter(name="--host")]
+"""The option `--host`, wherever a command asks a hub."""
+
+HubOption = Annotated[str | None, Parameter(name="--hub")]
+"""The option `--hub`, wherever a command asks a hub that may be elsewhere."""
+
 
 @contextmanager
-def open_hub(*, folder: Path | None = None) -> Generator[HubClient]:
-    """A client of this user's hub, which is started if none answers.
+def open_hub(
+    host: str | None = None, *, folder: Path | None = None, hub: str | None = None
+) -> Generator[HubClient]:
+    """A client of this user's hub, which is started if none answers; or of another one.
 
     Args:
-        folder: Instead, of a hub that only shows the spools of this folder; gone at the end.
+        host: On this host, over ssh: as for ssh, or a remembered name; None: this machine.
+        folder: One that only shows the spools of this folder; gone at the end.
+        hub: Directly: `tcp://HOST:PORT?key=KEY`; None: not so.
 
     Raises:
-        Expected: The hub cannot be reached or started here, with what to do.
+        Expected: The hub cannot be reached or started, with what to do.
     """
+    folders = find_folders()
+    if sum(given is not None for given in (host, folder, hub)) > 1:
+        raise Misuse("--host, --hub and --folder name several hubs.", "Give one of them.")
     with ExitStack() as stack:
-        folders = find_folders()
-        if folder is None:
+        endpoint = None
+        if folder is not None:
+            folders = stack.enter_context(FolderView(folder)).folders
+        elif hub is not None:
+            endpoint = direct_hub(hub, folders)
+        elif host is None:
             see_hub(folders)
         else:
-            folders = stack.enter_context(FolderView(folder)).folders
-        client = stack.enter_context(HubClient(folders=folders))
+            with folder_faults_named(folders):
+                endpoint = stack.enter_context(remote_endpoint(folders, host))
+        client = stack.enter_context(HubClient(endpoint, folders=folders))
         _wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
         yield client
 

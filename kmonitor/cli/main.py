@@ -51,7 +51,11 @@ _SUBCOMMANDS = {
     "restore": ("kmonitor.cli.restore:restore", "Make a .keras file of a checkpoint."),
     "export": ("kmonitor.cli.export:export", "Write out what is stored of a run."),
     "ship": ("kmonitor.cli.ship:ship", "Send a folder's runs to the hub: clusters, no hub there."),
+    "authorize": ("kmonitor.cli.authorize:authorize", "Let a device connect to the hub."),
+    "keys": ("kmonitor.cli.keys:app", "This device's key; who may connect; revoke one."),
+    "audit": ("kmonitor.cli.audit:audit", "List who did what through the hub."),
     "hub": ("kmonitor.cli.hub:app", "Run the hub without a window; its status; stop it."),
+    "hosts": ("kmonitor.cli.hosts:app", "The hosts you connected to; add one, remove one."),
     "doctor": ("kmonitor.cli.doctor:doctor", "Say what is missing here, and what to do."),
     "purge": ("kmonitor.cli.purge:purge", "List every file of kmonitor's, then remove them."),
 }
@@ -59,10 +63,11 @@ _SUBCOMMANDS = {
 
 
 _GROUPS = {
-    "hub": ("status", "stop", "keep", "install-unit"),
+    "hub": ("status", "stop", "ensure", "keep", "install-unit"),
+    "hosts": ("add", "remove", "rename"),
     "runs": ("prune", "pin", "unpin"),
 }
-"""Commands of commands, which are not imported to explain a mistyped word."""
+"""Of those that have commands of their own, and are not imported to explain a mistyped word."""
 
 
 def build_app(called: str = "") -> App:
@@ -148,8 +153,9 @@ def _see_home() -> None:
 
 def _complain_of_word(given: list[str], unused: Sequence[str]) -> None:
     called = given[0]
-    if called in _GROUPS and list(unused[:1]) == given[1:2]:
-        _complain_of_command(f"{called} ", given[1], _GROUPS[called])
+    words = _GROUPS.get(called)
+    if words and list(unused[:1]) == given[1:2]:
+        _complain_of_command(f"{called} ", given[1], words)
     elif called in _SUBCOMMANDS or called.startswith("-"):
         _complain_of_usage(called, f"This is too much: {' '.join(unused)}")
     else:

@@ -12,6 +12,7 @@ from typing import Final
 
 from kmonitor.cli.hub_unit import unit_path
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.key_pair import keys_folder
 from kmonitor_agent.local.supervised import supervisions
 
 _RUN: Final = re.compile(r"[0-9a-f]{32}")
@@ -24,11 +25,16 @@ _CHECKPOINT: Final = re.compile(
     r"\d{6,}-fit\d+-epoch-?\d+-step\d+(\.h5(\.\d+\.tmp)?|(\.\d+\.tmp)?\.keras)"
 )
 _LOG: Final = re.compile(r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|hub\.err|demo-[a-z]+\.log")
-_SETTINGS: Final = re.compile(r"(window|hub)\.(json(\.new)?|new)")
+_SETTINGS: Final = re.compile(
+    r"(window|hub)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.\d+\.new|no-hub"
+)
 _SUPERVISED: Final = re.compile(r"(terms|runs)\.json(\.new)?|leaving(\.new)?|lock")
 _FIT: Final = re.compile(r"\d+\.json(\.new)?")
 _FIT_FOLDER: Final = re.compile(r"fit-\d+")
-_RUNTIME: Final = re.compile(r"agents\.sock|view\.sock|hub\.lock")
+_KEYS: Final = re.compile(
+    r"(hub|desktop|agent)\.key(\.[0-9a-f]{16}\.new)?|authorized\.json(\.new)?"
+)
+_RUNTIME: Final = re.compile(r"agents\.sock|view\.sock|hub\.lock|s[0-9a-f]{10}")
 
 
 @dataclass(slots=True)
@@ -55,6 +61,7 @@ def belongings(folders: Folders) -> Belongings:
     _sort_runs(found, folders.spool, _SPOOLED)
     _sort_runs(found, folders.checkpoints, _CHECKPOINT)
     _sort_supervisions(found, supervisions(folders))
+    _sort_files(found, keys_folder(folders), _KEYS)
     _sort_files(found, folders.logs, _LOG)
     _sort_files(found, folders.settings, _SETTINGS)
     _sort_files(found, folders.runtime, _RUNTIME)
@@ -90,7 +97,7 @@ def _places(folders: Folders) -> set[Path]:
     kept = {folders.database, folders.spool, folders.checkpoints, folders.logs}
     restarts = supervisions(folders)
     runs = {run for each in _entries(restarts) for run in (each, *_entries(each))}
-    return kept | {folders.settings, folders.runtime, restarts} | runs
+    return kept | {folders.settings, folders.runtime, keys_folder(folders), restarts} | runs
 
 
 def _sort_runs(found: Belongings, place: Path, pattern: re.Pattern[str]) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from kmonitor.cli.hub_access import FolderOption, open_hub
+from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.prune import prune
 from kmonitor.cli.run_choice import SHORT_ID, choose_run
 from kmonitor.cli.statuses import DONE
@@ -27,6 +27,8 @@ def runs(
     *,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     folder: FolderOption = None,
+    host: HostOption = None,
+    hub: HubOption = None,
 ) -> int:
     """List the runs, oldest first.
 
@@ -36,8 +38,11 @@ def runs(
         json: One JSON list. Each run has at least `run` (its id), `name`, `host`, `state` and
             `epoch` (from 0; null before the first), and every other field of the summary.
         folder: The runs whose spools lie in this folder, which is only read.
+        host: Those of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
+            of `kmonitor hosts`.
+        hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
-    with open_hub(folder=folder) as client:
+    with open_hub(host, folder=folder, hub=hub) as client:
         found = sorted(client.runs(), key=lambda run: run.started_wall_s)
     if json:
         say_json([fields_of(run) for run in found])
@@ -98,4 +103,4 @@ def _say_runs(found: list[RunSummary]) -> None:
         for run in found
     ]
     right = ("EPOCH", "GRAPH", "RAM", "VRAM", "STEP", "RAN")
-    say_table((*headers, "STARTED", "RAN"), rows, right=right, folds=("NAME", "HOST"))
+    say_table((*headers, "STARTED", "RAN"), rows, right=right, folds=("HOST",), elided="NAME")

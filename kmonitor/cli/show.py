@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from kmonitor.cli.epoch_table import say_epochs
 from kmonitor.cli.event_stream import event_object, event_words, follow, read_event
-from kmonitor.cli.hub_access import FolderOption, open_hub
+from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.summary_words import (
@@ -43,6 +43,8 @@ def show(
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     follow_it: Annotated[bool, Parameter(name=("--follow", "-f"), negative="")] = False,
     folder: FolderOption = None,
+    host: HostOption = None,
+    hub: HubOption = None,
 ) -> int:
     """Show one run: its state, the four metrics, its epochs, and what happened.
 
@@ -53,8 +55,11 @@ def show(
         json: One JSON object: `summary` and `events`; with `--follow` one event a line.
         follow_it: Go on with each new event until the run has ended, or Ctrl+C.
         folder: Of the runs whose spools lie in this folder, which is only read.
+        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+            `kmonitor hosts`.
+        hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
-    with open_hub(folder=folder) as client:
+    with open_hub(host, folder=folder, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
         rows = list(client.all_rows(chosen.run, _KINDS))
         if json:

@@ -7,12 +7,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
-from kmonitor.presenters.formats import count_text, plain_text
+from kmonitor.presenters.formats import count_text, plain_text, printable
+
+_GAP = 2
+_LEAST_CELLS = 16
+"""Between two columns, and of a column that is elided."""
 
 _OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 
@@ -69,7 +74,7 @@ def json_text(value: object) -> str:
 
 def plain(text: str) -> str:
     """A text from a training, without what could move the cursor or colour the terminal."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return printable(text)
 
 
 def say_table(
@@ -78,6 +83,7 @@ def say_table(
     *,
     right: Iterable[str] = (),
     folds: Iterable[str] = (),
+    elided: str = "",
 ) -> None:
     """A table to standard output.
 
@@ -86,6 +92,7 @@ def say_table(
         rows: Cells, as many as there are headers.
         right: Titles of the columns that are aligned to the right.
         folds: Titles of the columns that give way on a narrow terminal.
+        elided: Title of the column whose cells lose their middle where the line is too long.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     to_the_right, giving_way = set(right), set(folds)
@@ -94,10 +101,37 @@ def say_table(
         table.add_column(
             header, justify=justify, overflow="fold", no_wrap=header not in giving_way
         )
-    for row in rows:
-        table.add_row(*(Text(plain(cell)) for cell in row))
     width = None if sys.stdout.isatty() else PIPE_WIDTH
-    _PipedConsole(file=sys.stdout, width=width, highlight=False, soft_wrap=False).print(table)
+    console = _PipedConsole(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
+    cells = [[plain(cell) for cell in row] for row in rows]
+    if elided:
+        _elide(headers, cells, headers.index(elided), console.width)
+    for row in cells:
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
+def _elide(headers: Sequence[str], rows: list[list[str]], column: int, width: int) -> None:
+    """Give one column what the others leave of a line."""
+    widest = [max(map(cell_len, each)) for each in zip(headers, *rows, strict=True)]
+    others = sum(widest) - widest[column] + _GAP * (len(headers) - 1)
+    for row in rows:
+        row[column] = elided_middle(row[column], max(_LEAST_CELLS, width - others))
+
+
+def elided_middle(text: str, cells: int) -> str:
+    """A text in so many cells of a terminal, with an ellipsis in place of its middle."""
+    if cell_len(text) <= cells:
+        return text
+    head, tail = "", ""
+    for left, right in zip(text, reversed(text), strict=True):
+        if cell_len(head + left + tail) >= cells:
+            break
+        head += left
+        if cell_len(head + right + tail) >= cells:
+            break
+        tail = right + tail
+    return f"{head}\N{HORIZONTAL ELLIPSIS}{tail}"
 
 
 class _PipedConsole(Console):

@@ -93,9 +93,9 @@ def see_name(screenshot: Path) -> None:
     if screenshot.suffix.lower() != ".png":
         raise Expected(
             f"{screenshot} cannot be written: the picture is a PNG file.",
-            f"Name it, for example: {screenshot.with_suffix('.png')}"
-            if screenshot.name
-            else "Name a file that ends in .png.",
+            "Name a file that ends in .png."
+            if screenshot.name in ("", "..") or screenshot.is_dir()
+            else f"Name it, for example: {screenshot.with_suffix('.png')}",
         )
 
 

@@ -6,21 +6,26 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 import zmq
 
+from kmonitor.connect.direct import DirectHub
 from kmonitor.connect.doorbell import Doorbell
 from kmonitor.connect.pull import Pull
 from kmonitor.connect.questions import Questions
+from kmonitor.connect.remote_hub import RemoteHub
 from kmonitor.connect.view_link import ViewLink
 from kmonitor_agent.local.clock import Clock, SystemClock
 from kmonitor_agent.protocol.messages import (
+    AuditTold,
     CommandTold,
     EditTold,
     ErrorMessage,
     HubAsked,
     HubTold,
+    KeysTold,
     RowsTold,
     RunsTold,
     SeriesTold,
@@ -34,6 +39,7 @@ _DEAD_AFTER_S = 2.5
 _BACK_OFF_FIRST_S = 0.1
 _BACK_OFF_LAST_S = 5.0
 _POLL_S = 0.1
+_HELD_LOOK_S = 1.0
 _JOIN_S = 5.0
 
 
@@ -63,10 +69,39 @@ class Disconnected:
     since_wall_s: float
 
 
-Answer = RunsTold | RowsTold | SeriesTold | CommandTold | EditTold | HubTold | ErrorMessage
+@dataclass(frozen=True, slots=True)
+class WayTold:
+    """How the way to a hub on another host stands; told of hosts only.
+
+    Attributes:
+        stage: "asking" (for its hub, over ssh), "opening" (the tunnel), "open" or "closed".
+        what: Why it is closed, in words; empty otherwise.
+        remedy: What to do about it; may be empty.
+        retry_in_s: Seconds until the next attempt; None: not before the user asks for it.
+        hub: What was found there; None while nothing was.
+    """
+
+    stage: Literal["asking", "opening", "open", "closed"]
+    what: str = ""
+    remedy: str = ""
+    retry_in_s: float | None = None
+    hub: RemoteHub | None = None
+
+
+Answer = (
+    RunsTold
+    | RowsTold
+    | SeriesTold
+    | CommandTold
+    | EditTold
+    | HubTold
+    | KeysTold
+    | AuditTold
+    | ErrorMessage
+)
 """What a question of the desktop's may bring."""
 
-News = Connected | Disconnected | Answer
+News = Connected | Disconnected | WayTold | Answer
 """What the inbox holds."""
 
 
@@ -82,23 +117,29 @@ class HubFollower:
 
     def __init__(
         self,
-        endpoint: str,
+        endpoint: str | DirectHub,
         *,
         wake: Callable[[], None],
         inbox_limit: int = 4096,
         clock: Clock | None = None,
+        on_link: Callable[[bool], None] | None = None,
+        place: str = "",
     ) -> None:
         """Nothing happens before `start`.
 
         Args:
-            endpoint: ZeroMQ address of the hub's view socket.
+            endpoint: ZeroMQ address of the hub's view socket, or a hub on the network.
             wake: Called from the follower's thread when the inbox got something; at most once
                 until `drained`.
             inbox_limit: With so many messages waiting, the follower pulls no more.
             clock: Where time comes from.
+            on_link: Called from the follower's thread: the hub was reached, or an attempt failed.
+            place: Where the hub is, in words; empty: at the endpoint.
         """
         self.inbox: deque[News] = deque()
         self._endpoint = endpoint
+        address = endpoint.address.endpoint if isinstance(endpoint, DirectHub) else endpoint
+        self._place = place or f"at {address}"
         self._wake = wake
         self._inbox_limit = inbox_limit
         self._clock = clock or SystemClock()
@@ -108,6 +149,9 @@ class HubFollower:
         self._is_woken = threading.Event()
         self._is_stopping = threading.Event()
         self._is_impatient = threading.Event()
+        self._on_link = on_link
+        self._held_why = ""
+        self._is_renewed = threading.Event()
         self._thread = threading.Thread(target=self._main, name="kmonitor-follower", daemon=True)
         self._lost_wall_s = self._clock.wall_s()
 
@@ -141,6 +185,21 @@ class HubFollower:
         self._is_impatient.set()
         self._bell.ring()
 
+    def hold(self, why: str) -> None:
+        """There is no way to the hub now: end the connection and try no more; from any thread."""
+        self._held_why = why
+        self._bell.ring()
+
+    def release(self) -> None:
+        """There is a way to the hub, perhaps a new one: connect anew at once; from any thread."""
+        self._held_why = ""
+        self._is_renewed.set()
+        self.retry_now()
+
+    def tell(self, news: News) -> None:
+        """Put news of the way to the hub into the inbox; from any thread."""
+        self._put(news)
+
     def drained(self) -> None:
         """The reader has emptied the inbox: wake it again for what comes next."""
         self._is_woken.clear()
@@ -153,24 +212,30 @@ class HubFollower:
         try:
             self._follow()
         except Exception:
-            LOG.exception("the follower of %s ended", self._endpoint)
+            LOG.exception("the follower of %s ended", self._place)
             self._put(Disconnected("kmonitor failed here; see its log", 0.0, self._lost_wall_s))
 
     def _follow(self) -> None:
         back_off_s = _BACK_OFF_FIRST_S
         while not self._is_stopping.is_set():
+            if self._held_why:
+                self._pause(_HELD_LOOK_S)
+                continue
+            self._is_renewed.clear()
             link = ViewLink(self._endpoint)
             try:
-                why = f"no hub answers at {self._endpoint}"
+                why = f"no hub answers {self._place}"
                 if self._greet(link):
                     back_off_s = _BACK_OFF_FIRST_S
                     why = self._converse(link)
                     self._lost_wall_s = self._clock.wall_s()
+                why = link.refusal or why
             finally:
                 link.close()
-            if not self._is_stopping.is_set():
+            if not self._is_stopping.is_set() and not self._is_renewed.is_set():
                 pause_s = back_off_s * random.uniform(0.7, 1.3)  # noqa: S311 - jitter
-                self._put(Disconnected(why, pause_s, self._lost_wall_s))
+                self._put(Disconnected(self._held_why or why, pause_s, self._lost_wall_s))
+                self._tell_link(is_reached=False)
                 self._pause(pause_s)
                 back_off_s = min(2 * back_off_s, _BACK_OFF_LAST_S)
 
@@ -178,19 +243,29 @@ class HubFollower:
         number = self._questions.next_number()
         link.send(HubAsked(ask=number))
         end_s = self._clock.monotonic_s() + _ATTEMPT_S
-        while not self._is_stopping.is_set() and self._clock.monotonic_s() < end_s:
+        while not self._is_cut_off() and self._clock.monotonic_s() < end_s:
             self._wait(link, _POLL_S)
             while (told := link.receive()) is not None:
                 if isinstance(told, HubTold) and told.ask == number:
                     self._pull.connected(told.hub)
                     self._questions.ask_all_again(self._clock.monotonic_s())
                     self._put(Connected(told))
+                    self._tell_link(is_reached=True)
                     return True
         return False
 
+    def _is_cut_off(self) -> bool:
+        """Whether this connection is to end: stopped, held, or there is a new way."""
+        is_over = self._is_stopping.is_set() or self._is_renewed.is_set()
+        return is_over or bool(self._held_why)
+
+    def _tell_link(self, *, is_reached: bool) -> None:
+        if self._on_link is not None and not self._held_why:
+            self._on_link(is_reached)
+
     def _converse(self, link: ViewLink) -> str:
         heard_s = self._clock.monotonic_s()
-        while not self._is_stopping.is_set():
+        while not self._is_cut_off():
             now_s = self._clock.monotonic_s()
             if now_s - heard_s > _DEAD_AFTER_S:
                 return "the hub stopped answering"

@@ -7,8 +7,10 @@ from typing import Self, TypeVar
 
 import msgspec
 
+from kmonitor.connect.direct import DirectHub
 from kmonitor.connect.view_link import ViewLink
 from kmonitor.errors import Expected
+from kmonitor_agent.local.direct_address import SCHEME
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.sockets import ipc, view_socket
 from kmonitor_agent.protocol.commands import (
@@ -20,6 +22,8 @@ from kmonitor_agent.protocol.commands import (
 )
 from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.protocol.messages import (
+    AuditAsked,
+    AuditTold,
     CommandAsked,
     CommandTold,
     EditAsked,
@@ -27,6 +31,9 @@ from kmonitor_agent.protocol.messages import (
     ErrorMessage,
     HubAsked,
     HubTold,
+    KeyGrant,
+    KeysAsked,
+    KeysTold,
     Message,
     Row,
     RowsAsked,
@@ -44,6 +51,8 @@ T = TypeVar("T", bound=Message)
 
 _ASK_AGAIN_S = 1.0
 _POLL_S = 0.1
+_LOOK_S = 0.2
+"""How often to see whether a hub on the network refuses this device."""
 
 
 class HubUnreachable(Expected):
@@ -55,9 +64,12 @@ class HubUnreachable(Expected):
     """
 
     def __init__(self, endpoint: str, timeout_s: float) -> None:
+        is_far = endpoint.startswith(SCHEME)
         super().__init__(
             f"No hub answered at {endpoint} within {timeout_s:g} s.",
-            "Start one with `kmonitor` or `kmonitor hub`.",
+            "See that one runs there with --bind, and that no firewall is in between."
+            if is_far
+            else "Start one with `kmonitor` or `kmonitor hub`.",
         )
         self.endpoint = endpoint
         self.timeout_s = timeout_s
@@ -77,12 +89,16 @@ class HubRefused(Expected):
         self.text = text
 
 
+class HubClosed(Expected):
+    """The hub is there and does not let this device in; says why and what to do."""
+
+
 class HubClient:
     """Asks and waits; for one thread. Use as a context manager or `close` it."""
 
     def __init__(
         self,
-        endpoint: str | None = None,
+        endpoint: str | DirectHub | None = None,
         *,
         folders: Folders | None = None,
         timeout_s: float = 5.0,
@@ -90,13 +106,14 @@ class HubClient:
         """Connect; a hub that is not there is noticed at the first question.
 
         Args:
-            endpoint: ZeroMQ address; None: this user's hub.
+            endpoint: ZeroMQ address, or a hub on the network; None: this user's hub.
             folders: Where this user's hub is; None: by the environment.
             timeout_s: How long each question waits for its answer, seconds.
         """
-        self.endpoint = endpoint or ipc(view_socket(folders or find_folders()))
+        hub = endpoint or ipc(view_socket(folders or find_folders()))
+        self.endpoint = hub.address.endpoint if isinstance(hub, DirectHub) else hub
         self._timeout_s = timeout_s
-        self._link = ViewLink(self.endpoint)
+        self._link = ViewLink(hub)
         self._asked = 0
 
     def __enter__(self) -> Self:
@@ -221,6 +238,23 @@ class HubClient:
         asked = EditAsked(ask=self._next(), run=run, name=name, note=note, pin=pin, delete=delete)
         self._ask(asked, EditTold)
 
+    def keys(self, *, authorize: KeyGrant | None = None, revoke: str = "") -> KeysTold:
+        """Who may connect over the network, after a change if one is named.
+
+        Args:
+            authorize: Let this key in.
+            revoke: Name or key of one that may connect no more.
+
+        Raises:
+            HubRefused: It cannot be done, with the reason.
+        """
+        asked = KeysAsked(ask=self._next(), authorize=authorize, revoke=revoke)
+        return self._ask(asked, KeysTold)
+
+    def audit(self, *, before: int = 0, limit: int = 200) -> AuditTold:
+        """What was done through the hub, newest first: a page behind row `before` (0: all)."""
+        return self._ask(AuditAsked(ask=self._next(), before=before, limit=limit), AuditTold)
+
     def _next(self) -> int:
         self._asked += 1
         return self._asked
@@ -233,10 +267,12 @@ class HubClient:
                 # Every question may be asked twice: the hub could have died in between.
                 self._link.send(message)
                 send_s = now_s + _ASK_AGAIN_S
-            self._link.wait(min(end_s, send_s) - now_s)
+            self._link.wait(min(end_s - now_s, send_s - now_s, _LOOK_S))
             found = self._answer(self._asked, answer)
             if found is not None:
                 return found
+            if self._link.refusal:
+                raise HubClosed(self._link.refusal)
         raise HubUnreachable(self.endpoint, self._timeout_s)
 
     def _answer(self, ask: int, answer: type[T]) -> T | None:

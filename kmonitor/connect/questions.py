@@ -14,13 +14,15 @@ _COMMAND_AGAIN_S = 1.0
 _ANSWER_S = 3.0
 """A hub that was quickly replaced never saw the question: every question may be asked twice."""
 
+_NUMBERS = itertools.count(1)
+_LOCK = threading.Lock()
+# One row of numbers for all hubs of a process: an answer's number alone says which question it is.
+
 
 class Questions:
     """Any thread may `add`; all else belongs to the follower's thread."""
 
     def __init__(self) -> None:
-        self._numbers = itertools.count(1)
-        self._lock = threading.Lock()
         self._new: deque[tuple[int, msgspec.Struct]] = deque()
         self._open: OrderedDict[int, msgspec.Struct] = OrderedDict()
         self._due_s: dict[int, float] = {}
@@ -28,8 +30,8 @@ class Questions:
 
     def next_number(self) -> int:
         """A number for a question of the follower's own."""
-        with self._lock:
-            return next(self._numbers)
+        with _LOCK:
+            return next(_NUMBERS)
 
     def add(self, message: msgspec.Struct) -> int:
         """Take a question; returns the number its answers will carry."""

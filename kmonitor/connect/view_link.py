@@ -1,8 +1,9 @@
-"""One DEALER socket to a hub's view door; what client and follower share."""
+"""One DEALER socket to a hub's door, near or far; what client and follower share."""
 
 import msgspec
 import zmq
 
+from kmonitor.connect.direct import DirectHub, Handshake
 from kmonitor_agent.protocol.codec import pack, unpack_to_desktop
 from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.messages import ToDesktop
@@ -20,7 +21,8 @@ class ViewLink:
         malformed: Answers that were no message of ours.
     """
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, hub: str | DirectHub) -> None:
+        """Args: `hub`: ZeroMQ address of a near one, or one on the network with its keys."""
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self.socket = self._context.socket(zmq.DEALER)
         for option, value in (
@@ -34,7 +36,17 @@ class ViewLink:
         ):
             self.socket.setsockopt(option, value)
         self.malformed = 0
-        self.socket.connect(endpoint)
+        self._handshake: Handshake | None = None
+        if isinstance(hub, DirectHub):
+            self._handshake = Handshake(self.socket, hub)
+            self.socket.connect(hub.address.endpoint)
+        else:
+            self.socket.connect(hub)
+
+    @property
+    def refusal(self) -> str:
+        """Why the hub does not let this device in, as far as was heard; else empty."""
+        return "" if self._handshake is None else self._handshake.refusal()
 
     def send(self, message: msgspec.Struct) -> bool:
         """Send, or return False when the hub does not take any more now."""
@@ -62,5 +74,7 @@ class ViewLink:
 
     def close(self) -> None:
         """Close at once; by the thread that made it."""
+        if self._handshake is not None:
+            self._handshake.close()
         self.socket.close(linger=0)
         self._context.destroy(linger=0)

@@ -17,6 +17,7 @@ from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QApplication
 
 from kmonitor.desktop.app_log import AppLog
+from kmonitor.desktop.audit_controller import AuditController
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.folder_opening import FolderOpening
@@ -38,11 +39,10 @@ from kmonitor.presenters.language import use_translation
 from kmonitor.resource_files import resource_path
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ipc, view_socket
 
 if TYPE_CHECKING:
     from kmonitor.desktop.chart_board import ChartBoard
-    from kmonitor.desktop.hub_bridge import HubBridge
+    from kmonitor.desktop.hosts_controller import HostsController
     from kmonitor.desktop.hub_keeper import HubKeeper
 
 _log = logging.getLogger(__name__)
@@ -181,7 +181,7 @@ class KmonitorApp(QObject):
         self._look = Look(self)
         self._theme = ThemeKeeper(qt, self._look, self)
         self._theme.choose(options.theme or self._settings.theme)
-        self._bridge: HubBridge | None = None
+        self._hosts: HostsController | None = None
         self._keeper: HubKeeper | None = None
         self.desk = Desk(ask=self._ask, clock=SystemClock(), user=_user())
         if options.select:
@@ -191,6 +191,7 @@ class KmonitorApp(QObject):
         self.folder_opening = FolderOpening(self.window, self)
         parts = Parts(self.window, self.desk, self._look, self._theme, self._demo)
         self.controller = WindowController(parts, self._settings, self)
+        self._audit = AuditController(self.window, self.desk, self)
         self._shooter = Shooter(self._is_settled, self)
         self._connect()
 
@@ -216,8 +217,8 @@ class KmonitorApp(QObject):
         self.controller.stop()
         self.folder_opening.stop()
         self._shooter.stop()
-        if self._bridge is not None:
-            self._bridge.stop()
+        if self._hosts is not None:
+            self._hosts.stop()
         if self._keeper is not None:
             self._keeper.stop()
         self._garbage.stop()
@@ -239,11 +240,13 @@ class KmonitorApp(QObject):
 
     def _follow_hub(self) -> None:
         # Imported after the first paint, which ZeroMQ would hold up.
-        bridge_module = importlib.import_module("kmonitor.desktop.hub_bridge")
-        bridge: HubBridge = bridge_module.HubBridge(ipc(view_socket(self._folders)), self)
-        bridge.link_changed.connect(self._on_bridge_link_changed)
-        self._bridge = bridge
-        bridge.start(self.desk)
+        hosts_module = importlib.import_module("kmonitor.desktop.hosts_controller")
+        hosts: HostsController = hosts_module.HostsController(self._folders, self.desk, self)
+        hosts.here.link_changed.connect(self._on_bridge_link_changed)
+        self._audit.attach(hosts.here)
+        self._hosts = hosts
+        self.controller.hosts.attach(hosts)
+        hosts.start(with_hosts=self._options.shown is None)
         if self._options.with_hub:
             keeper_module = importlib.import_module("kmonitor.desktop.hub_keeper")
             keeper: HubKeeper = keeper_module.HubKeeper(self._folders, self)
@@ -254,7 +257,7 @@ class KmonitorApp(QObject):
 
     def _ask(self, message: msgspec.Struct) -> int:
         # Nothing is asked before a hub has answered, hence never without a bridge.
-        return self._bridge.ask(message) if self._bridge is not None else 0
+        return self._hosts.ask(message) if self._hosts is not None else 0
 
     def _place_window(self) -> None:
         shown = self._options.shown
@@ -289,8 +292,8 @@ class KmonitorApp(QObject):
     def _on_controller_retry_requested(self) -> None:
         if self._keeper is not None:
             self._keeper.look()
-        if self._bridge is not None:
-            self._bridge.retry_now()
+        if self._hosts is not None:
+            self._hosts.here.retry_now()
 
     @Slot()
     def _on_controller_settings_changed(self) -> None:
@@ -305,8 +308,8 @@ class KmonitorApp(QObject):
     def _on_keeper_hub_found(self) -> None:
         self.desk.link.trouble("")
         self.desk.changed.add("link")
-        if self._bridge is not None:
-            self._bridge.retry_now()
+        if self._hosts is not None:
+            self._hosts.here.retry_now()
 
     @Slot(str)
     def _on_self_failed(self, text: str) -> None:

@@ -86,7 +86,8 @@ class RecordsController(QObject):
         desk = self._desk
         asked = desk.commands.newest(run.run, "diagnose")
         is_open = asked is not None and asked.is_open
-        can_ask = desk.link.is_live and not has_ended(run) and "diagnose" in run.actions
+        can_ask = desk.is_reached(run.run) and not desk.why_no_command(run.run)
+        can_ask = can_ask and not has_ended(run) and "diagnose" in run.actions
         if self._shown is not None:
             # What is told an epoch later makes the diagnosis whole, under another row.
             self._shown = desk.diagnoses.row_of(run.run, self._shown)

@@ -84,20 +84,26 @@ class MainWindow(QMainWindow):
         self._charts = QWidget()
         self._centre = QStackedWidget()
         self._has_runs: bool | None = None
+        self._has_hosts = False
         self._build()
         self._fit_to_size()
         self.banner.toggled.connect(self._fit_to_size)
         self.records.tab_shown.connect(self._fit_to_size)
 
-    def show_charts(self, *, is_first_start: bool) -> None:
-        """Show either the charts and all panels, or the page before the first run."""
+    def show_charts(self, *, is_first_start: bool, has_hosts: bool = False) -> None:
+        """Show either the charts and all panels, or the page before the first run.
+
+        Args:
+            is_first_start: There is no run yet.
+            has_hosts: The tree has hosts to show even so.
+        """
         has_runs = not is_first_start
-        if self._has_runs == has_runs:
+        if (self._has_runs, self._has_hosts) == (has_runs, has_hosts):
             return
-        self._has_runs = has_runs
+        self._has_runs, self._has_hosts = has_runs, has_hosts
         self._centre.setCurrentWidget(self._charts if has_runs else self.first_start)
-        for panel in (self.run_tree, self.actions_panel):
-            panel.setVisible(has_runs)
+        self.run_tree.setVisible(has_runs or has_hosts)
+        self.actions_panel.setVisible(has_runs)
         self._fit_to_size()
 
     def place(self, saved: QRect | None) -> None:

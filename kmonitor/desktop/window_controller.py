@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
+from kmonitor.desktop.host_menus import HostMenus
 from kmonitor.desktop.panels.guide import GuideWindow
 from kmonitor.desktop.questions import question_box
 from kmonitor.desktop.records_controller import RecordsController
@@ -70,6 +71,7 @@ class WindowController(QObject):
         self._board: ChartBoard | None = None
         self._guide: GuideWindow | None = None
         self.records = RecordsController(parts.window, parts.desk, parts.look, self)
+        self.hosts = HostMenus(parts.window, parts.desk, self)
         self._asked_back: CommandName | None = None
         self._search = ""
         self._wanted_axis: Axis = settings.x_axis
@@ -143,7 +145,8 @@ class WindowController(QObject):
         self.records.settings_changed.connect(self.settings_changed)
         self.records.run_wanted.connect(self._on_run_tree_run_chosen)
         self.records.diagnose_requested.connect(self._on_records_diagnose_requested)
-        window.banner.retry_requested.connect(self.retry_requested)
+        window.banner.retry_requested.connect(self._on_banner_retry_requested)
+        self.hosts.changed.connect(self.refresh)
         window.banner.close_requested.connect(self._on_banner_close_requested)
         window.first_start.demo_requested.connect(self._demo.start)
         window.visibility_changed.connect(self._on_window_visibility_changed)
@@ -164,12 +167,14 @@ class WindowController(QObject):
         desk, window = self._desk, self._window
         now_wall_s, is_live = time.time(), desk.link.is_live
         run = desk.book.current()
-        window.show_charts(is_first_start=desk.is_first_start)
+        is_reached = desk.is_reached(run.run) if run is not None else is_live
+        hosts = [host.picture(now_wall_s, version=VERSION) for host in desk.hosts.all()]
+        window.show_charts(is_first_start=desk.is_first_start, has_hosts=bool(hosts))
         window.header.show_picture(
-            header_picture(run, now_wall_s=now_wall_s, is_connected=is_live)
+            header_picture(run, now_wall_s=now_wall_s, is_connected=is_reached)
         )
-        window.banner.show_picture(desk.link.banner(now_wall_s))
-        window.status.show_picture(desk.link.status(version=VERSION))
+        window.banner.show_picture(desk.banner(now_wall_s))
+        window.status.show_picture(desk.status(version=VERSION))
         if desk.is_first_start or run is None:
             picture = first_start_picture(
                 is_live=is_live,
@@ -180,7 +185,12 @@ class WindowController(QObject):
         else:
             self._demo.shown_up()
         rows = host_rows(
-            desk.book, search=self._search, now_wall_s=now_wall_s, is_connected=is_live
+            desk.book,
+            search=self._search,
+            now_wall_s=now_wall_s,
+            is_connected=is_live,
+            hosts=hosts,
+            is_reached=desk.is_reached,
         )
         window.run_tree.show_rows(rows, desk.book.selected, self._empty_text())
         self.records.refresh()
@@ -192,7 +202,8 @@ class WindowController(QObject):
                     commands=desk.commands,
                     limits=desk.limits,
                     now_wall_s=now_wall_s,
-                    is_connected=is_live,
+                    is_connected=is_reached,
+                    no_right=desk.why_no_command(run.run),
                 )
             )
             window.actions_panel.show_readings(desk.readings(run.run).groups())
@@ -315,8 +326,16 @@ class WindowController(QObject):
         box.open()
 
     @Slot()
+    def _on_banner_retry_requested(self) -> None:
+        host = self._desk.troubled_host(time.time())
+        if host:
+            self.hosts.retry(host)
+        else:
+            self.retry_requested.emit()
+
+    @Slot()
     def _on_banner_close_requested(self) -> None:
-        self._desk.link.dismiss()
+        self._desk.dismiss_banner(time.time())
         self._refresh_panels()
 
     @Slot()

@@ -4,21 +4,22 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import zmq
-
+from kmonitor.hub.doors import Doors
 from kmonitor.hub.folder_feed import FolderFeed
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.ingest import Ingest
+from kmonitor.hub.keys_desk import KeysDesk
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.liveness import Liveness
 from kmonitor.hub.local_process import ProcessWatch
 from kmonitor.hub.logbook import LOG
+from kmonitor.hub.memory_guard import LOOK_EVERY_S
 from kmonitor.hub.options import HubOptions, read_keep
 from kmonitor.hub.retention import Retention
 from kmonitor.hub.schedule import Schedule
 from kmonitor.hub.series_desk import SeriesDesk
-from kmonitor.hub.sockets import Door
 from kmonitor.hub.spool_shipping import SpoolShipping
 from kmonitor.hub.store.database import Database
 from kmonitor.hub.views import Views
@@ -26,18 +27,23 @@ from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.retention import trim_root
-from kmonitor_agent.local.sockets import ingest_socket, view_socket
-from kmonitor_agent.protocol.messages import HubAsked, HubTold
+from kmonitor_agent.protocol.messages import (
+    AuditAsked,
+    ErrorMessage,
+    HubAsked,
+    HubTold,
+    KeysAsked,
+)
 from kmonitor_agent.release import VERSION
+
+if TYPE_CHECKING:
+    import zmq
 
 DATABASE_NAME = "hub.sqlite3"
 """File name of the hub's database in its folder."""
 
 _BOUND_EVERY_S = 300.0
 """How often all spools together are brought below their bound; living agents do so too."""
-
-_MAX_AT_ONCE = 256
-"""Most messages of one socket before the other gets its turn."""
 
 
 class HubLoop:
@@ -77,15 +83,16 @@ class HubLoop:
         database = Database(folders.database / DATABASE_NAME)
         self.hub = database.hub
         self._ledger = Ledger(database, faults, clock)
-        self._agents = Door(context, ingest_socket(folders))
-        self._desktops = Door(context, view_socket(folders))
+        self._doors = doors = Doors(folders, context, faults, clock)
         self._series = SeriesDesk(database.path, wake.wake)
         processes = ProcessWatch(folders.state)
         self._host = processes.host
-        self._ingest = Ingest(self._ledger, faults, clock, self._agents.send)
-        self._views = Views(self._ledger, self._series, faults, clock, self._desktops.send)
+        self._ingest = Ingest(self._ledger, faults, clock, doors.to_agent)
+        self._views = Views(self._ledger, self._series, faults, clock, doors.to_desktop)
         self._views.host = processes.host
         self._views.on_hub_asked = self._tell_hub
+        self._keys = KeysDesk(doors, self._ledger, clock)
+        self._join(doors)
         self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
         self._spool_root = root = folders.spool
         self._spools = SpoolShipping(root, self._ledger, self._ingest.sessions, faults, clock)
@@ -96,6 +103,21 @@ class HubLoop:
         self._busy_s = clock.monotonic_s()
         self._is_stopping = False
         self._is_moved = False
+
+    def _join(self, doors: Doors) -> None:
+        self._views.on_access_asked = self._answer_about_access
+        self._views.who = doors.gate.who
+        doors.gate.on_refused = self._keys.refused
+        doors.on_ended = self._end_sessions
+
+    def listen(self, bind: str) -> None:
+        """Also serve the network at `ADDRESS:PORT`, for keys that were let in; before `run`.
+
+        Raises:
+            DirectRefused: Not there, or not safely.
+        """
+        self._doors.listen(bind)
+        LOG.info("listening at %s", self._doors.address)
 
     def stop(self) -> None:
         """End once what was taken is committed; from a signal or any thread."""
@@ -112,10 +134,7 @@ class HubLoop:
             Whether it ended because something was moved away.
         """
         schedule = self._schedule(is_in_place)
-        poller = zmq.Poller()
-        poller.register(self._agents.socket, zmq.POLLIN)
-        poller.register(self._desktops.socket, zmq.POLLIN)
-        poller.register(self._wake.fileno(), zmq.POLLIN)
+        self._doors.watch(self._wake.fileno())
         self._series.start()
         while not (self._is_stopping or self._is_moved):
             now_s = self._clock.monotonic_s()
@@ -123,7 +142,7 @@ class HubLoop:
             commit_s = self._ledger.wait_s(now_s)
             if commit_s is not None:
                 wait_s = min(wait_s, commit_s)
-            poller.poll(math.ceil(wait_s * 1000))
+            self._doors.wait(math.ceil(wait_s * 1000))
             self._wake.clear()
             self._serve()
             schedule.run_due(self._clock.monotonic_s())
@@ -137,8 +156,7 @@ class HubLoop:
             if self._ledger.commit():
                 self._ingest.acknowledge()
         self._series.stop()
-        self._agents.close()
-        self._desktops.close()
+        self._doors.close()
         self._ledger.database.close()
 
     def _made_feed(self, folder: Path | None) -> FolderFeed | None:
@@ -154,7 +172,7 @@ class HubLoop:
 
     def _schedule(self, is_in_place: Callable[[], bool]) -> Schedule:
         def look_around() -> None:
-            doors = self._agents.is_in_place() and self._desktops.is_in_place()
+            doors = self._doors.is_in_place()
             if not (doors and is_in_place() and self._ledger.database.is_in_place()):
                 self._is_moved = True
 
@@ -175,23 +193,20 @@ class HubLoop:
         schedule.every(1.0, "retention", self._retention.step)
         if self._feed is not None:
             schedule.every(0.1, "folder", self._feed.step)
+        schedule.every(0.2, "keys", self._doors.look_at_keys)
+        schedule.every(3600.0, "audit", self._ledger.database.bound_audit)
+        schedule.every(LOOK_EVERY_S, "memory", self._look_at_memory)
         if self._options.idle_s is not None:
             schedule.every(1.0, "idle", self._end_when_idle)
         return schedule
 
     def _serve(self) -> None:
-        for name, door, handle in (
-            ("ingest", self._agents, self._ingest.handle),
-            ("view", self._desktops, self._views.handle),
-        ):
-            for _ in range(_MAX_AT_ONCE):
-                frames = door.receive()
-                if frames is None:
-                    break
-                with self._faults.guarded(name):
-                    handle(frames)
+        self._doors.serve(self._ingest.handle, self._views.handle)
         for identity, told in self._series.take_answers():
-            self._desktops.send(identity, told)
+            self._doors.to_desktop(identity, told)
+
+    def _look_at_memory(self) -> None:
+        self._doors.look_at_memory(is_working=self._series.is_working)
 
     def _commit_if_due(self) -> None:
         wait_s = self._ledger.wait_s(self._clock.monotonic_s())
@@ -219,12 +234,17 @@ class HubLoop:
         return self._feed is not None and self._feed.is_reading()
 
     def _tell_hub(self, identity: bytes, asked: HubAsked) -> None:
+        peer = self._doors.gate.who(identity)
+        if asked.stop and (peer is None or peer.is_far):
+            text = "only its own user, on its own host, can end this hub"
+            error = ErrorMessage(code="unauthorised", text=text, fatal=True, ask=asked.ask)
+            self._doors.to_desktop(identity, error)
+            return
         if asked.stop:
             self.stop()
         faults = self._faults.counts()
-        unsent = self._agents.unsent + self._desktops.unsent
-        if unsent:
-            faults["unsent"] = unsent
+        if self._doors.unsent:
+            faults["unsent"] = self._doors.unsent
         told = HubTold(
             ask=asked.ask,
             hub=self.hub,
@@ -243,5 +263,15 @@ class HubLoop:
             keep_days=self._keep.days,
             keep_bytes=self._keep.n_bytes,
             runs_removed=self._retention.removed,
+            role="viewer" if peer is not None and peer.role == "viewer" else "operator",
         )
-        self._desktops.send(identity, told)
+        self._doors.to_desktop(identity, told)
+
+    def _answer_about_access(self, identity: bytes, asked: KeysAsked | AuditAsked) -> None:
+        peer = self._doors.gate.who(identity)
+        if peer is not None:
+            self._keys.serve(peer, asked, lambda told: self._doors.to_desktop(identity, told))
+
+    def _end_sessions(self, keys: set[str]) -> None:
+        self._ingest.end_sessions(keys)
+        self._views.end_sessions(keys)

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from kmonitor.hub.access.peers import key_of
 from kmonitor.hub.command_book import CommandEntry, as_command
 from kmonitor.hub.event_body import read_event
 from kmonitor.hub.guard import HubFaults
@@ -30,6 +31,9 @@ from kmonitor_agent.protocol.version import MAX_BATCH_EVENTS, MINOR_VERSIONS
 
 PING_MS = 500
 """How often an agent is asked to ping."""
+
+MAX_RUNS_PER_KEY = 2000
+"""Most runs that one key from the network may tell of."""
 
 _ALIVE_S = 3.0
 """A session heard within this time keeps its run against a process that started earlier."""
@@ -68,6 +72,12 @@ class Ingest:
                     self._faults.record("ingest: agent's error", message.text)
             case _:
                 assert_never(message)
+
+    def end_sessions(self, keys: set[str]) -> None:
+        """Forget who came with these keys."""
+        for session in self.sessions.all():
+            if key_of(session.identity) in keys:
+                self.sessions.drop(session)
 
     def acknowledge(self) -> None:
         """After a commit: confirm what is stored, and fetch what was turned away before it."""
@@ -112,12 +122,12 @@ class Ingest:
             )
             self._send(identity, ErrorMessage(code="unsupported", text=text, fatal=True))
             return
-        if not self._take_session(identity, hello):
+        if self._is_refused(identity, hello.run) or not self._take_session(identity, hello):
             return
         record = self._ledger.registry.get(hello.run)
         # A run is known from its first event on: hellos alone take no memory.
         if hello.first > 1 + (0 if record is None else record.accepted):
-            record = self._ledger.registry.get_or_add(hello.run)
+            record = self._record(identity, hello.run)
             origin = Origin(
                 hello.boot, hello.host, hello.pid, hello.pid_namespace, hello.start_wall
             )
@@ -126,6 +136,34 @@ class Ingest:
         # What is taken but not yet committed is not confirmed by a welcome either.
         if session is not None:
             self._ledger.then(lambda: self._welcome(session, minor))
+
+    def _is_refused(self, identity: bytes, run: str) -> bool:
+        """Whether a key from the network may not tell of this run; it is told so."""
+        key = key_of(identity)
+        if not key:
+            return False  # all that is here is this user's
+        record = self._ledger.registry.get(run)
+        session = self.sessions.of_run(run)
+        if record is not None:
+            is_foreign = record.owner != key
+        else:
+            is_foreign = session is not None and key_of(session.identity) != key
+        if is_foreign:
+            self._faults.record("ingest: foreign run", f"{run}, by key {key}")
+            text = "this run was begun with another key, and only that one may go on with it"
+            self._send(identity, ErrorMessage(code="unauthorised", text=text, fatal=True))
+        elif record is None and self._ledger.registry.count_of(key) >= MAX_RUNS_PER_KEY:
+            is_foreign = True
+            text = f"this key has told of {MAX_RUNS_PER_KEY} runs; delete some"
+            self._send(identity, ErrorMessage(code="quota", text=text, retry_ms=30_000))
+        return is_foreign
+
+    def _record(self, identity: bytes, run: str) -> RunRecord:
+        record = self._ledger.registry.get(run)
+        if record is None:
+            record = self._ledger.registry.get_or_add(run)
+            record.owner = key_of(identity)
+        return record
 
     def _take_session(self, identity: bytes, hello: Hello) -> bool:
         now_s = self._clock.monotonic_s()
@@ -179,7 +217,7 @@ class Ingest:
             record = self._ledger.registry.get(batch.run)
             self._send(identity, Again(acked=self._confirmed(record)))
             return
-        record = self._ledger.registry.get_or_add(batch.run)
+        record = self._record(identity, batch.run)
         if batch.first > record.accepted + 1:
             self._send(identity, Again(acked=self._confirmed(record)))
             return

@@ -33,11 +33,13 @@ class HubOptions:
         idle_s: End by itself after so long without a live run or a desktop, seconds; None: never.
         keep: What is kept; None: as it stands in the settings.
         folder: Only show the spools of this folder; None: be this user's hub.
+        bind: Also listen at this ADDRESS:PORT, for keys that were let in; empty: this host only.
     """
 
     idle_s: float | None = None
     keep: Keep | None = None
     folder: Path | None = None
+    bind: str = ""
 
 
 def read_keep(folders: Folders) -> Keep:

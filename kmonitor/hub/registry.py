@@ -83,6 +83,10 @@ class Registry:
         self._runs.move_to_end(record.run)
         self._dirty[record.run] = record
 
+    def count_of(self, owner: str) -> int:
+        """Runs that are bound to a key."""
+        return sum(record.owner == owner for record in self._runs.values())
+
     def delete(self, record: RunRecord) -> None:
         """Forget a run."""
         self.change += 1

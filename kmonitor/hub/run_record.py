@@ -39,6 +39,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         supervisor: Process id of the `kmonitor run` that starts the next process, between two of
             them; else 0.
         job_ends_wall_s: When its job's time limit ends it, UTC; None: not known.
+        owner: The key whose holder told of it first, and alone may go on; empty: this user, on
+            this host.
         change: See `RunSummary`.
 
     All others are fields of `RunSummary`.
@@ -97,6 +99,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     is_shipped: bool = False
     pinned: bool = False
     stored_bytes: int = 0
+    owner: str = ""
     change: int = 0
 
     @property

@@ -37,6 +37,9 @@ class SeriesDesk:
 
     Columns of the runs asked for last are kept in memory, within 256 MiB, and only what was
     stored since is read again. `ask` and `take_answers` are for the hub's main thread.
+
+    Attributes:
+        is_working: Whether it computes an answer now, which may take much memory for a while.
     """
 
     def __init__(self, path: Path, wake: Callable[[], None]) -> None:
@@ -46,6 +49,7 @@ class SeriesDesk:
             path: The database.
             wake: Makes the hub's loop take answers; called from this desk's thread.
         """
+        self.is_working = False
         self._path = path
         self._wake = wake
         self._jobs: queue.Queue[_Job | None] = queue.Queue()
@@ -83,7 +87,9 @@ class SeriesDesk:
         connection = open_reader(self._path)
         try:
             while (job := self._jobs.get()) is not None:
+                self.is_working = True
                 self._answers.append((job.identity, self._answer(connection, job)))
+                self.is_working = False
                 self._wake()
         finally:
             connection.close()

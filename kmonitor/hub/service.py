@@ -61,9 +61,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         type=float,
         help="end after so many seconds without a live run or a desktop; otherwise never",
     )
+    parser.add_argument(
+        "--bind",
+        default="",
+        metavar="ADDRESS:PORT",
+        help="also listen there, encrypted, for keys that were let in with `kmonitor authorize`",
+    )
     options = parser.parse_args(argv)
     try:
-        run(find_folders(), HubOptions(idle_s=options.idle_s, folder=options.folder))
+        run(
+            find_folders(),
+            HubOptions(idle_s=options.idle_s, folder=options.folder, bind=options.bind),
+        )
     except Expected as exc:
         sys.stderr.write(f"kmonitor hub: {exc}\n")
         return EXIT_ANOTHER if isinstance(exc, AnotherHub) else EXIT_REFUSED
@@ -78,6 +87,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         options: How; None: as this user's hub, for ever.
 
     Raises:
+        DirectRefused: It cannot listen there, or not safely.
         AnotherHub: One is running already.
         CannotStart: The runtime folder is not private, or a folder cannot be made.
         NewerDatabase: A newer program wrote the database.
@@ -164,6 +174,8 @@ def _serve(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions
             what = f"The sockets in {folders.runtime} cannot be bound: {exc}."
             raise CannotStart(what) from exc
         try:
+            if options.bind:
+                loop.listen(options.bind)
             with wake.on_signals(loop.stop):
                 LOG.info("hub %s, version %s, in %s", loop.hub, VERSION, folders.runtime)
                 moved = loop.run(lambda: all(lock.is_in_place() for lock in locks))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, assert_never
 
 import msgspec
 
+from kmonitor.hub.access.peers import LOCAL_USER, Peer, key_of
 from kmonitor.hub.command_desk import CommandDesk
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.intake import Intake, Send
@@ -15,6 +16,7 @@ from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import unpack_from_desktop
 from kmonitor_agent.protocol.facts import SourceOf
 from kmonitor_agent.protocol.messages import (
+    AuditAsked,
     CommandAsked,
     EditAsked,
     EditTold,
@@ -22,6 +24,7 @@ from kmonitor_agent.protocol.messages import (
     FromDesktop,
     Head,
     HubAsked,
+    KeysAsked,
     Ping,
     Pong,
     Row,
@@ -57,6 +60,8 @@ class Views:
     Attributes:
         host: Name of this host.
         on_hub_asked: Answers `HubAsked`.
+        on_access_asked: Answers `KeysAsked` and `AuditAsked`.
+        who: Tells who is behind an identity.
         commands: Judges commands.
         is_abandoned: Asked of a run that is not over: whether it may be deleted all the same.
         is_read_only: Nothing can be changed here.
@@ -69,6 +74,8 @@ class Views:
         self.on_hub_asked: Callable[[bytes, HubAsked], None] = _nobody
         self.is_abandoned: Callable[[RunRecord], bool] = _no
         self.is_read_only = False
+        self.on_access_asked: Callable[[bytes, KeysAsked | AuditAsked], None] = _nobody
+        self.who: Callable[[bytes], Peer | None] = _this_user
         self._ledger = ledger
         self._series = series
         self._faults = faults
@@ -127,6 +134,11 @@ class Views:
         for identity in gone:
             self._forget(identity)
 
+    def end_sessions(self, keys: set[str]) -> None:
+        """Forget who came with these keys."""
+        for identity in [who for who in self._heard_s if key_of(who) in keys]:
+            self._forget(identity)
+
     def _hear(self, identity: bytes) -> None:
         if identity not in self._heard_s and len(self._heard_s) >= MAX_VIEWERS:
             self._forget(min(self._heard_s, key=lambda who: self._heard_s[who]))
@@ -138,22 +150,29 @@ class Views:
 
     def _serve(self, identity: bytes, message: FromDesktop) -> None:
         match message:
-            case RunsAsked():
-                self._send(identity, self._runs(message))
-            case RowsAsked():
-                self._send(identity, self._rows(message))
-            case SeriesAsked():
-                self._ask_series(identity, message)
+            case RunsAsked() | RowsAsked() | SeriesAsked():
+                self._look_up(identity, message)
             case CommandAsked():
                 self._command(identity, message)
             case EditAsked():
                 self._edit(identity, message)
             case HubAsked():
                 self.on_hub_asked(identity, message)
+            case KeysAsked() | AuditAsked():
+                self.on_access_asked(identity, message)
             case Ping() | Pong():
                 self._pong(identity, message)
             case _:
                 assert_never(message)
+
+    def _look_up(self, identity: bytes, message: RunsAsked | RowsAsked | SeriesAsked) -> None:
+        match message:
+            case RunsAsked():
+                self._send(identity, self._runs(message))
+            case RowsAsked():
+                self._send(identity, self._rows(message))
+            case SeriesAsked():
+                self._ask_series(identity, message)
 
     def _pong(self, identity: bytes, message: Ping | Pong) -> None:
         if isinstance(message, Ping):
@@ -216,7 +235,10 @@ class Views:
             self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
 
     def _command(self, identity: bytes, asked: CommandAsked) -> None:
-        answer = self.commands.take(asked)
+        peer = self._peer(identity)
+        # From this host it is this user's own word; from the network only the key is proven.
+        asked_by = peer.who if peer.is_far else asked.asked_by or peer.who
+        answer = self.commands.take(msgspec.structs.replace(asked, asked_by=asked_by))
         # A state that a desktop has seen must outlive this process.
         self._ledger.then(lambda: self._send(identity, answer()))
 
@@ -234,19 +256,30 @@ class Views:
             text = "its training still runs, or is silent: stop it first"
             self._refuse(identity, asked.ask, "invalid", text)
             return
+        who = self._peer(identity).who
         if asked.delete:
-            self._ledger.audit("desktop", "delete", record.run, record.name, "done")
+            self._ledger.audit(who, "delete", record.run, record.name, "done")
             registry.delete(record)
         else:
-            if asked.name is not None:
-                record.name, record.renamed = asked.name, True
-            if asked.note is not None:
-                record.note = asked.note
-            if asked.pin is not None:
-                record.pinned = asked.pin
-            registry.touch(record)
+            self._change(who, record, asked)
         told = EditTold(ask=asked.ask, run=asked.run)
         self._ledger.then(lambda: self._send(identity, told))
+
+    def _peer(self, identity: bytes) -> Peer:
+        peer = self.who(identity)
+        return Peer("viewer", key_of(identity), "revoked") if peer is None else peer
+
+    def _change(self, who: str, record: RunRecord, asked: EditAsked) -> None:
+        if asked.name is not None:
+            self._ledger.audit(who, "rename", record.run, record.name, asked.name)
+            record.name, record.renamed = asked.name, True
+        if asked.note is not None:
+            self._ledger.audit(who, "note", record.run, record.name, asked.note)
+            record.note = asked.note
+        if asked.pin is not None:
+            self._ledger.audit(who, "pin", record.run, record.name, str(asked.pin).lower())
+            record.pinned = asked.pin
+        self._ledger.registry.touch(record)
 
     def _refuse(
         self, identity: bytes, ask: int, code: Literal["not_found", "invalid"], text: str
@@ -262,4 +295,8 @@ def _no(_record: RunRecord) -> bool:
     return False
 
 
-def _nobody(_identity: bytes, _asked: HubAsked) -> None: ...
+def _nobody(_identity: bytes, _asked: HubAsked | KeysAsked | AuditAsked) -> None: ...
+
+
+def _this_user(_identity: bytes) -> Peer:
+    return LOCAL_USER

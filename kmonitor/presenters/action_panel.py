@@ -83,9 +83,19 @@ def actions_picture(
     limits: LimitDesk,
     now_wall_s: float,
     is_connected: bool,
+    no_right: str = "",
 ) -> ActionsPicture:
-    """The panel for this run."""
-    why_not = _why_not(run, is_connected=is_connected)
+    """The panel for this run.
+
+    Args:
+        run: The run.
+        commands: What was asked from here.
+        limits: Limits in force and asked for.
+        now_wall_s: Now, UTC.
+        is_connected: Whether its hub is reached.
+        no_right: Why this window may ask nothing of it; empty: it may.
+    """
+    why_not = _why_not(run, is_connected=is_connected) or no_right
     toggle: CommandName = "resume" if run.state == "paused" else "pause"
     more: list[CommandName] = [name for name in _WHERE_OFFERED if name in run.actions]
     names: tuple[CommandName, ...] = ("save", "reload", *more, toggle, "stop")

@@ -84,7 +84,8 @@ def card_picture(
     described = [title, absent or value, rate.text, limit, *hint.splitlines()]
     return CardPicture(
         title=title,
-        note=_note(metric, now),
+        # A limit names the unit too, and takes the note's room.
+        note="" if metric == "graph" and limit else _note(metric, now),
         hint=hint,
         value=shown,
         rate=NO_RATE if absent else rate,

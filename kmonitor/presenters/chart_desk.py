@@ -1,6 +1,7 @@
 """The four linked charts: which runs, which part of time, and every word on them."""
 
 import math
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -128,14 +129,16 @@ class ChartDesk:
         run = self._desk.book.current()
         if run is None:
             return None
-        return card_picture(
+        picture = card_picture(
             self._as_charted(run),
             metric,
             rate=self._rate(run, metric, now_s),
             line=self._desk.limits.line(run, metric),
-            is_connected=self._desk.link.is_live,
+            is_connected=self._can_ask(run),
             device_absent=self._device_absent(run),
         )
+        age = "" if has_ended(run) else self._desk.age_text(run.run)
+        return replace(picture, note=age) if age else picture
 
     def crosshair(self, metric: LimitMetric, x: float, *, is_shown: bool) -> CrosshairCard:
         """What stands beside the crosshair on one chart."""
@@ -143,6 +146,9 @@ class ChartDesk:
             self._crosshair_line(summary, metric, x) for summary in self._desk.book.shown()
         )
         return CrosshairCard(self._moment(x), lines, is_shown)
+
+    def _can_ask(self, run: RunSummary) -> bool:
+        return self._desk.is_reached(run.run) and not self._desk.why_no_command(run.run)
 
     def _device_absent(self, run: RunSummary) -> str:
         source = self._desk.readings(run.run).source("device_used_bytes")
@@ -185,7 +191,7 @@ class ChartDesk:
                     y=y,
                     dashed=book.is_dashed(summary.run),
                     selected=summary.run == book.selected,
-                    stale=not self._desk.link.is_live and not has_ended(summary),
+                    stale=not self._desk.is_reached(summary.run) and not has_ended(summary),
                 )
             )
         return tuple(curves)
@@ -194,7 +200,7 @@ class ChartDesk:
         self, run: RunSummary, metric: LimitMetric, highest: float | None
     ) -> LimitPicture | None:
         line = self._desk.limits.line(run, metric)
-        can_set = self._desk.link.is_live and not has_ended(run) and "set_limits" in run.actions
+        can_set = self._can_ask(run) and not has_ended(run) and "set_limits" in run.actions
         if line is not None:
             return _limit_picture(line, can_set=can_set)
         if not can_set or not highest or metric_now(run, metric).value is None:

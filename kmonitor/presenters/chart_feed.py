@@ -1,6 +1,7 @@
 """Brings the charts' columns from the hub and keeps them up with the live rows."""
 
 from collections import deque
+from collections.abc import Collection
 from typing import Final
 
 from kmonitor.presenters.command_desk import Ask
@@ -95,14 +96,14 @@ class ChartFeed:
         if run is not None:
             self._waiting.pop(run, None)
 
-    def forget(self) -> None:
-        """Another hub: all that was told is void."""
-        for run in self._covered:
+    def forget(self, runs: Collection[str]) -> None:
+        """All that was told of these runs is void."""
+        for run in runs:
             self.store.forget(run)
-        self.flags.clear()
-        self._asked.clear()
-        self._waiting.clear()
-        self._covered.clear()
+            self.flags.forget(run)
+            self._waiting.pop(run, None)
+            self._covered.pop(run, None)
+        self._asked = {ask: run for ask, run in self._asked.items() if run not in runs}
 
     def is_loaded(self, run: str) -> bool:
         """Whether a run's columns have come."""

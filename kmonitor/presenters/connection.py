@@ -69,6 +69,11 @@ class Connection:
         self._rows_per_s = 0.0
 
     @property
+    def lost_wall_s(self) -> float:
+        """Since when the hub is not reached, UTC."""
+        return self._lost_wall_s
+
+    @property
     def is_live(self) -> bool:
         """Whether the hub is reached."""
         return self.state == "live"

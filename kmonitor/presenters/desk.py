@@ -1,14 +1,19 @@
-"""All that one window knows of its hub, fed by messages; no Qt."""
+"""All that one window knows of its hubs, fed by messages; no Qt."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Literal, Protocol
 
 import msgspec
 
 from kmonitor.presenters.command_desk import Ask, CommandDesk
-from kmonitor.presenters.connection import Connection
+from kmonitor.presenters.connection import BannerPicture, Connection, StatusPicture
 from kmonitor.presenters.diagnosis import DiagnosisBook
 from kmonitor.presenters.event_log import EventLog
+from kmonitor.presenters.formats import duration_text
 from kmonitor.presenters.history import History
+from kmonitor.presenters.hosts import HERE, HostDesk, WayStage, why_no_command
+from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitDesk
 from kmonitor.presenters.readings import RunReadings
 from kmonitor.presenters.reclaim_table import ReclaimBook
@@ -52,8 +57,8 @@ class SeriesSink(Protocol):
         """These runs are drawn, the selected one first."""
         ...
 
-    def forget(self) -> None:
-        """Another hub: all that was told is void."""
+    def forget(self, runs: Collection[str]) -> None:
+        """All that was told of these runs is void."""
         ...
 
 
@@ -61,7 +66,8 @@ class Desk:
     """Takes messages, keeps the parts up to date, and notes what changed; main thread only.
 
     Attributes:
-        book: The runs. link: The connection. log: Event log. commands: What was asked from here.
+        book: The runs of all hubs. link: The connection to this machine's hub. hosts: Those to
+            others. log: Event log. commands: What was asked from here.
         limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
             found.
         changed: What changed since the window last looked; the window clears it.
@@ -70,6 +76,7 @@ class Desk:
     def __init__(self, *, ask: Ask, clock: Clock, user: str) -> None:
         self.book = RunBook()
         self.link = Connection()
+        self.hosts = HostDesk()
         self.log = EventLog()
         self.reclaims = ReclaimBook()
         self.diagnoses = DiagnosisBook()
@@ -79,7 +86,8 @@ class Desk:
         self._readings: dict[str, RunReadings] = {}
         self._history = History(ask)
         self._clock = clock
-        self._hub = ""
+        self._hubs: dict[str, str] = {}
+        self._seen: dict[str, set[str]] = {}
         self._charts: SeriesSink | None = None
 
     def attach_charts(self, charts: SeriesSink) -> None:
@@ -91,34 +99,130 @@ class Desk:
         """The readings of one run."""
         return self._readings.setdefault(run, RunReadings())
 
-    def connected(self, told: HubTold) -> None:
-        """The hub answers."""
-        if told.hub != self._hub:
-            self._hub = told.hub
-            self.log.clear()
-            self.reclaims.clear()
-            self.diagnoses.clear()
-            self._history.forget()
-            self._readings.clear()
-            if self._charts is not None:
-                self._charts.forget()
-        self.link.connected(told)
+    def link_at(self, at: str) -> Connection:
+        """The connection to a hub, by its host's address; `HERE`: this machine's."""
+        host = self.hosts.get(at)
+        return host.link if host is not None else self.link
+
+    def link_of(self, run: str) -> Connection:
+        """The connection to the hub of a run."""
+        return self.link_at(self.book.at(run))
+
+    def is_reached(self, run: str) -> bool:
+        """Whether the hub of a run is reached."""
+        return self.link_of(run).is_live
+
+    def why_no_command(self, run: str) -> str:
+        """Why this window may ask nothing of a run; empty where it may."""
+        host = self.hosts.get(self.book.at(run))
+        hub = self.link_of(run).hub
+        return why_no_command(hub, host.name if host is not None else hub.host if hub else "")
+
+    def age_text(self, run: str) -> str:
+        """How old the last data of a run are, where its hub is lost; empty where it is not."""
+        link = self.link_of(run)
+        if link.state != "lost":
+            return ""
+        age_s = max(0.0, self._clock.wall_s() - link.lost_wall_s)
+        return tr("last data {time} ago").format(time=duration_text(age_s))
+
+    def banner(self, now_wall_s: float) -> BannerPicture | None:
+        """The bar above the charts, or None while all is well."""
+        own = self.link.banner(now_wall_s)
+        host = self.troubled_host(now_wall_s)
+        found = self.hosts.get(host) if host else None
+        return found.banner(now_wall_s) if found is not None else own
+
+    def troubled_host(self, now_wall_s: float) -> str:
+        """Address of the host that the banner is about; `HERE`: of none."""
+        if self.link.banner(now_wall_s) is not None:
+            return HERE
+        host = self.hosts.troubled(self.book.at(self.book.selected or ""))
+        return host.address if host is not None else HERE
+
+    def dismiss_banner(self, now_wall_s: float) -> None:
+        """The user has read what the banner says."""
+        host = self.hosts.get(self.troubled_host(now_wall_s))
+        if host is not None:
+            host.dismiss()
+        else:
+            self.link.dismiss()
+
+    def status(self, *, version: str) -> StatusPicture:
+        """The status bar."""
+        picture = self.link.status(version=version)
+        n_live, n = self.hosts.counts()
+        if not n:
+            return picture
+        hosts = tr("{n} of {all} hosts connected").format(n=n_live, all=n)
+        return replace(picture, link=f"{picture.link} \u00b7 {hosts}")
+
+    def add_host(self, address: str, name: str = "") -> None:
+        """Show a host; one that is shown already is called by this name from now on."""
+        self.hosts.add(address, name)
+        self.changed |= {"link", "runs"}
+
+    def remove_host(self, address: str) -> None:
+        """Show a host and its runs no more."""
+        self.hosts.remove(address)
+        self._forget(address)
+        self._hubs.pop(address, None)
+        self.book.leave(address)
+        self.changed |= {"link", "runs", "log", "series", "readings"}
+        self._show_runs()
+
+    def way(
+        self, at: str, stage: WayStage, what: str, remedy: str, *, retry_in_s: float | None
+    ) -> None:
+        """The way to a host changed; see `Host.way`."""
+        host = self.hosts.get(at)
+        if host is not None:
+            now_wall_s = self._clock.wall_s()
+            retry_wall_s = None if retry_in_s is None else now_wall_s + retry_in_s
+            host.way(stage, what, remedy, retry_wall_s)
+            self.changed |= {"link", "runs"}
+
+    def connected(self, told: HubTold, at: str = HERE) -> None:
+        """A hub answers; at this machine, or on the host of an address."""
+        host = self.hosts.get(at)
+        if host is None and at:
+            return  # removed meanwhile
+        if self._is_known_elsewhere(told, at) and host is not None:
+            host.connected(told, self._clock.wall_s())
+            self.changed |= {"link", "runs"}
+            return
+        if told.hub != self._hubs.get(at):
+            self._forget(at)
+            self._hubs[at] = told.hub
+        if host is not None:
+            host.same_as = ""
+            host.connected(told, self._clock.wall_s())
+        else:
+            self.link.connected(told)
         self.changed |= {"link", "runs", "log"}
         self._show_runs()
 
-    def disconnected(self, why: str, *, retry_in_s: float, since_wall_s: float) -> None:
-        """The hub does not answer."""
+    def disconnected(
+        self, why: str, *, retry_in_s: float, since_wall_s: float, at: str = HERE
+    ) -> None:
+        """A hub does not answer."""
+        if at and self.hosts.get(at) is None:
+            return
         retry_wall_s = self._clock.wall_s() + retry_in_s
-        self.link.disconnected(why, since_wall_s=since_wall_s, retry_wall_s=retry_wall_s)
+        link = self.link_at(at)
+        link.disconnected(why, since_wall_s=since_wall_s, retry_wall_s=retry_wall_s)
         self.changed |= {"link", "runs"}
 
-    def take(self, message: msgspec.Struct) -> None:
-        """Take any message that the hub sent."""
+    def take(self, message: msgspec.Struct, at: str = HERE) -> None:
+        """Take any message that a hub sent."""
+        host = self.hosts.get(at)
+        if (at and host is None) or (host is not None and host.same_as):
+            return  # removed meanwhile, or told by another way too
         match message:
             case RunsTold():
-                self._take_runs(message)
+                self._take_runs(message, at)
             case RowsTold():
-                self._take_rows(message)
+                self._take_rows(message, at)
             case SeriesTold():
                 self._take_series(message)
             case CommandTold():
@@ -143,7 +247,7 @@ class Desk:
             args: How; None: in the usual way.
         """
         run = self.book.current()
-        if run is not None and name in run.actions:
+        if run is not None and name in run.actions and not self.why_no_command(run.run):
             self.commands.send(run, name, args)
             self.changed.add("commands")
 
@@ -154,15 +258,46 @@ class Desk:
         known_empty = self.book.is_filled or (hub is not None and hub.rows == 0)
         return not self.book.runs() and known_empty
 
-    def _take_runs(self, told: RunsTold) -> None:
-        if self.book.take(told):
+    def _is_known_elsewhere(self, told: HubTold, at: str) -> bool:
+        """Whether a hub is reached by another address already; then that one tells of it."""
+        host = self.hosts.get(at)
+        other = next((o for o, hub in self._hubs.items() if hub == told.hub and o != at), None)
+        if other is None:
+            return False
+        known, here = self.hosts.get(other), tr("this machine")
+        if host is not None and self.link_at(other).is_live:
+            host.same_as = known.name if known is not None else here
+            return True
+        # That way is lost, or this one is the shorter: the runs come by this one from now on.
+        if known is not None:
+            known.same_as = host.name if host is not None else here
+        self._hubs[at] = self._hubs.pop(other)
+        self._seen.setdefault(at, set()).update(self._seen.pop(other, set()))
+        self.book.move(other, at)
+        return False
+
+    def _forget(self, at: str) -> None:
+        runs = self._seen.pop(at, set())
+        self.log.forget(runs)
+        self.reclaims.forget(runs)
+        self.diagnoses.forget(runs)
+        self._history.forget(runs)
+        for run in runs:
+            self._readings.pop(run, None)
+        if self._charts is not None:
+            self._charts.forget(runs)
+
+    def _take_runs(self, told: RunsTold, at: str) -> None:
+        self._seen.setdefault(at, set()).update(summary.run for summary in told.runs)
+        if self.book.take(told, at):
             self.changed.add("readings")
         for summary in told.runs:
             self.limits.settle(summary)
         self.changed |= {"runs", "series"}
         self._show_runs()
 
-    def _take_rows(self, told: RowsTold) -> None:
+    def _take_rows(self, told: RowsTold, at: str) -> None:
+        self._seen.setdefault(at, set()).update(row.run for row in told.rows)
         is_live = not self._history.take(told)
         if is_live:
             self.link.count_rows(len(told.rows))
@@ -220,9 +355,7 @@ class Desk:
             self._charts.refuse(error.ask)
 
     def _show_runs(self) -> None:
-        shown = list(self.book.shown())
-        if not self.link.is_live:
-            return
+        shown = [run for run in self.book.shown() if self.is_reached(run.run)]
         for summary in shown[:1]:
             self._history.want(summary)
         if self._charts is not None:

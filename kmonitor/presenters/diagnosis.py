@@ -1,7 +1,7 @@
 """What a diagnosis found, as it is read and copied; and where an asked one stands."""
 
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -124,9 +124,10 @@ class DiagnosisBook:
             insort(kept, _Kept(row, wall_s, found), key=_row_id)
             del kept[:-MAX_KEPT]
 
-    def clear(self) -> None:
-        """Forget all: another hub's row ids begin anew."""
-        self._runs.clear()
+    def forget(self, runs: Collection[str]) -> None:
+        """Forget all of these runs."""
+        for run in runs:
+            self._runs.pop(run, None)
 
     def rows(self, run: str) -> list[int]:
         """Row ids of a run's diagnoses, oldest first; one that follows up stands for both."""

@@ -1,7 +1,7 @@
 """The event log: one sentence per event, newest first, with a filter."""
 
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,11 +51,12 @@ class LogRow:
     """A row of the log.
 
     Attributes:
-        row: The hub's row id, which orders the log.
+        row: The hub's row id.
         run: Run id.
         run_name: Its name.
         time: When, in the viewer's zone.
         line: Icon, level and sentence.
+        wall_s: When, UTC.
     """
 
     row: int
@@ -63,35 +64,41 @@ class LogRow:
     run_name: str
     time: str
     line: EventLine
+    wall_s: float = 0.0
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Tells it from all others: each hub counts its rows from 1."""
+        return self.run, self.row
 
 
 class EventLog:
-    """Rows by the hub's row id, each once, the newest `MAX_ROWS` of them; main thread only."""
+    """Rows of all hubs by time, each once, the newest `MAX_ROWS` of them; main thread only."""
 
     def __init__(self) -> None:
         self._rows: list[LogRow] = []
-        self._known: set[int] = set()
+        self._known: set[tuple[str, int]] = set()
         self.filter: LogFilter = "all"
 
     def add(self, row: int, event: AnyEvent, *, run: str, name: str, wall_s: float) -> bool:
         """Add an event's line; returns whether there was one and it is new."""
-        if row in self._known:
+        if (run, row) in self._known:
             return False
         # The name has a column of its own; a long one would push the rest out of sight.
         line = event_line(event, name="")
         if line is None:
             return False
-        self._known.add(row)
-        entry = LogRow(row, run, name, clock_text(wall_s), line)
-        insort(self._rows, entry, key=_row_id)
+        self._known.add((run, row))
+        entry = LogRow(row, run, name, clock_text(wall_s), line, wall_s)
+        insort(self._rows, entry, key=_moment)
         if len(self._rows) > MAX_ROWS:
-            self._known.discard(self._rows.pop(0).row)
+            self._known.discard(self._rows.pop(0).key)
         return True
 
-    def clear(self) -> None:
-        """Forget all rows: another hub's row ids begin anew."""
-        self._rows.clear()
-        self._known.clear()
+    def forget(self, runs: Collection[str]) -> None:
+        """Forget the rows of these runs."""
+        self._rows = [row for row in self._rows if row.run not in runs]
+        self._known = {row.key for row in self._rows}
 
     def rows(self) -> Sequence[LogRow]:
         """Rows that pass the filter, newest first."""
@@ -117,5 +124,5 @@ class EventLog:
                 return line.is_action
 
 
-def _row_id(entry: LogRow) -> int:
-    return entry.row
+def _moment(entry: LogRow) -> tuple[float, int]:
+    return entry.wall_s, entry.row

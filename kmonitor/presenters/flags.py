@@ -31,9 +31,9 @@ class FlagBook:
         if record.action in _FLAGGED:
             self._records.setdefault(run, {})[row] = (t_s, record)
 
-    def clear(self) -> None:
-        """Forget all of them."""
-        self._records.clear()
+    def forget(self, run: str) -> None:
+        """Forget those of a run."""
+        self._records.pop(run, None)
 
     def flags(self, run: str, store: SeriesStore, kind: XKind) -> tuple[FlagPicture, ...]:
         """The flags of a run on an axis, rising."""

@@ -2,6 +2,7 @@
 
 import math
 import struct
+from collections.abc import Collection
 
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.event_log import LOG_KINDS
@@ -25,14 +26,14 @@ class History:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._pages: dict[int, tuple[str, int]] = {}
-        self._readings: set[int] = set()
+        self._readings: dict[int, str] = {}
         self._wanted: set[str] = set()
 
-    def forget(self) -> None:
-        """Another hub: ask anew."""
-        self._pages.clear()
-        self._readings.clear()
-        self._wanted.clear()
+    def forget(self, runs: Collection[str]) -> None:
+        """What was told of these runs is void: ask anew."""
+        self._pages = {ask: page for ask, page in self._pages.items() if page[0] not in runs}
+        self._readings = {ask: run for ask, run in self._readings.items() if run not in runs}
+        self._wanted.difference_update(runs)
 
     def want(self, run: RunSummary) -> None:
         """Ask for a run's history unless that was done."""
@@ -47,7 +48,7 @@ class History:
             from_s=max(0.0, run.duration_s - _RECENT_S),
             buckets=100,
         )
-        self._readings.add(self._ask(columns))
+        self._readings[self._ask(columns)] = run.run
 
     def take(self, told: RowsTold) -> bool:
         """Follow a page that was asked here; False if it was not."""
@@ -63,7 +64,7 @@ class History:
         """Take the last readings that were asked here; False if they were not."""
         if told.ask not in self._readings:
             return False
-        self._readings.discard(told.ask)
+        del self._readings[told.ask]
         for column in told.columns:
             last = _last(column)
             if last is not None:

@@ -1,7 +1,7 @@
 """The table of what was reclaimed in the selected run: one row a record, newest first."""
 
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -134,9 +134,10 @@ class ReclaimBook:
         del kept[:-MAX_ROWS]
         return True
 
-    def clear(self) -> None:
-        """Forget all: another hub's row ids begin anew."""
-        self._runs.clear()
+    def forget(self, runs: Collection[str]) -> None:
+        """Forget all of these runs."""
+        for run in runs:
+            self._runs.pop(run, None)
 
     def rows(self, run: str) -> Sequence[ReclaimRow]:
         """A run's rows, newest first."""

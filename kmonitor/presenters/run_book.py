@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
+from kmonitor.presenters.formats import printable
 from kmonitor.presenters.run_states import has_ended
 from kmonitor_agent.protocol.messages import RunsTold, RunSummary
 
@@ -14,28 +17,51 @@ class RunBook:
 
     def __init__(self) -> None:
         self._runs: dict[str, RunSummary] = {}
-        self._hub = ""
+        self._at: dict[str, str] = {}
+        self._hubs: dict[str, str] = {}
         self._hue_places: dict[str, int] = {}
         self.selected: str | None = None
         self.is_filled = False
         self._wanted: str | None = None
         self._is_picked = False
 
-    def take(self, told: RunsTold) -> bool:
-        """Keep what was told; returns whether the selected run is now another one."""
-        if told.hub != self._hub:
-            self._runs.clear()
-            self._hub = told.hub
+    def take(self, told: RunsTold, at: str = "") -> bool:
+        """Keep what was told; returns whether the selected run is now another one.
+
+        Args:
+            told: Runs of one hub.
+            at: The hub's host, by its address; empty: this machine.
+        """
+        if told.hub != self._hubs.get(at, told.hub):
+            self._drop(at)
+        self._hubs[at] = told.hub
         new = [each for each in told.runs if each.run not in self._runs and not has_ended(each)]
         for summary in told.runs:
-            self._runs[summary.run] = summary
+            self._runs[summary.run] = _with_printable_names(summary)
+            self._at[summary.run] = at
         for run in told.deleted:
             self._runs.pop(run, None)
-        self.is_filled = self.is_filled or not told.more
+        self.is_filled = self.is_filled or not (told.more or at)
         is_another = self._keep_selection(new)
         for summary in self.shown():
             self._place(summary.run)
         return is_another
+
+    def leave(self, at: str) -> None:
+        """Forget all runs of a hub."""
+        self._drop(at)
+        self._hubs.pop(at, None)
+        self._keep_selection([])
+
+    def move(self, of: str, to: str) -> None:
+        """The hub of one address is now reached by another."""
+        self._at = {run: to if at == of else at for run, at in self._at.items()}
+        if of in self._hubs:
+            self._hubs[to] = self._hubs.pop(of)
+
+    def at(self, run: str) -> str:
+        """The address of a run's hub; empty: this machine's, or the run is not known."""
+        return self._at.get(run, "")
 
     def select(self, run: str) -> bool:
         """Look at this run because the user does; returns whether it was another one."""
@@ -89,6 +115,11 @@ class RunBook:
         """Whether a run's colour is already another one's."""
         return self._place(run) >= N_HUES
 
+    def _drop(self, at: str) -> None:
+        for run in [run for run, where in self._at.items() if where == at]:
+            self._runs.pop(run, None)
+            del self._at[run]
+
     def _place(self, run: str) -> int:
         return self._hue_places.setdefault(run, len(self._hue_places))
 
@@ -113,9 +144,18 @@ class RunBook:
         newest = self.runs()
         if wanted == "last":
             return newest[0].run if newest else None
-        named = [r.run for r in newest if wanted in (r.name, r.run)]
+        named = [r.run for r in newest if printable(wanted) in (r.name, r.run)]
         begun = [r.run for r in newest if r.run.startswith(wanted)]
         return next(iter(named + begun), None)
+
+
+def _with_printable_names(summary: RunSummary) -> RunSummary:
+    """Every panel shows these; a letter that turns a line around would turn the panel's."""
+    names = (summary.name, summary.host, summary.model)
+    name, host, model = map(printable, names)
+    if (name, host, model) == names:
+        return summary
+    return msgspec.structs.replace(summary, name=name, host=host, model=model)
 
 
 def _newest_first(summary: RunSummary) -> tuple[bool, float, str]:

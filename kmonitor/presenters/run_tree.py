@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 from kmonitor.presenters.formats import bytes_text, clock_text, epochs_text, shortened
+from kmonitor.presenters.hosts import HostPicture, IsReached
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.run_book import RunBook
 from kmonitor.presenters.run_groups import RunGroup, group_line, groups_of, rank_name
@@ -46,35 +47,64 @@ class HostRow:
     """One host with its runs.
 
     Attributes:
-        host: Host name.
-        note: On the right: "2 runs".
+        host: What it is called.
+        note: On the right: "2 runs", or why there is nothing new.
         runs: Its runs, living ones first, newest start first.
+        address: As for ssh; empty: the runs of this machine's hub.
+        tone: Of the note.
+        tooltip: Why it is not reached, or what runs there.
     """
 
     host: str
     note: str
     runs: tuple[RunRow, ...]
+    address: str = ""
+    tone: Literal["mute", "warn", "crit"] = "mute"
+    tooltip: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Tells it from the others; kept when it is renamed."""
+        return (self.address, "") if self.address else ("", self.host)
 
 
 def host_rows(
-    book: RunBook, *, search: str, now_wall_s: float, is_connected: bool
+    book: RunBook,
+    *,
+    search: str,
+    now_wall_s: float,
+    is_connected: bool,
+    hosts: Sequence[HostPicture] = (),
+    is_reached: IsReached | None = None,
 ) -> tuple[HostRow, ...]:
-    """The tree, filtered.
+    """The tree, filtered: this machine's hub by host, then the other hosts.
 
     Args:
         book: All runs.
         search: Words that must all occur in name or host; empty: everything.
         now_wall_s: Now, UTC.
-        is_connected: Whether the hub is reached.
+        is_connected: Whether this machine's hub is reached.
+        hosts: Those that are connected over ssh, with or without runs.
+        is_reached: Whether the hub of a run is reached; None: as this machine's.
     """
     drawn = {summary.run for summary in book.shown()}
-    by_host: dict[str, list[RunRow]] = {}
+    names = {host.address: host.name for host in hosts}
+    here: dict[str, list[RunRow]] = {}
+    there: dict[str, list[RunRow]] = {}
     for summary in book.runs():
-        if _matches(summary, search):
-            state = state_picture(summary, now_wall_s=now_wall_s, is_connected=is_connected)
+        at = book.at(summary.run)
+        if _matches(summary, search, names.get(at, "")):
+            reached = is_reached(summary.run) if is_reached is not None else is_connected
+            state = state_picture(summary, now_wall_s=now_wall_s, is_connected=reached)
             hue = book.hue(summary.run) if summary.run in drawn else None
-            by_host.setdefault(summary.host, []).append(_run_row(summary, state, hue))
-    rows = [HostRow(host, _note(runs), tuple(runs)) for host, runs in by_host.items()]
+            group = there.setdefault(at, []) if at else here.setdefault(summary.host, [])
+            group.append(_run_row(summary, state, hue))
+    rows = [HostRow(host, _note(runs), tuple(runs)) for host, runs in here.items()]
+    rows += [
+        _host_row(host, there.get(host.address, []))
+        for host in hosts
+        if host.address in there or _is_called(host, search)
+    ]
     return _in_groups(rows, book, search)
 
 
@@ -94,7 +124,7 @@ def _in_groups(hosts: Sequence[HostRow], book: RunBook, search: str) -> tuple[Ho
                 rows.append(row)
             elif group.lead.run == row.run:
                 rows += _group_rows(group, known, book.selected, search)
-        if rows or not host.runs:
+        if rows or host.address or not host.runs:
             grouped.append(replace(host, runs=tuple(rows)))
     return tuple(grouped)
 
@@ -133,8 +163,18 @@ def empty_text(
     return tr("No runs yet.")
 
 
-def _matches(summary: RunSummary, search: str) -> bool:
-    text = f"{summary.name} {summary.host} {summary.run}".casefold()
+def _host_row(host: HostPicture, runs: list[RunRow]) -> HostRow:
+    note = host.note or (_note(runs) if runs else tr("no runs"))
+    return HostRow(host.name, note, tuple(runs), host.address, host.tone, host.tooltip)
+
+
+def _is_called(host: HostPicture, search: str) -> bool:
+    text = f"{host.name} {host.address}".casefold()
+    return all(word in text for word in search.casefold().split())
+
+
+def _matches(summary: RunSummary, search: str, host: str) -> bool:
+    text = f"{summary.name} {summary.host} {summary.run} {host}".casefold()
     return all(word in text for word in search.casefold().split())
 
 

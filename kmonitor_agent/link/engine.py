@@ -20,7 +20,9 @@ from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.link.unrecorded import Unrecorded
 from kmonitor_agent.link.wire import Wire
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.direct_address import DirectAddress
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.key_pair import own_keys
 from kmonitor_agent.local.launcher import Launcher, leave_launcher
 from kmonitor_agent.local.spool_format import BootFacts
 from kmonitor_agent.protocol.facts import BootEnded, BootStarted, Notice
@@ -40,6 +42,9 @@ WAIT_LIMIT_S: Final = 60.0
 HUB_AWAITED_S: Final = 5.0
 """A run that the disk refuses is not called lost before a hub had so long to be found."""
 
+_FAR_AWAY: Final = Sighting(0, 0, 0)
+"""A hub on the network leaves no file to look for: it is always tried."""
+
 
 @dataclass(frozen=True, slots=True)
 class Boot:
@@ -49,14 +54,14 @@ class Boot:
         run: Run id.
         started: First event of the boot.
         folders: Where spool and launcher record lie.
-        socket: The hub's socket; None: no hub.
+        socket: The hub's socket, or its address on the network; None: no hub.
         now_s: The boot's `t_s`.
     """
 
     run: str
     started: BootStarted
     folders: Folders
-    socket: Path | None
+    socket: Path | DirectAddress | None
     now_s: Callable[[], float]
 
 
@@ -242,7 +247,10 @@ class Engine:
         )
 
     def _look(self) -> Sighting | None:
-        return None if self._boot.socket is None else look_for_hub(self._boot.socket)
+        socket = self._boot.socket
+        if isinstance(socket, DirectAddress):
+            return _FAR_AWAY
+        return None if socket is None else look_for_hub(socket)
 
     def _connect(self) -> Wire:
         # Imported here: with no hub in sight ZeroMQ is never loaded into the training.
@@ -250,11 +258,14 @@ class Engine:
 
         from kmonitor_agent.link.hub_socket import HubSocket  # noqa: PLC0415
 
-        if self._boot.socket is None:
+        socket = self._boot.socket
+        if socket is None:
             raise FileNotFoundError
+        is_far = isinstance(socket, DirectAddress)
+        keys = own_keys(self._boot.folders, "agent") if is_far else None
         if self._context is None:
             self._context = zmq.Context()
-        return HubSocket(self._context, self._boot.socket)
+        return HubSocket(self._context, socket, keys)
 
     # --- end ---
 

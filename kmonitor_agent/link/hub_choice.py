@@ -1,9 +1,10 @@
-"""Which hub an agent reports to: this user's own, none, or the one behind a named socket."""
+"""Which hub an agent reports to: this user's own, none, one behind a socket, or one far away."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kmonitor_agent.local.direct_address import SCHEME, DirectAddress, parse_direct
 from kmonitor_agent.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
 from kmonitor_agent.local.sockets import ingest_socket
 
@@ -18,15 +19,19 @@ class HubChoice:
     Attributes:
         is_off: No hub at all; events only wait in the spool.
         path: Socket of a named hub; None: this user's hub on this host.
+        direct: Address of a hub that listens on the network; wins over `path`.
     """
 
     is_off: bool = False
     path: Path | None = None
+    direct: DirectAddress | None = None
 
-    def socket(self, folders: Folders) -> Path | None:
-        """The socket to connect to, or None for no hub."""
+    def socket(self, folders: Folders) -> Path | DirectAddress | None:
+        """What to connect to, or None for no hub."""
         if self.is_off:
             return None
+        if self.direct is not None:
+            return self.direct
         return self.path if self.path is not None else ingest_socket(folders)
 
 
@@ -34,7 +39,8 @@ def parse_hub(value: str | None, environ: Mapping[str, str]) -> HubChoice:
     """The hub that a script or the environment names.
 
     Args:
-        value: `hub=` of the script: None (the variable, else this user's hub), "off", or a path.
+        value: `hub=` of the script: None (the variable, else this user's hub), "off", a path, or
+            `tcp://HOST:PORT?key=KEY`.
         environ: The environment, for `KMONITOR_HUB`.
 
     Raises:
@@ -47,8 +53,17 @@ def parse_hub(value: str | None, environ: Mapping[str, str]) -> HubChoice:
             return HubChoice()
         case "off":
             return HubChoice(is_off=True)
+        case named if named.startswith(SCHEME):
+            return HubChoice(direct=_direct(named, source))
         case named:
             return HubChoice(path=_socket_path(named, source))
+
+
+def _direct(named: str, source: str) -> DirectAddress:
+    try:
+        return parse_direct(named)
+    except ValueError as exc:
+        raise ValueError(f"{source}={exc}") from exc
 
 
 def _socket_path(named: str, source: str) -> Path:
@@ -56,8 +71,9 @@ def _socket_path(named: str, source: str) -> Path:
         named = named.removeprefix("ipc://")
     if "://" in named:
         raise ValueError(
-            f"{source}={named!r}: a training reports to a hub on its own host only; write "
-            f'"off", or the path of that hub\'s socket, or leave it out for your own hub'
+            f"{source}={named!r}: write "
+            f'"off", the path of a hub\'s socket or its tcp://HOST:PORT?key=KEY, or leave it out '
+            f"for your own hub"
         )
     path = Path(named).expanduser()
     if not path.is_absolute():

@@ -8,6 +8,8 @@ from typing import Final
 import msgspec
 import zmq
 
+from kmonitor_agent.local.direct_address import DirectAddress
+from kmonitor_agent.local.key_pair import KeyPair, key_z85
 from kmonitor_agent.local.sockets import ipc
 from kmonitor_agent.protocol.codec import pack, unpack_to_agent
 from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
@@ -29,7 +31,22 @@ class HubSocket:
         bytes_out: Bytes handed to ZeroMQ so far.
     """
 
-    def __init__(self, context: "zmq.Context[zmq.Socket[bytes]]", path: Path) -> None:
+    def __init__(
+        self,
+        context: "zmq.Context[zmq.Socket[bytes]]",
+        place: Path | DirectAddress,
+        keys: KeyPair | None = None,
+    ) -> None:
+        """Connect.
+
+        Args:
+            context: For the socket.
+            place: The hub's socket on this host, or its address on the network.
+            keys: This device's own; needed for an address.
+        """
+        # Without both keys nothing is encrypted, and anybody could answer.
+        if isinstance(place, DirectAddress) and keys is None:
+            raise ValueError(place.endpoint)
         self.bad_frames = 0
         self.bytes_out = 0
         self._socket = context.socket(zmq.DEALER)
@@ -39,7 +56,14 @@ class HubSocket:
         self._socket.setsockopt(zmq.RECONNECT_IVL, 100)
         self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 2000)
         self._socket.setsockopt(zmq.MAXMSGSIZE, MAX_AGENT_FRAME_BYTES)
-        self._socket.connect(ipc(path))
+        if isinstance(place, DirectAddress) and keys is not None:
+            self._socket.setsockopt(zmq.IPV6, place.is_ipv6)
+            self._socket.setsockopt(zmq.CURVE_SERVERKEY, key_z85(place.key))
+            self._socket.setsockopt(zmq.CURVE_PUBLICKEY, keys.public)
+            self._socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret)
+            self._socket.connect(place.endpoint)
+        elif isinstance(place, Path):
+            self._socket.connect(ipc(place))
         self._poller = zmq.Poller()
         self._poller.register(self._socket, zmq.POLLIN)
         self._watched = -1

@@ -151,7 +151,7 @@ class Sender:
         try:
             self.wire = self._search.find(now_s)
         except NotPrivate as exc:
-            text = "No hub is used: others could have made its socket. Run `kmonitor doctor`."
+            text = "No hub is used: others could have made its socket, or read this device's key."
             if self._say_once("hub_not_private", text):
                 self._outside.faults.record("link.look", exc)
         if self.wire is not None:

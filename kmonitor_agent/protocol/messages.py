@@ -1,5 +1,14 @@
 """Every message under one roof, and which side accepts which."""
 
+from kmonitor_agent.protocol.access_messages import (
+    AuditAsked,
+    AuditRow,
+    AuditTold,
+    KeyGrant,
+    KeysAsked,
+    KeysTold,
+    Role,
+)
 from kmonitor_agent.protocol.agent_messages import (
     Ack,
     Again,
@@ -49,7 +58,16 @@ ToAgent = Welcome | Ack | Again | Nack | Ping | Pong | ErrorMessage | Command
 """What an agent accepts."""
 
 FromDesktop = (
-    RunsAsked | RowsAsked | SeriesAsked | CommandAsked | EditAsked | HubAsked | Ping | Pong
+    RunsAsked
+    | RowsAsked
+    | SeriesAsked
+    | CommandAsked
+    | EditAsked
+    | HubAsked
+    | KeysAsked
+    | AuditAsked
+    | Ping
+    | Pong
 )
 """What a hub accepts on its view socket."""
 
@@ -60,6 +78,8 @@ ToDesktop = (
     | CommandTold
     | EditTold
     | HubTold
+    | KeysTold
+    | AuditTold
     | Head
     | Ping
     | Pong
@@ -71,6 +91,9 @@ __all__ = [
     "ENDED_STATES",
     "Ack",
     "Again",
+    "AuditAsked",
+    "AuditRow",
+    "AuditTold",
     "Batch",
     "Bye",
     "Column",
@@ -86,12 +109,16 @@ __all__ = [
     "Hello",
     "HubAsked",
     "HubTold",
+    "KeyGrant",
+    "KeysAsked",
+    "KeysTold",
     "Message",
     "MetricNow",
     "Minor",
     "Nack",
     "Ping",
     "Pong",
+    "Role",
     "Row",
     "RowsAsked",
     "RowsTold",

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 
+from kmonitor_agent.protocol.access_messages import Role
 from kmonitor_agent.protocol.agent_messages import EventBytes, Message, Wall
 from kmonitor_agent.protocol.commands import (
     Arguments,
@@ -280,6 +281,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
         keep_days: Runs that ended longer ago are removed; 0: none for their age.
         keep_bytes: The oldest runs are removed above so much history; 0: none for their size.
         runs_removed: Runs that it removed for either since it started.
+        role: What who asks may do here: a viewer only looks.
     """
 
     ask: Count
@@ -299,6 +301,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     keep_days: Amount = 0.0
     keep_bytes: Count = 0
     runs_removed: Count = 0
+    role: Role = "operator"
 
 
 class Head(Message, frozen=True, tag="note"):

@@ -144,18 +144,7 @@ class CheckpointStore:
         target = self.folder / self._name(tag)
         unfinished = target.with_name(f"{target.name}.{os.getpid()}{_UNFINISHED}")
         try:
-            with DiskFile(unfinished) as disk:
-                header = write_state(
-                    disk,
-                    variables,
-                    read,
-                    tag=tag,
-                    wall_s=self._clock.wall_s(),
-                    architecture=architecture,
-                )
-                with disk.flushing():
-                    values = (read(each.variable) for each in variables)
-                    _verify(unfinished, header, values)
+            header = self._write(unfinished, variables, read, tag, architecture)
             unfinished.replace(target)
             flush_folder(self.folder)
         except OSError as exc:
@@ -167,6 +156,24 @@ class CheckpointStore:
         if drop:
             _remove(self._oldest())
         return _as_checkpoint(target, header)
+
+    def _write(
+        self,
+        path: Path,
+        variables: Sequence[StoredVariable],
+        read: Callable[[Any], Any],
+        tag: Tag,
+        architecture: str,
+    ) -> StateHeader:
+        """A new file, seen to read back the same while the disk takes it."""
+        wall_s = self._clock.wall_s()
+        with DiskFile(path) as disk:
+            header = write_state(
+                disk, variables, read, tag=tag, wall_s=wall_s, architecture=architecture
+            )
+            with disk.flushing():
+                _verify(path, header, (read(each.variable) for each in variables))
+        return header
 
     @contextlib.contextmanager
     def dropping(self) -> Generator[None]:

@@ -11,6 +11,10 @@ from kmonitor_setup.words import CannotSetUp, say
 
 _LISTS = Path("/var/lib/apt/lists")
 
+_SSH_SERVER = "openssh-server"
+_SSH_STAYS_OFF = "/etc/ssh/sshd_not_to_be_run"
+"""While this file exists, Debian starts no ssh server. Source: its ssh.service and init script."""
+
 
 def install_line(packages: Sequence[str]) -> str:
     """The one line that a user can paste."""
@@ -35,12 +39,16 @@ def install(packages: Sequence[str]) -> None:
         CannotSetUp: apt-get failed; the message holds its last lines.
     """
     say(f"installing from Debian: {' '.join(packages)}")
+    if _SSH_SERVER in packages:
+        # The tests start one of their own on loopback; nobody asked for one that listens to all.
+        say(f"no ssh server is started: {_SSH_STAYS_OFF}")
+        _run(["install", "-D", "/dev/null", _SSH_STAYS_OFF])
     if not any(_LISTS.glob("*_Packages*")):
         # A list that cannot be had (a third party's, say) is no reason to stop: the install tells.
-        _run(["update", "-q"])
+        _run(["apt-get", "update", "-q"])
     failed = _install(packages)
     if failed:
-        _run(["update", "-q"])
+        _run(["apt-get", "update", "-q"])
         failed = _install(packages)
     if failed:
         tail = "\n".join(failed.splitlines()[-8:])
@@ -51,11 +59,11 @@ def install(packages: Sequence[str]) -> None:
 
 def _install(packages: Sequence[str]) -> str:
     """What apt-get said if it failed, else nothing."""
-    return _run(["install", "--yes", "-q", "--no-install-recommends", *packages])
+    return _run(["apt-get", "install", "--yes", "-q", "--no-install-recommends", *packages])
 
 
-def _run(arguments: list[str]) -> str:
-    command = ["apt-get", *arguments]
+def _run(command: list[str]) -> str:
+    """Run this as root; what it said if it failed, else nothing."""
     environ = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     if os.geteuid() != 0:
         # Without a terminal nobody can type a password: fail at once instead of waiting.

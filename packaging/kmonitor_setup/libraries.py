@@ -71,7 +71,7 @@ def missing_of(needed: Iterable[Needed], purposes: set[Purpose]) -> list[Needed]
         one
         for one in needed
         if one.purpose in purposes
-        and not (shutil.which(one.name) if one.is_program else _can_load(one.name, cache))
+        and not (_find_program(one.name) if one.is_program else _can_load(one.name, cache))
     ]
 
 
@@ -84,6 +84,11 @@ def sonames_in(listing: str, machine: str) -> set[str]:
         if "=>" in rest and mark in rest:
             found.add(name)
     return found
+
+
+def _find_program(name: str) -> str | None:
+    # A server's program is not on the PATH of a user who is not root.
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
 
 
 def _loader_cache() -> set[str]:

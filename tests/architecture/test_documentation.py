@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from kmonitor_agent.protocol import (
+    access_messages,
     acts,
     agent_messages,
     commands,
@@ -21,6 +22,7 @@ from tests.support.source_tree import ROOT, source_files
 _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
 
 MODULES = (
+    access_messages,
     acts,
     agent_messages,
     commands,
@@ -34,6 +36,7 @@ STRUCTS = sorted(
     {
         found
         for module in (
+            access_messages,
             acts,
             agent_messages,
             commands,

@@ -1,6 +1,7 @@
 """A hub: its process, and its parts in this process."""
 
+from tests.support.direct_hub import listening_hub
 from tests.support.hub_parts import parts
 from tests.support.live_hub import client, idle_hub, live_hub
 
-__all__ = ["client", "idle_hub", "live_hub", "parts"]
+__all__ = ["client", "idle_hub", "listening_hub", "live_hub", "parts"]

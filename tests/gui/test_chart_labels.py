@@ -2,11 +2,15 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kmonitor.desktop.plots.curve_spans import spans_in_band
 from kmonitor.desktop.plots.label_places import clear_of_dots, flag_places, free_left, spread
+from kmonitor.desktop.plots.plot_frame import PlotFrame
+from kmonitor.presenters.chart_picture import CurvePicture
 
 pytestmark = pytest.mark.gui
 
@@ -106,3 +110,20 @@ def test_a_name_goes_to_the_nearer_side_of_a_dot_unless_another_is_there():
     ]
 
     assert places == [111.5, 88.5]
+
+
+def test_a_limits_words_keep_off_the_curve_that_crosses_them():
+    frame = PlotFrame(
+        left=10.0, top=8.0, width=100.0, height=100.0,
+        x_lo=0.0, x_hi=10.0, y_lo=0.0, y_hi=100.0, data_width=100.0,
+    )  # fmt: skip
+    x = np.arange(11.0)
+    y = np.array([10.0, 10, 55, 58, 10, 10, np.nan, 57, 57, 10, 90])
+    curve = CurvePicture("r", "r", 0, x, y, dashed=False, selected=True, stale=False)
+    band = (frame.y_px(60.0), frame.y_px(50.0))
+
+    spans = spans_in_band(curve, frame, band)
+
+    assert spans == [(20.0, 50.0), (80.0, 110.0)]
+    assert free_left(20.0, (10.0, 110.0), spans) == 54.0
+    assert spans_in_band(curve, frame, (0.0, 5.0)) == []

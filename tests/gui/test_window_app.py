@@ -66,6 +66,13 @@ def test_a_run_of_a_real_hub_appears_moves_and_is_commanded(
         app.controller._on_actions_command_requested("save")
         qtbot.waitUntil(lambda: bool(agent.commands), timeout=60_000)
         assert agent.commands[0].name == "save"
+        app.window.header.audit_requested.emit()
+        listed = app._audit._list
+        assert listed is not None
+        model = listed._model
+        qtbot.waitUntil(lambda: model.rowCount() > 0, timeout=60_000)
+        cells = [str(model.index(0, column).data()) for column in range(model.columnCount())]
+        assert cells[2:4] == ["command save", "simulated"]
 
 
 @pytest.mark.slow

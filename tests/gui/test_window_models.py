@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QModelIndex
 from PySide6.QtTest import QAbstractItemModelTester
 
+from kmonitor.desktop.item_models.audit_model import AuditModel
 from kmonitor.desktop.item_models.event_log_model import EventLogModel
 from kmonitor.desktop.item_models.run_tree_model import RunTreeModel
+from kmonitor.presenters.audit import AuditLine
 from kmonitor.presenters.event_log import LogRow
 from kmonitor.presenters.event_sentences import EventLine
 from kmonitor.presenters.run_states import StatePicture
@@ -82,4 +84,16 @@ def test_the_log_becomes_whatever_it_is_given(steps: list[list[int]]):
         )
         told = [str(model.index(at, 0).data()).rsplit(" ", 1)[1] for at in range(model.rowCount())]
         assert told == [str(i) for i in step]
+    tester.deleteLater()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.sets(st.integers(1, 12)), max_size=5))
+def test_the_audit_becomes_whatever_it_is_given(steps: list[set[int]]):
+    model = AuditModel()
+    tester = QAbstractItemModelTester(model)
+    for step in steps:
+        rows = sorted(step, reverse=True)
+        model.show_lines([AuditLine(n, (str(n), "", "", "", ""), "all") for n in rows])
+        assert [model.index(at, 0).data() for at in range(model.rowCount())] == [*map(str, rows)]
     tester.deleteLater()

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from kmonitor.cli.window import see_name
+from kmonitor.errors import Expected
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
@@ -49,6 +51,16 @@ def test_a_picture_that_cannot_be_written_is_named_with_the_cause(
 
     assert ran.status == 1
     assert f"{tmp_path / place} cannot be written: {why.format(tmp_path)}." in ran.err
+
+
+@pytest.mark.parametrize("place", ["../", "..", ".", "a-folder"])
+def test_a_folder_is_no_stem_of_a_pictures_name(tmp_path: Path, place: str):
+    (tmp_path / "a-folder").mkdir()
+
+    with pytest.raises(Expected) as told:
+        see_name(tmp_path / place)
+
+    assert told.value.remedy == "Name a file that ends in .png."
 
 
 def test_a_disk_that_is_full_is_the_one_cause_that_is_told(live_hub: LiveHub, tmp_path: Path):

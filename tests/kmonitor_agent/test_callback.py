@@ -8,8 +8,8 @@ import pickle
 import random
 import threading
 import weakref
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import keras
 import numpy as np
@@ -19,81 +19,34 @@ from kmonitor_agent import Limit, MonitorCallback
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import (
     ActionRecord,
-    AnyEvent,
     BootEnded,
     BootStarted,
     EpochEnded,
     FitEnded,
     FitStarted,
     GraphSize,
-    LimitCrossed,
     ModelFacts,
     Notice,
-    Paused,
     Sample,
     Sources,
 )
 from kmonitor_agent.session.runs import RUNS
+from tests.support import callback_fits
+from tests.support.callback_fits import (
+    Hook,
+    Told,
+    fit,
+    of,
+    small_model,
+)
 from tests.support.reloading import KERAS
 from tests.support.spooled import spooled_events
 
 pytestmark = [*KERAS, pytest.mark.slow]
 
-X = np.linspace(0.0, 1.0, 48 * 4, dtype="float32").reshape(48, 4)
-Y = X.sum(axis=1, keepdims=True)
-
-
-@pytest.fixture(autouse=True)
-def closed_runs() -> Iterator[None]:
-    """No run outlives its test."""
-    yield
-    RUNS.close()
-
-
-def small_model() -> Any:
-    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(1)])
-    model.compile("adam", "mse")
-    return model
-
-
-def fit(model: Any, *callbacks: Any, epochs: int = 2) -> Any:
-    return model.fit(X, Y, batch_size=8, epochs=epochs, verbose=0, callbacks=list(callbacks))
-
-
-@pytest.fixture
-def monitor() -> Any:
-    return MonitorCallback("run", hub="off")
-
-
-@pytest.fixture
-def told(folders: Folders) -> Callable[[Any], list[AnyEvent]]:
-    """Ends a callback's run and reads what it told."""
-
-    def read(callback: Any) -> list[AnyEvent]:
-        assert callback._session.faults.counts() == {}
-        RUNS.close()
-        return spooled_events(folders, callback.run_id)
-
-    return read
-
-
-T = TypeVar("T")
-Told = Callable[[Any], list[AnyEvent]]
-
-
-class Hook(keras.callbacks.Callback):
-    """Calls a function at each epoch's begin."""
-
-    def __init__(self, at_epoch: Callable[[int], object]) -> None:
-        super().__init__()
-        self._at_epoch = at_epoch
-
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        self._at_epoch(epoch)
-
-
-def of(kind: type[T], events: list[AnyEvent]) -> list[T]:
-    return [event for event in events if isinstance(event, kind)]
+closed_runs = callback_fits.closed_runs
+monitor = callback_fits.monitor
+told = callback_fits.told
 
 
 def test_instance_is_a_keras_callback_and_constructing_it_starts_nothing(
@@ -350,52 +303,6 @@ def test_stop_after_the_batch_ends_the_fit_there(monitor: Any, told: Told):
     assert events[-1].why == "stopped"  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_a_pause_holds_the_training_and_a_reload_meanwhile_is_told_with_its_graph(
-    monitor: Any, told: Told
-):
-    performer = monitor._session._performer
-    emit = performer._emit
-    asked = iter(["reload", "resume"])
-
-    def ask_next(event: Any) -> None:
-        emit(event)
-        if performer.is_paused and isinstance(event, (Paused, ActionRecord)):
-            threading.Thread(target=monitor.request, args=(next(asked),)).start()
-
-    performer._emit = ask_next
-    monitor.request("pause")
-    fit(small_model(), monitor)
-
-    assert [(r.action, r.ok) for r in monitor.records] == [
-        ("reload", True),
-        ("pause", True),
-        ("resume", True),
-    ]
-    events = told(monitor)
-    (reload,) = [e for e in of(ActionRecord, events) if e.action == "reload"]
-    resumed = next(n for n, e in enumerate(events) if isinstance(e, Paused) and not e.paused)
-    graphs = [e.operations for e in of(GraphSize, events[:resumed])]
-    assert reload.after is not None
-    assert graphs[-1] == reload.after.graph_operations
-
-
-def test_loop_of_models_crosses_a_graph_limit_and_the_reload_brings_it_down(told: Told):
-    limit = Limit("graph", 1500, action="reload", cooldown_s=0)
-    monitors: list[Any] = [MonitorCallback("run", limits=[limit], hub="off") for _ in range(5)]
-    for monitor in monitors:
-        fit(small_model(), monitor, epochs=1)
-
-    events = told(monitors[0])
-    crossings = [e for e in of(LimitCrossed, events) if e.crossed]
-    records = of(ActionRecord, events)
-    assert len(records) == len([e for e in crossings if e.answered]) >= 1
-    for record in records:
-        assert record.ok
-        assert record.after is not None
-        assert (record.after.graph_operations or 0) < 1500 < (record.before.graph_operations or 0)
-        assert record.asked_by == "limit graph 1 500"
-
-
 def test_model_is_let_go_after_the_fit(monitor: Any):
     model = small_model()
     model.compile("sgd", "mse", run_eagerly=True)  # a trace would keep it, without us too
@@ -567,46 +474,3 @@ def test_forked_child_stays_silent(monitor: Any, told: Told):
 
     assert os.waitstatus_to_exitcode(status) == before == 0
     assert len(of(BootStarted, told(monitor))) == 1
-
-
-def test_graph_is_counted_as_soon_as_a_step_was_traced(monitor: Any, told: Told):
-    seen: dict[int, int] = {}
-
-    class Look(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            graph = monitor._session._watched.graph
-            seen[batch] = graph.operations
-            if batch == 3:
-                monitor.request("reload", at="batch")
-
-    fit(small_model(), monitor, Look(), epochs=1)
-
-    counts = [e.operations for e in of(GraphSize, told(monitor))]
-    assert seen[0] == counts[0]
-    assert seen[0] < seen[1] == seen[2] == seen[3]
-    assert seen[4] < seen[5] == counts[-1]
-
-
-def test_epochs_too_short_to_time_say_so_and_so_does_a_limit_on_them_once(told: Told):
-    monitor: Any = MonitorCallback(
-        "run", hub="off", limits=[Limit("step_time", 0.001)], sample_interval_s=0.05
-    )
-    sampled = monitor._session._sampler.sample
-
-    small_model().fit(
-        X,
-        Y,
-        batch_size=48,
-        epochs=3,
-        verbose=0,
-        callbacks=[monitor, Hook(lambda _: sampled())],
-    )
-
-    events = told(monitor)
-    assert [e.step_times for e in of(EpochEnded, events)] == [None] * 3
-    [notice] = of(Notice, events)
-    assert notice.code == "limit_unmeasured"
-    assert "an epoch of 1 step is too short to time" in notice.text
-    sources = {each.field: each for event in of(Sources, events) for each in event.sources}
-    assert "an epoch of 1 step" in sources["step_time_s"].absent
-    assert not sources["step_time_s"].source

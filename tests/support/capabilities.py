@@ -75,6 +75,22 @@ def framework_missing() -> str:
     return f"not installed: {', '.join(gone)}" if gone else ""
 
 
+def sshd_path() -> str:
+    """The ssh server, which users do not have on their PATH; empty: there is none."""
+    return (
+        shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin") or ""
+    )
+
+
+@functools.cache
+def ssh_missing() -> str:
+    """Why no ssh server can be tried here; empty if one can."""
+    if not sshd_path():
+        return "sshd is not installed"
+    gone = [name for name in ("ssh", "ssh-keygen") if shutil.which(name) is None]
+    return f"not installed: {', '.join(gone)}" if gone else ""
+
+
 CAPABILITIES = (
     Capability(
         marker="gui",
@@ -95,6 +111,12 @@ CAPABILITIES = (
         missing=framework_missing,
         allowed_by="ALLOW_NO_FRAMEWORK",
         modules=("keras", "tensorflow"),
+    ),
+    Capability(
+        marker="ssh",
+        tests="the tests with a real ssh server",
+        missing=ssh_missing,
+        allowed_by="ALLOW_NO_SSH",
     ),
 )
 

@@ -16,7 +16,7 @@ _NOWHERE = QModelIndex()
 
 
 class EventLogModel(QAbstractListModel):
-    """A list ordered by the hub's row id, falling."""
+    """A list ordered by time, falling."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -24,14 +24,14 @@ class EventLogModel(QAbstractListModel):
 
     def show_rows(self, rows: Sequence[LogRow]) -> None:
         """Become these rows; only what came or went is told to the view."""
-        wanted = {row.row for row in rows}
+        wanted = {row.key for row in rows}
         end = len(self._rows)
         while end > 0:
             start = end - 1
-            if self._rows[start].row in wanted:
+            if self._rows[start].key in wanted:
                 end = start
                 continue
-            while start > 0 and self._rows[start - 1].row not in wanted:
+            while start > 0 and self._rows[start - 1].key not in wanted:
                 start -= 1
             self.beginRemoveRows(_NOWHERE, start, end - 1)
             del self._rows[start:end]
@@ -59,12 +59,12 @@ class EventLogModel(QAbstractListModel):
     def _insert_new(self, rows: Sequence[LogRow]) -> None:
         at = 0
         while at < len(rows):
-            if at < len(self._rows) and self._rows[at].row == rows[at].row:
+            if at < len(self._rows) and self._rows[at].key == rows[at].key:
                 at += 1
                 continue
             end = at
-            known = self._rows[at].row if at < len(self._rows) else -1
-            while end < len(rows) and rows[end].row != known:
+            known = self._rows[at].key if at < len(self._rows) else None
+            while end < len(rows) and rows[end].key != known:
                 end += 1
             self.beginInsertRows(_NOWHERE, at, end - 1)
             self._rows[at:at] = rows[at:end]

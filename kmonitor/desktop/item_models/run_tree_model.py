@@ -34,9 +34,9 @@ class RunTreeModel(QAbstractItemModel):
 
     def show_rows(self, hosts: Sequence[HostRow]) -> None:
         """Become these rows by the fewest inserts, removals and moves."""
-        wanted = [host.host for host in hosts]
+        wanted = [host.key for host in hosts]
         for at in range(len(self._hosts) - 1, -1, -1):
-            if self._hosts[at].row.host not in wanted:
+            if self._hosts[at].row.key not in wanted:
                 self.beginRemoveRows(_NOWHERE, at, at)
                 del self._hosts[at]
                 self.endRemoveRows()
@@ -51,6 +51,11 @@ class RunTreeModel(QAbstractItemModel):
                 if row.run == run:
                     return self.createIndex(at, 0, host.serial)
         return QModelIndex()
+
+    def host_at(self, index: _Index) -> HostRow | None:
+        """The host of an index; None for a run."""
+        row = index.data(ROW_ROLE)
+        return row if isinstance(row, HostRow) else None
 
     def run_at(self, index: _Index) -> str | None:
         """Run id of an index; None for a host."""
@@ -96,6 +101,8 @@ class RunTreeModel(QAbstractItemModel):
         if role == ROW_ROLE:
             return row
         if isinstance(row, HostRow):
+            if role == Qt.ItemDataRole.ToolTipRole:
+                return row.tooltip or None
             names = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
             return f"{row.host}, {row.note}" if role in names else None
         return _run_data(row, role)
@@ -110,14 +117,14 @@ class RunTreeModel(QAbstractItemModel):
         return host.runs[index.row()] if host and index.row() < len(host.runs) else None
 
     def _put_host(self, at: int, host: HostRow) -> None:
-        there = [node.row.host for node in self._hosts]
-        if host.host not in there:
+        there = [node.row.key for node in self._hosts]
+        if host.key not in there:
             self._serial += 1
             self.beginInsertRows(_NOWHERE, at, at)
             self._hosts.insert(at, _HostNode(self._serial, host))
             self.endInsertRows()
-        elif there.index(host.host) != at:
-            old = there.index(host.host)
+        elif there.index(host.key) != at:
+            old = there.index(host.key)
             self.beginMoveRows(_NOWHERE, old, old, _NOWHERE, at)
             self._hosts.insert(at, self._hosts.pop(old))
             self.endMoveRows()

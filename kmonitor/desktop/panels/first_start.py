@@ -17,10 +17,12 @@ class FirstStartPanel(QFrame):
 
     Signals (main thread):
         demo_requested: The user wants to see a demo training.
+        connect_requested: The user wants to connect to a host.
         folder_requested: The user wants to see the runs of a folder.
     """
 
     demo_requested = Signal()
+    connect_requested = Signal()
     folder_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
@@ -33,12 +35,14 @@ class FirstStartPanel(QFrame):
         self._snippet = role_label("snippet", SNIPPET)
         self._copy = QPushButton(self.tr("Copy the two lines"))
         self._demo = QPushButton()
+        self._connect = QPushButton(self.tr("Connect to a host\u2026"))
         self._folder = FolderButton()
         self._note = role_label("meta")
         self._build()
         self._copy.clicked.connect(self._on_copy_clicked)
         self._demo.clicked.connect(self.demo_requested)
         self._folder.clicked.connect(self.folder_requested)
+        self._connect.clicked.connect(self.connect_requested)
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
 
@@ -59,6 +63,8 @@ class FirstStartPanel(QFrame):
         self._copy.setToolTip(self.tr("Copy both lines to the clipboard"))
         self._copy.setAccessibleName(self._copy.text())
         self._demo.setToolTip(self.tr("A real training of about a minute, in its own process"))
+        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
+        self._connect.setAccessibleName(self._connect.text())
         self._snippet.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
@@ -76,6 +82,7 @@ class FirstStartPanel(QFrame):
         buttons.addWidget(self._copy)
         buttons.addWidget(self._demo)
         buttons.addWidget(self._folder)
+        buttons.addWidget(self._connect)
         buttons.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 24, 24, 24)

@@ -1,7 +1,7 @@
 """The header: which run, how it goes, and how the charts are looked at."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 from typing_extensions import override
 
@@ -13,6 +13,7 @@ from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.header import HeaderPicture
 
 _THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
+_AUDIT = "audit"
 _TITLE_SHARE = 0.3
 _TITLE_GAP = 16
 
@@ -25,12 +26,14 @@ class HeaderPanel(QFrame):
         live_toggled: Whether the charts follow the newest data.
         theme_chosen: "system", "dark" or "light".
         help_requested: The guide is wanted.
+        audit_requested: The list of what was done is wanted.
     """
 
     x_axis_chosen = Signal(str)
     live_toggled = Signal(bool)
     theme_chosen = Signal(str)
     help_requested = Signal()
+    audit_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -116,7 +119,7 @@ class HeaderPanel(QFrame):
         self._help.setToolTip(self.tr("Guide (F1)"))
         self._help.setAccessibleName(self.tr("Guide"))
         self._theme_button.setAccessibleName(self.tr("Theme"))
-        self._theme_button.setToolTip(self.tr("Theme: system, dark or light"))
+        self._theme_button.setToolTip(self.tr("Theme: system, dark or light; audit"))
         self._live.setMinimumWidth(78)
         self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
         self._axis.explain("seconds", self.tr("Count seconds of run time"))
@@ -144,12 +147,19 @@ class HeaderPanel(QFrame):
             action.setCheckable(True)
             action.setChecked(key == self._theme)
             action.setData(key)
+        menu.addSeparator()
+        audit = menu.addAction(self.tr("Audit\u2026"), QKeySequence("Ctrl+U"))
+        audit.setToolTip(self.tr("Who did what through the hub (Ctrl+U)"))
+        audit.setData(_AUDIT)
         menu.triggered.connect(self._on_menu_triggered)
         menu.popup(self._theme_button.mapToGlobal(self._theme_button.rect().bottomLeft()))
 
     @Slot(QAction)
     def _on_menu_triggered(self, action: QAction) -> None:
-        self.theme_chosen.emit(str(action.data()))
+        if action.data() == _AUDIT:
+            self.audit_requested.emit()
+        else:
+            self.theme_chosen.emit(str(action.data()))
 
     @Slot()
     def _on_look_palette_changed(self) -> None:

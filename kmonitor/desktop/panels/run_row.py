@@ -52,15 +52,18 @@ class RunRowDelegate(QStyledItemDelegate):
 
     def _paint_host(self, painter: QPainter, area: QRect, row: HostRow) -> None:
         colours = self._look.palette
-        icon = icon_pixmap("host", colours.mute, 15, painter.device().devicePixelRatioF())
+        is_lost = row.tone == "crit"
+        tint = colours.tone(row.tone) if is_lost else colours.mute
+        scale = painter.device().devicePixelRatioF()
+        icon = icon_pixmap("unplug" if is_lost else "host", tint, 15, scale)
         painter.drawPixmap(area.left() + 2, area.center().y() - 7, icon)
         _set_font(painter, SIZES.meta_px)
         note_width = painter.fontMetrics().horizontalAdvance(row.note)
         note_area = area.adjusted(area.width() - note_width - 4, 0, 0, 0)
-        self._text(painter, note_area, row.note, "mute", elide=Qt.TextElideMode.ElideNone)
+        self._text(painter, note_area, row.note, row.tone, elide=Qt.TextElideMode.ElideNone)
         name_area = area.adjusted(25, 0, -note_width - 12, 0)
         _set_font(painter, SIZES.body_px, QFont.Weight.DemiBold)
-        self._text(painter, name_area, row.host, "text")
+        self._text(painter, name_area, row.host, "sub" if is_lost else "text")
 
     def _paint_back(self, painter: QPainter, area: QRect, state: QStyle.StateFlag) -> None:
         colours = self._look.palette

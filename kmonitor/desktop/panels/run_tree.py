@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
+    QPushButton,
     QToolButton,
     QTreeView,
     QVBoxLayout,
@@ -29,11 +30,15 @@ class RunTreePanel(QFrame):
         run_chosen: With the id of the run that the user chose.
         search_edited: With the text of the search field.
         folder_requested: The user wants to see the runs of a folder.
+        connect_requested: The user wants to connect to a host.
+        host_menu_requested: With the address of a host and where on the screen its menu goes.
     """
 
     run_chosen = Signal(str)
     search_edited = Signal(str)
     folder_requested = Signal()
+    connect_requested = Signal()
+    host_menu_requested = Signal(str, QPoint)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,9 +50,12 @@ class RunTreePanel(QFrame):
         self._empty = role_label("sub")
         self._folder = FolderButton()
         self._folder.clicked.connect(self.folder_requested)
+        self._connect = QPushButton()
         self._search_icon = QAction(self)
         self._build()
         self._search.textChanged.connect(self.search_edited)
+        self._connect.clicked.connect(self.connect_requested)
+        self._tree.customContextMenuRequested.connect(self._on_tree_menu_requested)
         self._tree.selectionModel().currentChanged.connect(self._on_tree_current_changed)
         self._model.rowsInserted.connect(self._on_model_rows_inserted)
         find = QShortcut(QKeySequence("Ctrl+F"), self)
@@ -100,9 +108,16 @@ class RunTreePanel(QFrame):
         self._tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._tree.setVerticalScrollMode(QTreeView.ScrollMode.ScrollPerPixel)
         self._tree.setAccessibleName(self.tr("Runs by host"))
+        self._tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._connect.setText(self.tr("Connect to a host\u2026"))
+        self._connect.setAccessibleName(self._connect.text())
+        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._empty.setContentsMargins(6, 10, 6, 0)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 12, 11, 8)
         column.setSpacing(10)
@@ -110,6 +125,15 @@ class RunTreePanel(QFrame):
         column.addWidget(self._empty)
         column.addWidget(self._tree, 1)
         column.addWidget(self._folder)
+        column.addWidget(self._connect)
+
+    @Slot(QPoint)
+    def _on_tree_menu_requested(self, at: QPoint) -> None:
+        # A run's menu is that of its host: the keyboard reaches runs only.
+        index = self._tree.indexAt(at)
+        host = self._model.host_at(index) or self._model.host_at(index.parent())
+        if host is not None and host.address:
+            self.host_menu_requested.emit(host.address, self._tree.viewport().mapToGlobal(at))
 
     @Slot(QModelIndex, QModelIndex)
     def _on_tree_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
@@ -133,4 +157,5 @@ class RunTreePanel(QFrame):
     @Slot()
     def _on_look_palette_changed(self) -> None:
         self._search_icon.setIcon(self._look.icon("search", "mute"))
+        self._connect.setIcon(self._look.icon("plus", "mute"))
         self._tree.viewport().update()

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from kmonitor.desktop.plots.backdrop import Scene
 from kmonitor.desktop.plots.chart_colours import ChartColours
+from kmonitor.desktop.plots.curve_spans import spans_in_band
 from kmonitor.desktop.plots.label_places import (
     DOT_PX,
     FlagPlace,
@@ -262,7 +263,7 @@ def _paint_limit(
 def _limit_label_box(
     scene: Scene, flags: list[FlagPlace], width: float, ends: list[EndPoint]
 ) -> QRectF | None:
-    """Above the line, clear of flags, dots and grip; below it where there is no such place.
+    """Above the line, clear of curve, flags, dots and grip; below it where there is no such place.
 
     None where it would lie over flags and dots, unless it says that a limit is not in force yet:
     else the head of the card, or the grip's tooltip, says the same.
@@ -277,13 +278,13 @@ def _limit_label_box(
     labels = [place.span for place in flags if place.width]
     if top >= frame.top - 6.0:
         taken = poles + (labels if top < frame.top + FLAG_HEIGHT_PX else [])
-        left = free_left(width, within, taken + _dots_at(ends, top))
+        left = free_left(width, within, taken + _dots_at(ends, top) + _curve_at(scene, top))
         if left is not None:
             return QRectF(left, top, width, _LABEL_HEIGHT_PX)
     low = max(y + 2.0, frame.top + (FLAG_HEIGHT_PX if labels else 0.0))
     # Below a limit near the bottom stand the numbers of the axis.
     low = top if low + _LABEL_HEIGHT_PX > frame.bottom else low
-    left = free_left(width, within, poles + _dots_at(ends, low))
+    left = free_left(width, within, poles + _dots_at(ends, low) + _curve_at(scene, low))
     if left is None and limit.look != "pending":
         return None
     room = min(width, within[1] - within[0])
@@ -294,6 +295,13 @@ def _dots_at(ends: list[EndPoint], top: float) -> list[Span]:
     """What dots take of a label's line."""
     reach = (top - DOT_PX, top + _LABEL_HEIGHT_PX + DOT_PX)
     return [(end.x - DOT_PX, end.x + DOT_PX) for end in ends if reach[0] <= end.y <= reach[1]]
+
+
+def _curve_at(scene: Scene, top: float) -> list[Span]:
+    """What the selected run's curve takes of a label's line."""
+    band = (top, top + _LABEL_HEIGHT_PX)
+    selected = [curve for curve in scene.picture.curves if curve.selected]
+    return [span for each in selected for span in spans_in_band(each, scene.frame, band)]
 
 
 def _veil(scene: Scene, opacity: float) -> QColor:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kmonitor.hub.logbook import LOG
+from kmonitor.hub.store.audit import bound_audit, read_audit
 from kmonitor.hub.store.pages import Page, Wanted, read_page
 from kmonitor.hub.store.schema import open_writer
 from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.protocol.messages import AuditRow
 
 NewEvent = tuple[int, int, int, float, float, str, bytes]
 """row, run key, seq, run time in seconds, wall time in seconds, kind, body."""
@@ -123,6 +125,14 @@ class Database:
     def page(self, wanted: Wanted) -> Page:
         """One page of rows."""
         return read_page(self._connection, wanted, self.head)
+
+    def audit_rows(self, before: int, limit: int) -> list[AuditRow]:
+        """What was done, newest first: at most `limit` rows older than `before` (0: all)."""
+        return read_audit(self._connection, before, limit)
+
+    def bound_audit(self) -> None:
+        """Forget the oldest of what was done, beyond a bound."""
+        bound_audit(self._connection)
 
     def bodies(self, run_key: int, first: int, last: int) -> dict[int, bytes]:
         """Stored bodies by seq, `first` to `last` included."""

@@ -1,8 +1,9 @@
 import json
 
 import pytest
+from rich.cells import cell_len
 
-from kmonitor.cli.terminal import fields_of, json_text, plain, say_table
+from kmonitor.cli.terminal import PIPE_WIDTH, fields_of, json_text, plain, say_table
 from kmonitor_agent.protocol.facts import EpochEnded, StepTimes
 
 
@@ -31,6 +32,23 @@ def test_json_has_null_where_json_has_no_number():
     text = json_text({"loss": float("nan"), "peak": float("inf")})
 
     assert json.loads(text) == {"loss": None, "peak": None}
+
+
+@pytest.mark.parametrize("name", ["x" * 100 + "y" * 100, "训" * 100])
+def test_a_long_cell_loses_its_middle_and_the_line_stays_one(
+    name: str, capsys: pytest.CaptureFixture[str]
+):
+    say_table(
+        ("ID", "NAME", "STATE"), [("1", name, "training"), ("2", "b", "idle")], elided="NAME"
+    )
+
+    lines = capsys.readouterr().out.splitlines()
+
+    assert len(lines) == 3
+    assert all(cell_len(line) <= PIPE_WIDTH for line in lines)
+    assert lines[1].endswith("training")
+    assert f"{name[0] * 40}" in lines[1]
+    assert f"\N{HORIZONTAL ELLIPSIS}{name[-1] * 40}" in lines[1]
 
 
 def test_a_table_in_a_pipe_is_not_cut_and_takes_names_literally(

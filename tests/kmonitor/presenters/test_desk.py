@@ -310,6 +310,15 @@ def test_right_after_a_reload_a_card_says_when_there_will_be_a_rate(setup: Setup
     assert ended.rate.text == ""
 
 
+def test_a_graph_with_a_limit_leaves_its_unit_to_the_limits_words(setup: Setup):
+    for limits, note in (([], "operations in live traces"), ([limit("graph", 48_000.0)], "")):
+        setup.show(made_up_run(limits=limits))
+        card = setup.charts.card("graph", now_s=0.0)
+        assert card is not None
+        assert card.note == note
+        assert not limits or "operations" in card.limit
+
+
 def test_rates_are_reckoned_once_a_second_and_anew_for_another_run(setup: Setup):
     setup.show(
         made_up_run(), made_up_run("run2", started_wall_s=1.0, epochs_done=0, duration_s=60.0)

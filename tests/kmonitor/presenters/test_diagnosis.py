@@ -108,7 +108,7 @@ def test_an_event_leads_to_the_diagnosis_that_it_belongs_to():
     assert book.picture("run", 6, run_name="") is not None
     assert book.picture("run", 5, run_name="") is None
     assert book.picture("other", None, run_name="") is None
-    book.clear()
+    book.forget({"run"})
     assert book.rows("run") == []
 
 

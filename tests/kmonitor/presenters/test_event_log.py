@@ -327,7 +327,7 @@ def test_the_filter_shows_warnings_or_actions_and_says_when_there_are_none():
     assert [row.row for row in log.rows()] == [3]
     assert log.empty_text() == "No actions yet."
     log.filter = "all"
-    log.clear()
+    log.forget({"r"})
     assert log.rows() == []
     assert log.empty_text() == "Nothing has happened yet."
 

@@ -73,7 +73,7 @@ def test_history_is_asked_once_page_by_page():
     assert history.take(RowsTold(ask=second_number, cursor=9, more=False, **told))  # type: ignore[arg-type]
     assert not history.take(RowsTold(ask=999, cursor=9, more=False, **told))  # type: ignore[arg-type]
     assert len(hub.of_type(RowsAsked)) == 2
-    history.forget()
+    history.forget({"run1"})
     history.want(made_up_run())
     assert len(hub.of_type(RowsAsked)) == 3
 

@@ -96,6 +96,17 @@ def test_charts_show_the_selected_run_and_some_living_ones():
     assert len(shown) == MAX_SHOWN
 
 
+def test_names_lose_what_would_turn_the_panel_around():
+    book = book_of(made_up_run("a", name="fold\u202e3\u2066 训练\u3000x\x07", host="gpu\u200f1"))
+
+    shown = book.get("a")
+
+    assert shown is not None
+    assert shown.name.replace("\N{REPLACEMENT CHARACTER}", "?") == "fold?3? 训练 x?"
+    assert shown.host == "gpu\N{REPLACEMENT CHARACTER}1"
+    assert book._find("fold\u202e3\u2066 训练\u3000x\x07") == "a"
+
+
 def test_a_run_keeps_its_colour_and_a_seventh_is_dashed():
     book = book_of(*(made_up_run(f"r{i}", started_wall_s=float(i)) for i in range(8)))
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.link.hub_choice import HubChoice, parse_hub
+from kmonitor_agent.local.direct_address import DirectAddress
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import ingest_socket
 
@@ -29,7 +30,7 @@ def test_the_environment_counts_only_when_the_script_is_silent():
     assert not parse_hub("local", {"KMONITOR_HUB": "off"}).is_off
 
 
-@pytest.mark.parametrize("named", ["tcp://gpu-01:5555", "http://x", "relative/agents.sock"])
+@pytest.mark.parametrize("named", ["http://x", "relative/agents.sock"])
 def test_anything_else_is_refused_with_what_to_write(named: str):
     with pytest.raises(ValueError, match=r'hub=.*write "off"'):
         parse_hub(named, {})
@@ -40,3 +41,24 @@ def test_anything_else_is_refused_with_what_to_write(named: str):
 def test_a_path_that_no_socket_can_have_is_refused():
     with pytest.raises(ValueError, match="107 bytes"):
         parse_hub("/" + "x" * 120, {})
+
+
+def test_a_hub_on_the_network_is_named_with_its_key(folders: Folders):
+    choice = parse_hub(f"tcp://gpu-01:5577?key={'AB' * 32}", {})
+
+    assert choice.socket(folders) == DirectAddress("gpu-01", 5577, "ab" * 32)
+
+
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ("tcp://gpu-01:5577", "names no key"),
+        ("tcp://gpu-01:5577?key=abc", "has 3 hexadecimal digits and must have 64"),
+        (f"tcp://gpu-01:0?key={'ab' * 32}", "no port 0"),
+        (f"tcp://gpu-01?key={'ab' * 32}", "no address"),
+        (f"tcp://-gpu:5577?key={'ab' * 32}", "no address"),
+    ],
+)
+def test_an_address_without_all_that_it_needs_is_refused(named: str, why: str):
+    with pytest.raises(ValueError, match=f"hub=.*{why}.*write tcp://HOST:PORT"):
+        parse_hub(named, {})

@@ -9,6 +9,7 @@ import zmq
 
 from kmonitor_agent.link.hub_socket import BAD_FRAMES_LIMIT, HubSocket
 from kmonitor_agent.link.inbox import Wake
+from kmonitor_agent.local.direct_address import DirectAddress
 from kmonitor_agent.local.sockets import ipc
 from kmonitor_agent.protocol.codec import pack
 from kmonitor_agent.protocol.messages import ErrorMessage, Ping, Pong, ToAgent
@@ -132,3 +133,12 @@ def test_waiting_ends_with_a_message_or_a_wake(pair: _Pair):
     pair.agent.wait(60.0, wake.fileno())
 
     assert pair.heard(1) == [Pong(n=2)]
+
+
+def test_without_keys_a_hub_on_the_network_is_not_connected_to():
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    try:
+        with pytest.raises(ValueError, match="tcp://gpu-01:5577"):
+            HubSocket(context, DirectAddress("gpu-01", 5577, "ab" * 32))
+    finally:
+        context.destroy(linger=0)

@@ -1,0 +1,72 @@
+"""`kmonitor audit`: who did what through the hub."""
+
+import time
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from kmonitor.cli.hub_access import HubOption, open_hub
+from kmonitor.cli.run_choice import SHORT_ID
+from kmonitor.cli.statuses import DONE
+from kmonitor.cli.terminal import fields_of, say, say_json, say_table
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.presenters.formats import moment_text, plain_text
+from kmonitor_agent.protocol.messages import AuditRow
+
+_PAGE = 1000
+
+
+def audit(
+    *,
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    last: Annotated[int, Parameter(name="--last", validator=Number(gte=1))] = 50,
+    hub: HubOption = None,
+) -> int:
+    """List what was done through the hub, oldest first: commands, edits, keys let in or revoked.
+
+    Each line says when, who (this user, or the name of a key), what, of which run, and what came
+    of it.
+
+    Args:
+        json: One JSON list, with every field.
+        last: At most so many, the newest.
+        hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
+    """
+    with open_hub(hub=hub) as client:
+        rows = _newest(client, last)
+    rows.reverse()
+    if json:
+        say_json(fields_of(rows))
+    elif rows:
+        _say_rows(rows)
+    else:
+        say("Nothing was done yet.")
+    return DONE
+
+
+def _newest(client: HubClient, n: int) -> list[AuditRow]:
+    rows: list[AuditRow] = []
+    while len(rows) < n:
+        before = rows[-1].row if rows else 0
+        told = client.audit(before=before, limit=min(_PAGE, n - len(rows)))
+        rows += told.rows
+        if not told.more:
+            break
+    return rows
+
+
+def _say_rows(rows: list[AuditRow]) -> None:
+    now = time.time()
+    told = [
+        (
+            plain_text(moment_text(row.wall_s, now_wall_s=now)),
+            row.who,
+            row.what,
+            row.run[:SHORT_ID],
+            row.subject,
+            row.result,
+        )
+        for row in rows
+    ]
+    say_table(("WHEN", "WHO", "WHAT", "RUN", "OF", "RESULT"), told, folds=("OF", "RESULT"))

@@ -1,0 +1,58 @@
+"""`kmonitor authorize`: let a device connect to this user's hub over the network."""
+
+import re
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from kmonitor.cli.hub_access import HubOption, open_hub
+from kmonitor.cli.statuses import DONE, Misuse
+from kmonitor.cli.terminal import plain, say
+from kmonitor_agent.protocol.access_messages import KeyGrant, Role
+
+_KEY: Final = re.compile(r"[0-9a-f]{64}")
+_NAME: Final = re.compile(r"[\w.@][\w.@ -]{0,63}")
+
+
+def authorize(
+    key: str,
+    /,
+    *,
+    role: Annotated[Role, Parameter(name="--role")],
+    name: Annotated[str, Parameter(name="--name")],
+    hub: HubOption = None,
+) -> int:
+    """Let a device connect to the hub over the network; run it where the hub runs.
+
+    The device prints its key with `kmonitor keys mine`. The hub listens when it was started with
+    `kmonitor hub --bind ADDRESS:PORT`; `kmonitor keys list` prints the address to connect to.
+
+    Example: `kmonitor authorize 3f2a... --role viewer --name anna-laptop`
+
+    Args:
+        key: The device's key: 64 hexadecimal digits.
+        role: viewer: sees runs and charts. operator: also commands, edits and removes, and lets
+            others in. agent: a training, which tells of its own runs.
+        name: What this key is called here, in lists and in the audit.
+        hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
+    """
+    digits = key.strip().lower()
+    if not _KEY.fullmatch(digits):
+        raise Misuse(
+            f'"{plain(key)}" is no key.',
+            "A key is 64 hexadecimal digits; the device prints its own with: kmonitor keys mine",
+        )
+    if not _NAME.fullmatch(name):
+        raise Misuse(
+            f'"{plain(name)}" cannot be the name of a key.',
+            "Write 1 to 64 letters, digits, spaces or . @ _ - and begin with a letter or digit.",
+        )
+    with open_hub(hub=hub) as client:
+        told = client.keys(authorize=KeyGrant(key=digits, name=name, role=role))
+    say(f'"{plain(name)}" may connect now ({role}).')
+    if told.address:
+        say(f"It connects to: {told.address}")
+    else:
+        say("This hub does not listen on the network. It does when started as:")
+        say("  kmonitor hub --bind ADDRESS:PORT")
+    return DONE

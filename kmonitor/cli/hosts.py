@@ -1,0 +1,113 @@
+"""`kmonitor hosts`: the hosts whose hubs window and command line reach over ssh."""
+
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from kmonitor.cli.statuses import DONE
+from kmonitor.cli.terminal import complain, fields_of, plain, say, say_json, say_table
+from kmonitor.connect.host_book import HostBook, RememberedHost
+from kmonitor.connect.host_visit import visit
+from kmonitor.errors import Expected
+from kmonitor_agent.local.folders import find_folders
+
+app = App(
+    name="hosts",
+    help="The hosts that you connected to, in the window or here. Their hubs are reached over "
+    "your own ssh; `kmonitor runs --host gpu-01` works without one being remembered.",
+)
+
+_FOUND_BY = {
+    "launcher": "found by the record of the last training there",
+    "path": "found on the PATH of a login",
+    "command": "found by the remembered command",
+}
+
+
+@app.default
+def hosts(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+    """List the remembered hosts.
+
+    Args:
+        json: One JSON list with `address`, `name`, `command`, `socket` and `error`.
+    """
+    book = HostBook(find_folders())
+    known = book.hosts()
+    if book.trouble:
+        complain(f"kmonitor: {plain(book.trouble)}")
+    if json:
+        say_json([fields_of(host) for host in known])
+    elif known:
+        rows = [(host.called, host.address, host.command, host.error or "") for host in known]
+        say_table(("NAME", "ADDRESS", "COMMAND", "LAST TROUBLE"), rows, folds=("LAST TROUBLE",))
+    else:
+        say("No hosts yet. Add one: kmonitor hosts add gpu-01")
+    return DONE
+
+
+@app.command
+def add(
+    address: str,
+    /,
+    *,
+    name: str = "",
+    command: str | None = None,
+    untried: Annotated[bool, Parameter(name="--untried", negative="")] = False,
+) -> int:
+    """Connect to a host once, and remember it when that worked. Windows opened later show it.
+
+    Args:
+        address: As for ssh: `gpu-01` or `user@gpu-01`.
+        name: What to call it; without it, its address.
+        command: What is kmonitor there, where no login finds it: `/path/to/bin/kmonitor`.
+        untried: Remember it without connecting.
+    """
+    book = HostBook(find_folders())
+    if not untried:
+        known = book.find(address)
+        asked = known.command if known is not None and command is None else command
+        found = visit(RememberedHost(address, command=asked or ""))
+        say(
+            plain(
+                f"kmonitor {found.version} answers on {found.host} (process {found.pid}, "
+                f"{_FOUND_BY.get(found.found_by, 'found')}: {found.python})."
+            )
+        )
+    host = book.add(address, name=name, command=command)
+    say(plain(f"Remembered: {host.called}."))
+    return DONE
+
+
+@app.command
+def remove(host: str, /) -> int:
+    """Forget a host; nothing there is touched.
+
+    Args:
+        host: Its address or its name.
+    """
+    book = HostBook(find_folders())
+    book.remove(_known(book, host).address)
+    say(plain(f"Forgotten: {host}."))
+    return DONE
+
+
+@app.command
+def rename(host: str, name: str, /) -> int:
+    """Call a host otherwise.
+
+    Args:
+        host: Its address or its name.
+        name: The new one; empty: its address.
+    """
+    book = HostBook(find_folders())
+    address = _known(book, host).address
+    book.rename(address, name)
+    say(plain(f"{address} is called {name or address}."))
+    return DONE
+
+
+def _known(book: HostBook, host: str) -> RememberedHost:
+    known = book.find(host)
+    if known is None:
+        raise Expected(f'No host "{plain(host)}" is remembered.', "See: kmonitor hosts")
+    return known

@@ -1,0 +1,259 @@
+"""The hub on another host: asked over ssh whether it runs, and started there when it does not."""
+
+import shlex
+import subprocess
+import threading
+import time
+from typing import Final
+
+import msgspec
+
+from kmonitor.connect.host_trouble import (
+    HostTrouble,
+    not_found,
+    ssh_trouble,
+    too_new,
+    too_old,
+)
+from kmonitor.connect.ssh_command import (
+    checked_address,
+    is_forwardable,
+    remote_arguments,
+    ssh_environment,
+)
+from kmonitor.errors import Expected
+from kmonitor_agent.protocol.identity import Count, Name, Text
+from kmonitor_agent.protocol.version import MINOR_VERSIONS
+
+_ANSWER_S: Final = 40.0
+_POLL_S: Final = 0.02
+_SSH_FAILED: Final = 255
+_NO_SUCH_WORD: Final = "2"
+"""Exit status of a kmonitor that does not know `hub ensure`."""
+
+_MOST_OUTPUT: Final = 256 * 1024
+_MARK: Final = "kmonitor-"
+
+# One line for any login shell: it has no single quote, exclamation mark or line end. Noise of the
+# shell's start-up files is told apart by the marks. A shell without a terminal enters no
+# environment, hence the record that each agent's start leaves behind.
+_SCRIPT: Final = (
+    "try() { w=$1; shift; "
+    'o=$("$@" hub ensure --json </dev/null); s=$?; '
+    'case $o in *{*}*) printf "%s %s %s" kmonitor-told "$w" "$o"; echo; exit 0;; esac; '
+    'printf "%s %s %s %s" kmonitor-tried "$w" "$s" "$*"; echo; }; '
+    "k=${XDG_STATE_HOME:-$HOME/.local/state}/kmonitor; "
+    '[ -d "$HOME/Library/Application Support" ] && '
+    '[ "$(uname -s)" = Darwin ] && k="$HOME/Library/Application Support/kmonitor"; '
+    "k=${KMONITOR_HOME:-$k}; l=; "
+    'for f in "$k/launcher-$(uname -n).json" "$k"/launcher-*.json; do '
+    '[ -r "$f" ] || continue; r=$(cat "$f"); '
+    'p=${r#*\\"python\\":\\"}; p=${p%%\\"*}; [ "$p" = "$l" ] && continue; l=$p; '
+    '[ -x "$p" ] && try launcher "$p" -m kmonitor; done; '
+    '[ -n "$l" ] || echo kmonitor-tried launcher none; '
+    "PATH=$PATH:$HOME/.local/bin; export PATH; "
+    "if command -v kmonitor >/dev/null; then try path kmonitor; "
+    "else echo kmonitor-tried path none; fi; "
+    'set -f; if [ -n "$1" ]; then try command $1; fi; echo kmonitor-none'
+)
+
+_UNQUOTABLE: Final = frozenset("'\"`\\!\n\r\0")
+"""What the login shells of this world quote in different ways; no command needs it."""
+
+
+class RemoteHub(msgspec.Struct, frozen=True):
+    """What `kmonitor hub ensure --json` answers.
+
+    Attributes:
+        socket: Absolute path of the view socket there.
+        version: kmonitor's version there.
+        pid: Its process there.
+        host: What the host calls itself.
+        hub: The hub's id.
+        python: The interpreter that has kmonitor there.
+        protocol: Oldest and newest minor version that it speaks.
+        found_by: How kmonitor was found: "launcher" (the record that each training leaves),
+            "path" or "command" (the one remembered for the host).
+    """
+
+    socket: Text
+    version: Name = ""
+    pid: Count = 0
+    host: Name = ""
+    hub: Name = ""
+    python: Text = ""
+    protocol: tuple[Count, Count] = (1, 1)
+    found_by: Name = ""
+
+
+class RemoteRefusal(msgspec.Struct, frozen=True):
+    """What `kmonitor hub ensure --json` answers when there is no hub.
+
+    Attributes:
+        error: "disabled" or "failed".
+        what: What is wrong there.
+        remedy: What to do there.
+    """
+
+    error: Name
+    what: Text = ""
+    remedy: Text = ""
+
+
+class BadCommand(Expected):
+    """A command for a host that cannot be handed to every login shell."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(
+            f"{command!r} cannot be run over ssh.",
+            "Give a path and plain words: no quotes, exclamation marks or backslashes.",
+        )
+
+
+class Stopped(Exception):
+    """The one who asked does not want to know any more."""
+
+
+def checked_command(command: str) -> str:
+    """A command that can be remembered for a host. Raises: `BadCommand`."""
+    command = command.strip()
+    if _UNQUOTABLE & set(command) or not command.isprintable() or command.startswith("-"):
+        raise BadCommand(command)
+    return command
+
+
+def ensure_command_line(command: str = "") -> str:
+    """What is run on the host, quoted for its login shell.
+
+    Args:
+        command: The one remembered for the host, tried last; empty: none.
+    """
+    return f"exec sh -c '{_SCRIPT}' kmonitor {shlex.quote(checked_command(command))}"
+
+
+def ensure_remote(
+    address: str, *, command: str = "", stop: threading.Event | None = None
+) -> RemoteHub:
+    """The hub on a host, started there when none answers.
+
+    Args:
+        address: As for ssh.
+        command: The command remembered for the host; empty: none.
+        stop: When it is set, the question is given up.
+
+    Raises:
+        HostTrouble: There is none, and why.
+        Expected: The address or the command cannot be used, or there is no ssh here.
+        Stopped: `stop` was set.
+    """
+    address = checked_address(address)
+    arguments = remote_arguments(address, ensure_command_line(command))
+    with subprocess.Popen(  # noqa: S603 - a list, never a shell; the address is checked
+        arguments,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ssh_environment(),
+        start_new_session=True,
+    ) as process:
+        out, err = _output(process, address, stop or threading.Event())
+    return read_answer(address, process.returncode, out, err)
+
+
+def read_answer(address: str, status: int, out: str, err: str) -> RemoteHub:
+    """What the host said.
+
+    Args:
+        address: The host.
+        status: ssh's exit status.
+        out: Standard output.
+        err: Standard error, of ssh and of the host.
+
+    Raises:
+        HostTrouble: There is no hub.
+    """
+    lines = [line for line in out.splitlines() if line.startswith(_MARK)]
+    _, is_told, rest = out.partition(f"{_MARK}told ")
+    if is_told:
+        found_by, _, told = rest.partition(" ")
+        return _told(address, found_by, told)
+    if not lines and status == _SSH_FAILED:
+        raise ssh_trouble(address, err)
+    tried = [line.split(" ", 3)[1:] for line in lines if line.startswith(f"{_MARK}tried ")]
+    if any(_NO_SUCH_WORD in words[1:2] for words in tried):
+        raise too_old(address, "")
+    raise not_found(address, [_tried_words(words) for words in tried])
+
+
+def _output(
+    process: "subprocess.Popen[bytes]", address: str, stop: threading.Event
+) -> tuple[str, str]:
+    end_s = time.monotonic() + _ANSWER_S
+    while True:
+        try:
+            out, err = process.communicate(timeout=_POLL_S)
+        except subprocess.TimeoutExpired:
+            is_late = time.monotonic() > end_s
+            if not is_late and not stop.is_set():
+                continue
+            process.kill()
+            if is_late:
+                what = f"{address} was reached, and its hub did not answer within {_ANSWER_S:g} s."
+                raise HostTrouble("silent", address, what) from None
+            raise Stopped from None
+        return _text(out), _text(err)
+
+
+def _text(said: bytes) -> str:
+    return said[:_MOST_OUTPUT].decode("utf-8", "replace")
+
+
+def _told(address: str, found_by: str, told: str) -> RemoteHub:
+    # Libraries say things on standard output too; the answer is the last line that can be one.
+    answer = next((line for line in reversed(told.splitlines()) if line.startswith("{")), "")
+    try:
+        hub = msgspec.json.decode(answer, type=RemoteHub)
+    except (msgspec.MsgspecError, RecursionError):
+        raise _refusal(address, answer) from None
+    oldest, newest = hub.protocol
+    if newest < MINOR_VERSIONS[0]:
+        raise too_old(address, hub.version)
+    if oldest > MINOR_VERSIONS[1]:
+        raise too_new(address, hub.version)
+    if not is_forwardable(hub.socket):
+        what = f"The hub on {address} has a socket that ssh cannot forward: {hub.socket[:200]!r}."
+        raise HostTrouble("hub_failed", address, what, "Set KMONITOR_HOME there to a shorter one.")
+    return msgspec.structs.replace(hub, found_by=found_by[:20])
+
+
+def _refusal(address: str, told: str) -> HostTrouble:
+    try:
+        refusal = msgspec.json.decode(told, type=RemoteRefusal)
+    except (msgspec.MsgspecError, RecursionError):
+        what = f"kmonitor on {address} answered what this one does not understand."
+        return HostTrouble(
+            "broken", address, what, f"See what it says: ssh {address} kmonitor doctor"
+        )
+    code = "disabled" if refusal.error == "disabled" else "hub_failed"
+    return HostTrouble(
+        code, address, f"On {address}: {_plain(refusal.what)}", _plain(refusal.remedy)
+    )
+
+
+def _plain(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+_PLACES: Final = {
+    "launcher": "the interpreter of the last training there",
+    "path": "kmonitor on the PATH of a login",
+    "command": "the command remembered for it",
+}
+
+
+def _tried_words(words: list[str]) -> str:
+    place = _PLACES.get(words[0] if words else "", "")
+    if words[1:2] == ["none"]:
+        return f"{place} (none)"
+    status, what = (words[1:2] or [""])[0], _plain((words[2:3] or [""])[0])
+    return f"{place} ({what}: exit status {status})"

@@ -1,0 +1,129 @@
+"""What the user does with hosts: the dialog that connects, and a host's menu in the tree."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
+from PySide6.QtWidgets import QInputDialog, QMenu
+
+from kmonitor.desktop.panels.connect_dialog import ConnectDialog
+from kmonitor.desktop.questions import question_box
+from kmonitor.desktop.window import MainWindow
+from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.hosts import confirm_remove
+
+if TYPE_CHECKING:
+    from kmonitor.desktop.hosts_controller import HostsController
+
+
+class HostMenus(QObject):
+    """Binds tree, banner and dialogs to the hosts; main thread only.
+
+    Signals:
+        changed: Hosts were added, renamed or removed: refresh.
+    """
+
+    changed = Signal()
+
+    def __init__(self, window: MainWindow, desk: Desk, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._desk = desk
+        self._hosts: HostsController | None = None
+        self._dialog: ConnectDialog | None = None
+        window.run_tree.connect_requested.connect(self.open_dialog)
+        window.run_tree.host_menu_requested.connect(self._on_tree_host_menu_requested)
+        window.first_start.connect_requested.connect(self.open_dialog)
+        window.shortcut("Ctrl+H").activated.connect(self.open_dialog)
+
+    def attach(self, hosts: "HostsController") -> None:
+        """The part that connects is loaded."""
+        self._hosts = hosts
+
+    def retry(self, address: str) -> None:
+        """Try a host at once."""
+        if self._hosts is not None:
+            self._hosts.retry(address)
+
+    @Slot()
+    def open_dialog(self) -> None:
+        """Ask for a host."""
+        if self._dialog is None:
+            self._dialog = ConnectDialog(self._window)
+            self._dialog.host_given.connect(self._on_dialog_host_given)
+            self._dialog.destroyed.connect(self._on_dialog_destroyed)
+        self._dialog.open()
+
+    def menu(self, address: str) -> QMenu | None:
+        """The menu of a host; None for one that is not known."""
+        host = self._desk.hosts.get(address)
+        if host is None:
+            return None
+        menu = QMenu(self._window)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setAccessibleName(host.name)
+        entries: tuple[tuple[str, Callable[[str], None]], ...] = (
+            (self.tr("&Retry now"), self.retry),
+            (self.tr("Re&name\u2026"), self._ask_name),
+            (self.tr("Re&move\u2026"), self._ask_removal),
+        )
+        for title, act in entries:
+            menu.addAction(title).triggered.connect(partial(_without_check, act, address))
+        return menu
+
+    def _ask_name(self, address: str) -> None:
+        host = self._desk.hosts.get(address)
+        if host is None:
+            return
+        box = QInputDialog(self._window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle(self.tr("Rename host"))
+        box.setLabelText(self.tr("What {address} is called here:").format(address=address))
+        box.setTextValue(host.name)
+        box.textValueSelected.connect(partial(self._rename, address))
+        box.open()
+
+    def _ask_removal(self, address: str) -> None:
+        host = self._desk.hosts.get(address)
+        if host is None:
+            return
+        box = question_box(confirm_remove(host.name), self._window)
+        box.accepted.connect(partial(self._remove, address))
+        box.open()
+
+    def _rename(self, address: str, name: str) -> None:
+        if self._hosts is not None:
+            self._hosts.rename(address, name)
+            self.changed.emit()
+
+    def _remove(self, address: str) -> None:
+        if self._hosts is not None:
+            self._hosts.remove(address)
+            self.changed.emit()
+
+    @Slot(str, QPoint)
+    def _on_tree_host_menu_requested(self, address: str, at: QPoint) -> None:
+        menu = self.menu(address)
+        if menu is not None:
+            menu.popup(at)
+
+    @Slot(str, str, str)
+    def _on_dialog_host_given(self, address: str, name: str, command: str) -> None:
+        if self._hosts is None or self._dialog is None:
+            return
+        why = self._hosts.connect_to(address, name, command)
+        if why:
+            self._dialog.refuse(why)
+        else:
+            self._dialog.accept()
+        self.changed.emit()
+
+    @Slot()
+    def _on_dialog_destroyed(self) -> None:
+        self._dialog = None
+
+
+def _without_check(act: Callable[[str], None], address: str, checked: object = None) -> None:
+    del checked
+    act(address)

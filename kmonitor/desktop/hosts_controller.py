@@ -1,0 +1,144 @@
+"""Connects the window to hosts over ssh: adds, retries, renames and removes them."""
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+from PySide6.QtCore import QObject, Slot
+
+from kmonitor.connect.direct import direct_hub
+from kmonitor.connect.follower import HubFollower, WayTold
+from kmonitor.connect.host_book import HostBook, RememberedHost
+from kmonitor.connect.host_link import HostLink
+from kmonitor.connect.ssh_tunnel import place_for_socket
+from kmonitor.desktop.hub_bridge import HubBridge, HubLink
+from kmonitor.errors import Expected
+from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.hosts import HERE
+from kmonitor_agent.local.direct_address import SCHEME
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.sockets import NotPrivate, ipc, view_socket
+
+_log = logging.getLogger(__name__)
+
+
+class HostsController(QObject):
+    """Owns a bridge for this machine's hub and one for each host; main thread only.
+
+    Attributes:
+        here: The bridge to this machine's hub.
+    """
+
+    def __init__(self, folders: Folders, desk: Desk, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folders = folders
+        self._desk = desk
+        self._book = HostBook(folders)
+        self._sockets: dict[str, str] = {}
+        self._bridges: dict[str, HubBridge] = {}
+        endpoint = ipc(view_socket(folders))
+        self.here = HubBridge(lambda wake: HubFollower(endpoint, wake=wake), self)
+
+    def start(self, *, with_hosts: bool = True) -> None:
+        """Follow this machine's hub and all remembered hosts.
+
+        Args:
+            with_hosts: False: a window on a folder shows nothing but that.
+        """
+        self.here.start(self._desk)
+        if not with_hosts:
+            return
+        for host in self._book.hosts():
+            self._follow(host)
+        if self._book.trouble:
+            _log.warning("%s", self._book.trouble)
+            self._desk.link.fail(self._book.trouble, str(self._folders.logs / "app.log"))
+
+    def stop(self) -> None:
+        """End all threads and ssh processes."""
+        self.here.stop()
+        for bridge in self._bridges.values():
+            bridge.stop()
+
+    def ask(self, message: msgspec.Struct) -> int:
+        """Send a message to the hub of the run that it is about."""
+        bridge = self._bridges.get(self._desk.book.at(_run_of(message)), self.here)
+        return bridge.ask(message)
+
+    def connect_to(self, address: str, name: str, command: str) -> str:
+        """Remember a host and connect to it.
+
+        Returns:
+            Why not, in words; empty when it is being connected to.
+        """
+        try:
+            given = command or None
+            host = self._book.add(address.strip(), name=name.strip(), command=given)
+        except Expected as exc:
+            return str(exc)
+        self._leave(host.address)
+        return self._follow(host)
+
+    def retry(self, address: str) -> None:
+        """Try a host at once."""
+        bridge = self.here if address == HERE else self._bridges.get(address)
+        if bridge is not None:
+            bridge.retry_now()
+
+    def rename(self, address: str, name: str) -> None:
+        """Call a host otherwise; empty: by its address."""
+        self._desk.add_host(address, name.strip())
+        self._write(lambda: self._book.rename(address, name))
+
+    def remove(self, address: str) -> None:
+        """Disconnect from a host and forget it; nothing there is touched."""
+        self._leave(address)
+        self._desk.remove_host(address)
+        self._write(lambda: self._book.remove(address))
+
+    def _follow(self, host: RememberedHost) -> str:
+        try:
+            make_link = self._link_maker(host)
+        except (NotPrivate, OSError, Expected) as exc:
+            return str(exc)
+        self._desk.add_host(host.address, host.called)
+        bridge = HubBridge(make_link, self, at=host.address)
+        bridge.way_told.connect(self._on_bridge_way_told)
+        self._bridges[host.address] = bridge
+        bridge.start(self._desk)
+        return ""
+
+    def _link_maker(self, host: RememberedHost) -> Callable[[Callable[[], None]], HubLink]:
+        if host.address.startswith(SCHEME):
+            hub = direct_hub(host.address, self._folders)
+            return lambda wake: HubFollower(hub, wake=wake)
+        local = place_for_socket(self._folders)
+        return lambda wake: HostLink(host, local, wake=wake)
+
+    def _leave(self, address: str) -> None:
+        bridge = self._bridges.pop(address, None)
+        if bridge is not None:
+            bridge.stop()
+            bridge.deleteLater()
+
+    @Slot(str, object)
+    def _on_bridge_way_told(self, address: str, told: object) -> None:
+        if not isinstance(told, WayTold):
+            return
+        if told.stage == "open" and told.hub is not None:
+            socket = told.hub.socket
+            self._write(lambda: self._book.note(address, socket=socket))
+        elif told.stage == "closed":
+            self._write(lambda: self._book.note(address, error=told.what))
+
+    def _write(self, change: Callable[[], object]) -> None:
+        try:
+            change()
+        except Expected as exc:
+            _log.warning("hosts: %s", exc)
+
+
+def _run_of(message: msgspec.Struct) -> str:
+    run = getattr(message, "run", "")
+    runs = getattr(message, "runs", None)
+    return str(run or (runs[0] if runs else ""))

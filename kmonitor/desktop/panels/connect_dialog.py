@@ -1,0 +1,97 @@
+"""Asks for the host to connect to."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kmonitor.desktop.controls.look import role_label
+
+_WIDTH = 460
+
+
+class ConnectDialog(QDialog):
+    """One field that matters, two that may stay empty.
+
+    Signals (main thread):
+        host_given: With address, name and command, as typed.
+    """
+
+    host_given = Signal(str, str, str)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Connect to a host"))
+        self.setMinimumWidth(_WIDTH)
+        self._address = QLineEdit()
+        self._name = QLineEdit()
+        self._command = QLineEdit()
+        self._why = role_label("body")
+        self._connect = QPushButton(self.tr("Connect"))
+        self._build()
+        self._address.textChanged.connect(self._on_address_text_changed)
+        self._on_address_text_changed("")
+
+    def refuse(self, why: str) -> None:
+        """Say why this host cannot be connected to, and stay."""
+        self._why.setText(why)
+        self._why.show()
+        self._address.setFocus()
+
+    def _build(self) -> None:
+        intro = role_label("sub")
+        intro.setText(
+            self.tr(
+                "Your own ssh carries it: what works as \u201cssh gpu-01\u201d without a question "
+                "works here. kmonitor must be installed there; no port is opened."
+            )
+        )
+        for label in (intro, self._why):
+            label.setWordWrap(True)
+        self._why.hide()
+        form = QFormLayout()
+        for title, field, hint in (
+            (
+                self.tr("Host"),
+                self._address,
+                self.tr("gpu-01 or user@gpu-01; tcp://\u2026?key=\u2026 of a hub that listens"),
+            ),
+            (self.tr("Name"), self._name, self.tr("as it is to be called here; may stay empty")),
+            (
+                self.tr("Command"),
+                self._command,
+                self.tr("/path/to/bin/kmonitor there; may stay empty"),
+            ),
+        ):
+            field.setPlaceholderText(hint)
+            field.setAccessibleName(title)
+            form.addRow(title, field)
+        self._connect.setProperty("kind", "primary")
+        self._connect.setDefault(True)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        buttons.addButton(self._connect, QDialogButtonBox.ButtonRole.AcceptRole)
+        buttons.accepted.connect(self._on_buttons_accepted)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 16, 18, 14)
+        column.setSpacing(12)
+        column.addWidget(intro)
+        column.addLayout(form)
+        column.addWidget(self._why)
+        column.addWidget(buttons)
+
+    @Slot(str)
+    def _on_address_text_changed(self, text: str) -> None:
+        self._connect.setEnabled(bool(text.strip()))
+        self._why.hide()
+
+    @Slot()
+    def _on_buttons_accepted(self) -> None:
+        self.host_given.emit(self._address.text(), self._name.text(), self._command.text())

@@ -1,0 +1,112 @@
+"""The keys that were let in: one private file, read again when it changes."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+
+from kmonitor.errors import Expected
+from kmonitor.hub.guard import HubFaults
+from kmonitor_agent.local.key_pair import check_private_file
+from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.local.sockets import NotPrivate, make_private_folder
+from kmonitor_agent.protocol.access_messages import KeyGrant
+
+MAX_KEYS: Final = 1000
+
+FILE_NAME: Final = "authorized.json"
+
+
+class NameTaken(Expected):
+    """Another key has this name already."""
+
+
+class _File(msgspec.Struct, frozen=True):
+    keys: Annotated[list[KeyGrant], msgspec.Meta(max_length=MAX_KEYS)] = []
+
+
+class KeyList:
+    """Owned by the hub's main thread. Whatever is wrong with the file: nobody is let in."""
+
+    def __init__(self, folder: Path, faults: HubFaults) -> None:
+        self.path = folder / FILE_NAME
+        self._faults = faults
+        self._seen: tuple[int, int] | None = None
+        self._grants: dict[str, KeyGrant] = {}
+        self.look_again()
+
+    def find(self, key: str) -> KeyGrant | None:
+        """The grant of a key; None: it may not connect."""
+        return self._grants.get(key)
+
+    def all(self) -> list[KeyGrant]:
+        """Every grant, by name."""
+        return sorted(self._grants.values(), key=lambda grant: grant.name)
+
+    def look_again(self) -> set[str]:
+        """Read the file if it changed; returns the keys that are out or have another role now."""
+        seen = self._stamp()
+        if seen == self._seen:
+            return set()
+        before, self._grants = self._grants, self._read()
+        self._seen = seen
+        return {
+            key
+            for key, grant in before.items()
+            if key not in self._grants or self._grants[key].role != grant.role
+        }
+
+    def grant(self, grant: KeyGrant) -> None:
+        """Let a key in, or give one that is in another name or role.
+
+        Raises:
+            NameTaken: Another key has this name.
+            Expected: There are too many keys.
+            OSError: The file cannot be written; nothing changed.
+        """
+        others = {key: each for key, each in self._grants.items() if key != grant.key}
+        if any(each.name == grant.name for each in others.values()):
+            raise NameTaken(f'another key is called "{grant.name}" already')
+        if len(others) >= MAX_KEYS:
+            raise Expected(f"there are {MAX_KEYS} keys already; revoke some")
+        self._write({**others, grant.key: grant})
+
+    def revoke(self, name_or_key: str) -> KeyGrant | None:
+        """Take a key off the list; None if there is no such one.
+
+        Raises:
+            OSError: The file cannot be written; nothing changed.
+        """
+        for grant in self._grants.values():
+            if name_or_key in (grant.name, grant.key):
+                rest = {key: each for key, each in self._grants.items() if key != grant.key}
+                self._write(rest)
+                return grant
+        return None
+
+    def _write(self, grants: dict[str, KeyGrant]) -> None:
+        make_private_folder(self.path.parent)
+        ordered = sorted(grants.values(), key=lambda grant: grant.name)
+        text = msgspec.json.format(msgspec.json.encode(_File(keys=ordered)))
+        write_private(self.path, text + b"\n")
+        self._grants = grants
+        self._seen = self._stamp()
+
+    def _stamp(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.lstat()
+        except OSError:
+            return None
+        return (found.st_ino, found.st_mtime_ns)
+
+    def _read(self) -> dict[str, KeyGrant]:
+        try:
+            check_private_file(self.path)
+            text = self.path.read_bytes()
+            found = msgspec.json.decode(text, type=_File)
+        except FileNotFoundError:
+            return {}
+        except (NotPrivate, OSError, msgspec.MsgspecError, UnicodeDecodeError) as exc:
+            self._faults.record("keys", f"{self.path}: nobody is let in: {exc}")
+            return {}
+        return {grant.key: grant for grant in found.keys}

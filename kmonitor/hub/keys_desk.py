@@ -1,0 +1,88 @@
+"""Operators' questions: who may connect, let this one in, that one no more, what was done."""
+
+from collections.abc import Callable
+from typing import Literal, assert_never
+
+import msgspec
+
+from kmonitor.errors import Expected
+from kmonitor.hub.access.peers import Peer
+from kmonitor.hub.doors import Doors
+from kmonitor.hub.ledger import Ledger
+from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.protocol.access_messages import (
+    AuditAsked,
+    AuditTold,
+    KeyGrant,
+    KeysAsked,
+    KeysTold,
+)
+from kmonitor_agent.protocol.messages import ErrorMessage
+
+Reply = Callable[[msgspec.Struct], object]
+"""Sends the answer to who asked."""
+
+
+class KeysDesk:
+    """Owned by the hub's main thread."""
+
+    def __init__(self, doors: Doors, ledger: Ledger, clock: Clock) -> None:
+        self._doors = doors
+        self._keys = doors.keys
+        self._ledger = ledger
+        self._clock = clock
+
+    def serve(self, peer: Peer, asked: KeysAsked | AuditAsked, reply: Reply) -> None:
+        """Answer an operator, once what was changed is written down."""
+        match asked:
+            case AuditAsked():
+                rows = self._ledger.database.audit_rows(asked.before, asked.limit + 1)
+                more = len(rows) > asked.limit
+                reply(AuditTold(ask=asked.ask, rows=rows[: asked.limit], more=more))
+            case KeysAsked():
+                told = self._change(peer, asked)
+                self._ledger.then(lambda: reply(told))
+            case _:
+                assert_never(asked)
+
+    def refused(self, peer: Peer, tag: str) -> None:
+        """Write down what somebody asked for who may not."""
+        what = {"cmdreq": "command", "keys": "change keys"}.get(tag, tag)
+        self._ledger.audit(peer.who, what, "", "", f"refused: its role is {peer.role}")
+
+    def _change(self, peer: Peer, asked: KeysAsked) -> KeysTold | ErrorMessage:
+        try:
+            if asked.authorize is not None:
+                self._authorize(peer, asked.authorize)
+            if asked.revoke and not self._revoke(peer, asked.revoke):
+                text = f'no key is called "{asked.revoke}", and none is that key'
+                return _error(asked, "not_found", text)
+        except Expected as exc:
+            return _error(asked, "invalid", exc.what)
+        except (OSError, NotPrivate) as exc:
+            return _error(asked, "invalid", f"the list of keys cannot be written: {exc}")
+        return KeysTold(ask=asked.ask, keys=self._keys.all(), address=self._doors.address)
+
+    def _authorize(self, peer: Peer, wanted: KeyGrant) -> None:
+        before = self._keys.find(wanted.key)
+        if before is not None and (before.name, before.role) == (wanted.name, wanted.role):
+            return  # asked twice
+        self._keys.grant(msgspec.structs.replace(wanted, since_wall_s=self._clock.wall_s()))
+        self._ledger.audit(
+            peer.who, "authorize", "", f"{wanted.name} {wanted.key}", f"role {wanted.role}"
+        )
+        if before is not None and before.role != wanted.role:
+            self._doors.end_sessions({wanted.key})
+
+    def _revoke(self, peer: Peer, name_or_key: str) -> bool:
+        gone = self._keys.revoke(name_or_key)
+        if gone is None:
+            return False
+        self._ledger.audit(peer.who, "revoke", "", f"{gone.name} {gone.key}", "done")
+        self._doors.end_sessions({gone.key})
+        return True
+
+
+def _error(asked: KeysAsked, code: Literal["invalid", "not_found"], text: str) -> ErrorMessage:
+    return ErrorMessage(code=code, text=text, ask=asked.ask)

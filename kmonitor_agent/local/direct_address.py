@@ -1,0 +1,76 @@
+"""The address of a hub that is reached directly: `tcp://HOST:PORT?key=KEY`.
+
+The key is the hub's own and pins it: nobody else can answer in its place, and it is never
+learned from the network.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+SCHEME: Final = "tcp://"
+
+_HOST: Final = r"(?P<host>\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]|[0-9A-Za-z_](?:[0-9A-Za-z_.-]*))"
+_ADDRESS: Final = re.compile(
+    r"tcp://" + _HOST + r":(?P<port>\d{1,5})(?:\?key=(?P<key>[0-9A-Fa-f]+))?\Z"
+)
+_KEY_DIGITS: Final = 64
+_MAX_PORT: Final = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class DirectAddress:
+    """A hub that listens on the network, and the key that it must have.
+
+    Attributes:
+        host: Name or address; IPv6 in brackets.
+        port: TCP port.
+        key: The hub's public key, 64 hexadecimal digits.
+    """
+
+    host: str
+    port: int
+    key: str
+
+    @property
+    def is_ipv6(self) -> int:
+        """1 for an IPv6 address, as ZeroMQ takes it; names are looked up as IPv4."""
+        return int(self.host.startswith("["))
+
+    @property
+    def endpoint(self) -> str:
+        """As ZeroMQ takes it."""
+        return f"{SCHEME}{self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """As people copy it."""
+        return f"{self.endpoint}?key={self.key}"
+
+
+def parse_direct(text: str) -> DirectAddress:
+    """The address in a text.
+
+    Raises:
+        ValueError: It is none; the message says what to write instead.
+    """
+    found = _ADDRESS.match(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no address of a hub; {_FORM}")
+    key, port = found["key"] or "", int(found["port"])
+    if not key:
+        raise ValueError(
+            f"{text!r} names no key: without the hub's key anybody could answer in its place; "
+            f"{_FORM}"
+        )
+    if len(key) != _KEY_DIGITS:
+        raise ValueError(
+            f"{text!r}: the key has {len(key)} hexadecimal digits and must have {_KEY_DIGITS}; "
+            f"{_FORM}"
+        )
+    if not 0 < port <= _MAX_PORT:
+        raise ValueError(f"{text!r}: there is no port {port}; {_FORM}")
+    return DirectAddress(found["host"], port, key.lower())
+
+
+_FORM: Final = "write tcp://HOST:PORT?key=KEY, as `kmonitor keys list` prints it on the hub's host"

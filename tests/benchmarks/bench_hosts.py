@@ -1,0 +1,117 @@
+"""How long a hub on another host takes to be reached, and again after ssh was killed.
+
+A real sshd on loopback: there is no network, and both ends share the cores. Run by `make bench`.
+"""
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from kmonitor.connect.follower import Connected, Disconnected, News, WayTold
+from kmonitor.connect.host_book import RememberedHost
+from kmonitor.connect.host_link import HostLink
+from kmonitor.connect.local_hub import stop_hub
+from kmonitor.connect.ssh_tunnel import place_for_socket
+from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.local.sockets import view_socket
+from tests.support.capabilities import ssh_missing
+from tests.support.ssh_host import NAME, SshHost
+from tests.support.waiting import wait_until
+
+TIMES = 5
+
+
+def main() -> None:
+    """Print medians beside their targets."""
+    if ssh_missing():
+        print(f"not run: {ssh_missing()}")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["KMONITOR_HOME"] = f"{folder}/here"
+        host = SshHost(Path(folder) / "host")
+        os.environ["PATH"] = f"{host.folder / 'client'}:{os.environ['PATH']}"
+        host.start()
+        try:
+            _measure(host)
+        finally:
+            host.stop()
+            stop_hub(host.there)
+
+
+def _measure(host: SshHost) -> None:
+    first_s = _Link("").close_after_connected()
+    asked = [_Link("").close_after_connected() for _ in range(TIMES)]
+    socket = str(view_socket(host.there))
+    known = [_Link(socket).close_after_connected() for _ in range(TIMES)]
+    link = _Link(socket)
+    link.wait(Connected)
+    again = [link.after_kill() for _ in range(TIMES)]
+    host.freeze()
+    frozen_s = link.wait(Disconnected) + link.wait(Connected)
+    link.stop()
+    rows = [
+        ("first time, the hub is started there", first_s, ""),
+        ("its hub runs, its socket is not known", statistics.median(asked), ""),
+        ("remembered", statistics.median(known), "0.4 s"),
+        ("again after `kill -9` of ssh", statistics.median(again), "0.7 s"),
+        ("again after its connection froze", frozen_s, ""),
+    ]
+    print("| a hub on another host, until it answers | measured | target |\n|---|---|---|")
+    for name, seconds, target in rows:
+        print(f"| {name} | {seconds:.2f} s | {target} |")
+
+
+class _Link:
+    """A host that is being connected to from now on."""
+
+    def __init__(self, socket: str) -> None:
+        self._began_s = time.monotonic()
+        local = place_for_socket(find_folders())
+        self._link = HostLink(RememberedHost(NAME, socket=socket), local, wake=lambda: None)
+        self._link.start()
+
+    def close_after_connected(self) -> float:
+        """Wait until it is connected, then stop; seconds since it was made."""
+        self.wait(Connected)
+        passed_s = time.monotonic() - self._began_s
+        self.stop()
+        return passed_s
+
+    def after_kill(self) -> float:
+        """Kill ssh; seconds until the hub answers again."""
+        for process in psutil.Process().children():
+            if process.name() == "ssh":
+                process.kill()
+        began_s = time.monotonic()
+        self._until(lambda news: isinstance(news, WayTold) and news.stage == "closed")
+        self.wait(Connected)
+        return time.monotonic() - began_s
+
+    def wait(self, kind: type[News]) -> float:
+        """Wait for news of a kind; seconds that it took."""
+        began_s = time.monotonic()
+        self._until(lambda news: isinstance(news, kind))
+        return time.monotonic() - began_s
+
+    def stop(self) -> None:
+        """End it."""
+        self._link.stop()
+
+    def _until(self, condition: Callable[[News], bool]) -> None:
+        def found() -> bool:
+            self._link.drained()
+            while self._link.inbox:
+                if condition(self._link.inbox.popleft()):
+                    return True
+            return False
+
+        wait_until(found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,466 @@
+"""Nobody gets in over the network but keys that were let in, and nobody takes another's place."""
+
+import os
+import shutil
+import socket
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+import zmq
+
+from kmonitor.connect.direct import DirectHub
+from kmonitor.connect.hub_client import HubClient, HubClosed, HubRefused
+from kmonitor.hub.access import direct_access, direct_door
+from kmonitor.hub.access.direct_door import DirectRefused
+from kmonitor.hub.access.key_list import KeyList
+from kmonitor.hub.doors import Doors
+from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.logbook import LOG
+from kmonitor_agent.link.hub_choice import HubChoice
+from kmonitor_agent.local.direct_address import parse_direct
+from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.key_pair import keys_folder, own_keys
+from kmonitor_agent.local.sockets import ingest_socket, ipc, make_private_folder, view_socket
+from kmonitor_agent.protocol.access_messages import KeyGrant
+from kmonitor_agent.protocol.codec import encode_event
+from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.protocol.messages import Batch, Hello, HubAsked, RunsAsked
+from tests.support.clock import MovedClock
+from tests.support.direct_hub import (
+    BIND,
+    ListeningHub,
+    RawPeer,
+    listening,
+    new_keys,
+)
+from tests.support.links import LinkUnderTest, boot_started, sample
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+SILENCE_S = 0.3
+"""A refused connection stays silent; an answer of this machine's takes some milliseconds."""
+
+
+def test_a_viewer_looks_and_is_told_what_it_may_not(listening_hub: ListeningHub):
+    with HubClient(listening_hub.device("viewer")) as client:
+        assert client.hub().role == "viewer"
+        client.runs()
+        with pytest.raises(HubRefused, match=r"may not rename.*kmonitor authorize") as caught:
+            client.edit("some-run", name="mine now")
+
+    assert caught.value.code == "unauthorised"
+
+
+def test_an_unknown_key_is_refused_and_told_how_to_be_let_in(listening_hub: ListeningHub):
+    device = listening_hub.device(None)
+
+    with (
+        HubClient(device) as client,
+        pytest.raises(HubClosed, match="kmonitor authorize") as caught,
+    ):
+        client.hub()
+
+    assert device.keys.public_text in str(caught.value)
+
+
+def test_a_hub_with_another_key_is_not_talked_to(listening_hub: ListeningHub):
+    device = listening_hub.device("operator")
+    elsewhere = DirectHub(replace(device.address, key="ab" * 32), device.keys)
+
+    with HubClient(elsewhere) as client, pytest.raises(HubClosed, match="does not have the key"):
+        client.hub()
+
+
+def test_what_takes_no_keys_is_not_talked_to(listening_hub: ListeningHub):
+    device = listening_hub.device("operator")
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    plain = context.socket(zmq.ROUTER)
+    port = plain.bind_to_random_port("tcp://127.0.0.1")
+    fake = DirectHub(replace(device.address, port=port), device.keys)
+    # Which end notices first is a matter of microseconds.
+    why = "no hub that takes keys|does not have the key"
+    try:
+        with HubClient(fake) as client, pytest.raises(HubClosed, match=why):
+            client.hub()
+        assert not plain.poll(0)
+    finally:
+        context.destroy(linger=0)
+
+
+def test_a_peer_without_keys_gets_nothing(listening_hub: ListeningHub):
+    before = listening_hub.client.hub().faults
+    with RawPeer(listening_hub.address.endpoint) as peer:
+        peer.say(HubAsked(ask=1, stop=True))
+        assert peer.hear(SILENCE_S) is None
+
+    after = listening_hub.client.hub()
+    assert after.pid == listening_hub.live.process.pid
+    assert after.faults == before
+
+
+def test_a_revoked_key_loses_its_live_connection_and_the_others_go_on(
+    listening_hub: ListeningHub,
+):
+    leaver, stayer = listening_hub.device("operator"), listening_hub.device("viewer")
+    with HubClient(leaver) as gone, HubClient(stayer) as here:
+        gone.runs()
+        here.runs()
+        ours = psutil.Process(listening_hub.live.process.pid)
+
+        listening_hub.revoke(leaver)
+
+        with pytest.raises((HubClosed, HubRefused)):
+            gone.runs()
+        wait_until(lambda: _refused(gone), what="its connection ended")
+        here.runs()
+        established = [c for c in ours.net_connections("tcp") if c.status == "ESTABLISHED"]
+        assert len(established) <= 1
+
+
+def _refused(client: HubClient) -> bool:
+    try:
+        client.runs()
+    except HubClosed as exc:
+        return "does not know this device's key" in str(exc)
+    except HubRefused:
+        return False
+    return False
+
+
+def test_a_revocation_by_an_operator_far_away_is_answered(listening_hub: ListeningHub):
+    victim = listening_hub.device("viewer")
+    with HubClient(listening_hub.device("operator")) as operator:
+        told = operator.keys(revoke=victim.keys.public_text)
+        assert victim.keys.public_text not in {grant.key for grant in told.keys}
+        rows = operator.audit(limit=5).rows
+
+    assert (rows[0].what, rows[0].result) == ("revoke", "done")
+    assert rows[0].who.startswith("operator ")
+
+
+def test_a_key_taken_from_the_file_by_hand_is_out_too(listening_hub: ListeningHub):
+    device = listening_hub.device("viewer")
+    path = keys_folder(listening_hub.live.folders) / "authorized.json"
+    with HubClient(device) as client:
+        client.runs()
+        kept = [
+            each
+            for each in msgspec.json.decode(path.read_bytes())["keys"]
+            if each["key"] != device.keys.public_text
+        ]
+        fresh = path.with_name("by-hand")
+        fresh.touch(0o600)
+        fresh.write_bytes(msgspec.json.encode({"keys": kept}))
+        fresh.replace(path)
+
+        wait_until(lambda: _refused(client), what="it is out")
+
+
+def test_a_routing_id_gives_nobody_the_place_of_another(listening_hub: ListeningHub):
+    owner, thief = listening_hub.device("agent"), listening_hub.device("agent")
+    run, boot = new_id(), new_id()
+    body = encode_event(boot_started(boot))
+    with RawPeer.of(owner, b"same-id") as first:
+        first.say(_hello(run, boot))
+        assert _type(first) == "welcome"
+        first.say(Batch(run=run, boot=boot, first=1, events=[body]))
+        assert _type(first) == "ack"
+        with RawPeer.of(thief, b"same-id") as second:
+            second.say(Batch(run=run, boot=boot, first=2, events=[body]))
+            assert second.hear(SILENCE_S) is None, "its connection was not taken"
+        first.say(Batch(run=run, boot=boot, first=2, events=[body]))
+        assert _type(first) == "ack"
+    with RawPeer.of(thief, b"same-id") as second:
+        second.say(Batch(run=run, boot=boot, first=3, events=[body]))
+        assert _type(second) == "again", "the session behind the id was the other key's"
+        second.say(_hello(run, boot))
+        told = _told(second)
+
+    assert (told["type"], told["code"]) == ("error", "unauthorised")
+    assert "begun with another key" in told["text"]
+
+
+def test_a_training_reports_over_the_network_and_takes_commands(
+    listening_hub: ListeningHub, folders: Folders
+):
+    folders.state.mkdir(parents=True)
+    device = listening_hub.device("agent", own_keys(folders, "agent"))
+    run = new_id()
+    with LinkUnderTest(folders, run=run, hub=HubChoice(direct=device.address)) as test:
+        for step in range(100):
+            test.link.emit(sample(step))
+        wait_until(lambda: test.link.status().acked >= 100, what="all is confirmed")
+        summary = next(each for each in listening_hub.client.runs() if each.run == run)
+        with HubClient(listening_hub.device("operator")) as operator:
+            operator.command(summary, "save", asked_by="somebody else")
+        newest = listening_hub.client.audit(limit=1).rows[0]
+        assert (newest.what, newest.run) == ("command save", run)
+        assert newest.who.startswith("operator "), "its key's name, whatever it called itself"
+
+
+def test_a_training_with_an_unknown_key_keeps_all_and_delivers_once_it_is_let_in(
+    listening_hub: ListeningHub, folders: Folders
+):
+    folders.state.mkdir(parents=True)
+    keys = own_keys(folders, "agent")
+    device = listening_hub.device(None, keys)
+    with LinkUnderTest(folders, run=new_id(), hub=HubChoice(direct=device.address)) as test:
+        test.link.emit(sample(1))
+        refused = "access: key refused"
+        before = listening_hub.client.hub().faults.get(refused, 0)
+        wait_until(
+            lambda: listening_hub.client.hub().faults.get(refused, 0) > before, what="refused"
+        )
+        listening_hub.device("agent", keys)
+        wait_until(lambda: test.link.status().acked >= 1, what="delivered")
+
+
+# --- the hub refuses to listen where it could not keep strangers out ---
+
+
+@pytest.fixture
+def doors(folders: Folders) -> Iterator[Doors]:
+    folders.state.mkdir(parents=True)
+    make_private_folder(folders.runtime)
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    doors = Doors(folders, context, HubFaults(LOG), MovedClock())
+    yield doors
+    doors.close()
+    context.destroy(linger=0)
+
+
+def nobody_listens() -> bool:
+    found = psutil.Process().net_connections("tcp")
+    return not [each for each in found if each.status == psutil.CONN_LISTEN]
+
+
+@pytest.mark.parametrize(
+    "bind", ["gpu-01", "*:5577", "127.0.0.1:99999", "tcp://1.2.3.4:5", ":5577"]
+)
+def test_what_is_no_address_is_refused_with_an_example(doors: Doors, bind: str):
+    with pytest.raises(DirectRefused, match="Write ADDRESS:PORT"):
+        doors.listen(bind)
+
+
+@pytest.mark.parametrize("bind", [BIND, "0.0.0.0:0"])
+def test_without_encryption_the_hub_listens_nowhere(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch, bind: str
+):
+    monkeypatch.setattr(zmq, "has", lambda what: what != "curve")
+
+    with pytest.raises(DirectRefused, match="cannot encrypt"):
+        doors.listen(bind)
+    wait_until(nobody_listens, what="nobody listens")
+
+
+def test_a_secret_that_others_can_read_is_not_used(doors: Doors, folders: Folders):
+    own_keys(folders, "hub")
+    (keys_folder(folders) / "hub.key").chmod(0o644)
+
+    with pytest.raises(DirectRefused, match="can be read by others"):
+        doors.listen("0.0.0.0:0")
+    wait_until(nobody_listens, what="nobody listens")
+
+
+def test_a_door_that_lets_a_stranger_in_is_closed_at_start(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch
+):
+    def everybody(_keys: KeyList, key: str) -> KeyGrant:
+        return KeyGrant(key=key, name="x", role="viewer")
+
+    monkeypatch.setattr(KeyList, "find", everybody)
+
+    with pytest.raises(DirectRefused, match="a key that nobody let in and was let in"):
+        doors.listen(BIND)
+    wait_until(nobody_listens, what="nobody listens")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [(zmq.ZAP_ENFORCE_DOMAIN, 0), (zmq.ZAP_DOMAIN, b"other"), (zmq.CURVE_SERVER, 0)],
+)
+def test_a_door_that_is_not_fully_guarded_is_closed_at_start(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch, option: int, value: int | bytes
+):
+    opened = direct_door.DirectDoor._open
+
+    def careless(door: direct_door.DirectDoor, endpoint: str) -> "zmq.Socket[bytes]":
+        careless_door = opened(door, endpoint)
+        careless_door.setsockopt(option, value)
+        return careless_door
+
+    monkeypatch.setattr(direct_door.DirectDoor, "_open", careless)
+
+    with pytest.raises(DirectRefused, match="open to everybody"):
+        doors.listen(BIND)
+    wait_until(nobody_listens, what="nobody listens")
+
+
+def test_a_hub_that_listens_elsewhere_than_asked_closes_its_door(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(direct_door, "_listening", lambda: {("0.0.0.0", 5577)})  # noqa: S104
+
+    with pytest.raises(DirectRefused, match=r"listens on 0\.0\.0\.0 port 5577"):
+        doors.listen(BIND)
+
+
+def test_with_its_doorkeeper_dead_nobody_is_let_in(doors: Doors):
+    doors.listen(BIND)
+    direct = doors._direct
+    assert isinstance(direct, direct_access.DirectAccess)
+    keys = new_keys()
+    doors.keys.grant(KeyGrant(key=keys.public_text, name="friend", role="operator"))
+    direct._zap.close()
+
+    with RawPeer.of(DirectHub(parse_direct(doors.address), keys)) as peer:
+        peer.say(RunsAsked(ask=1))
+        peer.hear(SILENCE_S)
+        assert not direct._door.socket.poll(0), "nothing came in"
+
+
+def test_a_doorkeeper_that_fails_lets_nobody_in(doors: Doors, monkeypatch: pytest.MonkeyPatch):
+    doors.listen(BIND)
+    keys = new_keys()
+
+    def fail(_keys: KeyList, key: str) -> KeyGrant | None:
+        raise KeyError(key)
+
+    monkeypatch.setattr(KeyList, "find", fail)
+    served: list[list[bytes]] = []
+    with RawPeer.of(DirectHub(parse_direct(doors.address), keys)) as peer:
+        peer.say(RunsAsked(ask=1))
+        for _ in range(30):
+            doors.watch(0)
+            doors.wait(10)
+            doors.serve(served.append, served.append)
+
+    assert served == []
+
+
+@pytest.mark.parametrize("damage", ["{", '{"keys": [{"key": "x"}]}', "open"])
+def test_a_list_of_keys_that_cannot_be_trusted_lets_nobody_in(tmp_path: Path, damage: str):
+    folder = tmp_path / "keys"
+    keys = KeyList(folder, HubFaults(LOG))
+    grant = KeyGrant(key="ab" * 32, name="friend", role="operator")
+    keys.grant(grant)
+    path = folder / "authorized.json"
+    if damage == "open":
+        path.chmod(0o644)
+        path.touch()
+    else:
+        path.write_text(damage)
+
+    assert keys.look_again() == {grant.key}
+    assert keys.find(grant.key) is None
+    assert KeyList(folder, HubFaults(LOG)).all() == []
+
+
+# --- another user of the same machine ---
+
+NOBODY = 65534
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can be another user"
+)
+def test_another_user_of_this_machine_can_neither_read_nor_command():
+    home = Path(tempfile.mkdtemp(prefix="kmonitor-test-"))
+    home.chmod(0o755)  # as a shared folder may be: what lies in it must guard itself
+    folders = find_folders({"KMONITOR_HOME": str(home / "state")})
+    try:
+        with contextmanager(listening)(folders) as hub:
+            sockets = (view_socket(folders), ingest_socket(folders))
+            places = [*map(ipc, sockets), hub.address.endpoint]
+            files = [*keys_folder(folders).iterdir(), folders.database / "hub.sqlite3"]
+            assert len(files) >= 2
+
+            assert _as_nobody(lambda: _heard_at(places)) == []
+            assert _as_nobody(lambda: _readable(files)) == []
+            assert _as_nobody(lambda: _taken_over(sockets)) == []
+            # The folder is one wall. Behind it stands another.
+            folders.runtime.chmod(0o755)
+            for path in sockets:
+                path.chmod(0o777)
+            assert _as_nobody(lambda: _heard_at(places)) == []
+            assert _heard_at(places) == places[:2], "this user itself is answered"
+    finally:
+        shutil.rmtree(home)
+
+
+def _as_nobody(act: Callable[[], list[str]]) -> list[str]:
+    """What `act` gives in a process of another user."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the child starts no thread of ours
+        child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            os.write(writer, msgspec.json.encode(act()))
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as told:  # noqa: PTH123 - a descriptor
+        found = told.read()
+    os.waitpid(child, 0)
+    return msgspec.json.decode(found)
+
+
+def _heard_at(places: list[str]) -> list[str]:
+    with ExitStack() as stack:
+        peers = [stack.enter_context(RawPeer(place)) for place in places]
+        for peer in peers:
+            peer.say(RunsAsked(ask=1))
+        peers[-1].hear(SILENCE_S)  # in the same time the others could
+        return [p for p, peer in zip(places, peers, strict=True) if peer.hear(0.0) is not None]
+
+
+def _taken_over(sockets: tuple[Path, ...]) -> list[str]:
+    taken: list[str] = []
+    for path in sockets:
+        with suppress(OSError):
+            path.unlink()
+            taken.append(str(path))
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as thief:
+            thief.bind(str(path))
+            taken.append(str(path))
+    return taken
+
+
+def _readable(files: list[Path]) -> list[str]:
+    return [str(path) for path in files if os.access(path, os.R_OK)]
+
+
+def _hello(run: str, boot: str) -> Hello:
+    return Hello(
+        run=run,
+        boot=boot,
+        proto=(1, 1),
+        first=1,
+        last=9,
+        pid=1,
+        host="h",
+        start_wall=1.0,
+        mono=0.0,
+    )
+
+
+def _told(peer: RawPeer) -> dict[str, str]:
+    body = peer.hear()
+    assert body is not None
+    return msgspec.msgpack.decode(body)
+
+
+def _type(peer: RawPeer) -> str:
+    return _told(peer)["type"]

@@ -1,0 +1,57 @@
+"""A hub that listens on the network, in the window of a device that may only look."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.key_pair import own_keys
+from tests.support.desk_window import WINDOW
+from tests.support.direct_hub import ListeningHub, listening
+from tests.support.simulated_agent import SimulatedAgent
+
+pytestmark = [*WINDOW, pytest.mark.slow]
+
+
+@pytest.fixture
+def hub(folders: Folders) -> Iterator[ListeningHub]:
+    yield from listening(folders)
+
+
+def test_a_viewer_sees_runs_and_why_the_buttons_are_off(
+    hub: ListeningHub, tmp_path: Path, qtbot: Any
+):
+    laptop = find_folders({"KMONITOR_HOME": str(tmp_path / "laptop")})
+    laptop.state.mkdir(parents=True)
+    app = KmonitorApp(
+        make_qt_application(), laptop, WindowOptions(size=(1280, 760), with_hub=False)
+    )
+    app.start()
+    try:
+        assert app._hosts is not None
+        assert app._hosts.connect_to(hub.address.url, "", "") == ""
+        host = app.desk.hosts.get(hub.address.url)
+        assert host is not None
+        assert host.name == f"127.0.0.1:{hub.address.port}"
+        qtbot.waitUntil(lambda: "kmonitor authorize" in str(host.banner(0.0)), timeout=30_000)
+
+        hub.device("viewer", own_keys(laptop, "desktop"))
+        with SimulatedAgent(hub.live.folders, name="far away") as agent:
+            agent.start_fit()
+            qtbot.waitUntil(lambda: bool(app.desk.book.runs()), timeout=30_000)
+            run = app.desk.book.runs()[0]
+            app.desk.select(run.run)
+            app.controller.refresh()
+            assert "your key there is a viewer's" in app.desk.why_no_command(run.run)
+            app.desk.command("save")
+            assert not agent.commands
+    finally:
+        app.stop()
+        app.window.deleteLater()
+        qt = QApplication.instance()
+        assert qt is not None
+        qt.processEvents()

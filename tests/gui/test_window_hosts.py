@@ -1,0 +1,236 @@
+"""Hosts in the window: the tree, the dialog, a host's menu, the banner; and a real sshd."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit, QMessageBox, QPushButton
+
+from kmonitor.connect.host_book import HostBook
+from kmonitor.connect.local_hub import ensure_hub
+from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor.desktop.panels.connect_dialog import ConnectDialog
+from kmonitor.presenters.run_tree import HostRow
+from kmonitor_agent.local.folders import Folders
+from tests.support.desk_window import DeskWindow
+from tests.support.made_up_runs import made_up_run, told_hub, told_runs
+from tests.support.simulated_agent import SimulatedAgent
+from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host
+
+__all__ = ["live_ssh_host", "ssh_host"]
+
+pytestmark = [
+    pytest.mark.gui,
+    pytest.mark.usefixtures("qapp"),
+    pytest.mark.qt_log_ignore("This plugin does not support"),
+]
+
+FAR = "me@gpu-01"
+
+
+class Asked:
+    """Stands in for the controller of hosts: notes what is asked of it."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, ...]] = []
+        self.why = ""
+
+    def connect_to(self, address: str, name: str, command: str) -> str:
+        self.calls.append(("connect", address, name, command))
+        return self.why
+
+    def retry(self, address: str) -> None:
+        self.calls.append(("retry", address))
+
+    def rename(self, address: str, name: str) -> None:
+        self.calls.append(("rename", address, name))
+
+    def remove(self, address: str) -> None:
+        self.calls.append(("remove", address))
+
+
+@pytest.fixture
+def window() -> Iterator[DeskWindow]:
+    window = DeskWindow(with_charts=False)
+    window.connect()
+    window.tell_runs(made_up_run("run1"))
+    window.desk.add_host(FAR, "big one")
+    told = msgspec.structs.replace(told_hub(hub="far"), ask=0)
+    window.desk.connected(told, FAR)
+    window.desk.take(told_runs(made_up_run("run2", name="far run"), hub="far"), FAR)
+    window.settle()
+    yield window
+    window.close()
+
+
+@pytest.fixture
+def asked(window: DeskWindow) -> Asked:
+    asked = Asked()
+    window.controller.hosts.attach(asked)  # type: ignore[arg-type]
+    return asked
+
+
+def rows_of(window: DeskWindow) -> list[HostRow]:
+    model = window.window.run_tree._model
+    rows = [model.host_at(model.index(at, 0)) for at in range(model.rowCount())]
+    return [row for row in rows if row is not None]
+
+
+def test_hosts_stand_in_the_tree_and_a_run_there_can_be_looked_at(window: DeskWindow) -> None:
+    assert [row.host for row in rows_of(window)] == ["gpu-01", "big one"]
+
+    window.controller._on_run_tree_run_chosen("run2")
+
+    assert window.desk.book.selected == "run2"
+    assert window.window.status._link.text().endswith("1 of 1 hosts connected")
+
+
+def test_a_lost_host_shows_a_banner_whose_button_retries_it(
+    window: DeskWindow, asked: Asked
+) -> None:
+    window.controller._on_run_tree_run_chosen("run2")
+    window.desk.disconnected("x", retry_in_s=1.0, since_wall_s=1.0, at=FAR)
+    window.desk.way(FAR, "closed", "It is off.", "", retry_in_s=4.0)
+    window.settle()
+    banner = window.window.banner
+
+    assert banner.isVisible()
+    assert "It is off." in banner._text.text()
+    banner._button.click()
+    assert asked.calls == [("retry", FAR)]
+    banner._close.click()
+    assert not banner.isVisible()
+    window.window.run_tree.grab()  # draws the host as lost
+
+
+def test_the_dialog_gives_address_name_and_command_and_says_why_not(
+    window: DeskWindow, asked: Asked
+) -> None:
+    connect = window.window.run_tree._connect
+    assert connect.text() == "Connect to a host\u2026"
+    connect.click()
+    dialog = window.window.findChild(ConnectDialog)
+    assert isinstance(dialog, ConnectDialog)
+    button = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Connect")
+    assert not button.isEnabled()
+    address, name, command = dialog.findChildren(QLineEdit)
+    address.setText("gpu-02")
+    name.setText("two")
+    command.setText("/opt/kmonitor")
+    asked.why = "no host name"
+    button.click()
+    assert dialog.isVisible()
+    assert dialog._why.text() == "no host name"
+
+    asked.why = ""
+    QTest.keyClick(address, Qt.Key.Key_Return)
+    window.settle()
+
+    assert asked.calls == 2 * [("connect", "gpu-02", "two", "/opt/kmonitor")]
+    assert window.controller.hosts._dialog is None or not dialog.isVisible()
+
+
+def test_a_hosts_menu_retries_renames_and_removes_after_asking(
+    window: DeskWindow, asked: Asked
+) -> None:
+    hosts = window.controller.hosts
+    assert hosts.menu("unknown") is None
+    menu = hosts.menu(FAR)
+    assert menu is not None
+    retry, rename, remove = menu.findChildren(QAction)[-3:]
+    retry.trigger()
+    rename.trigger()
+    box = window.window.findChild(QInputDialog)
+    assert isinstance(box, QInputDialog)
+    assert box.textValue() == "big one"
+    box.setTextValue("three")
+    box.accept()
+    remove.trigger()
+    question = window.window.findChild(QMessageBox)
+    assert isinstance(question, QMessageBox)
+    assert ("remove", FAR) not in asked.calls
+    question.accepted.emit()
+    question.close()
+    menu.close()
+
+    assert asked.calls == [("retry", FAR), ("rename", FAR, "three"), ("remove", FAR)]
+
+
+def test_the_menu_of_a_run_is_that_of_its_host(window: DeskWindow) -> None:
+    panel = window.window.run_tree
+    wanted: list[str] = []
+    panel.host_menu_requested.connect(lambda address, _at: wanted.append(address))
+
+    for run in ("run1", "run2"):
+        panel._on_tree_menu_requested(panel._tree.visualRect(panel._model.index_of(run)).center())
+    panel._on_tree_menu_requested(QPoint(5, panel._tree.height() - 2))
+
+    assert wanted == [FAR]
+
+
+def test_before_the_first_run_hosts_are_shown_too() -> None:
+    window = DeskWindow(with_charts=False)
+    try:
+        window.desk.connected(msgspec.structs.replace(told_hub(), rows=0))
+        window.settle()
+        assert not window.window.run_tree.isVisible()
+        assert window.window.first_start._connect.isVisible()
+        window.desk.add_host(FAR)
+        window.settle()
+        assert window.window.run_tree.isVisible()
+    finally:
+        window.close()
+
+
+@pytest.fixture
+def start(folders: Folders) -> Iterator[Callable[[], KmonitorApp]]:
+    started: list[KmonitorApp] = []
+
+    def make() -> KmonitorApp:
+        options = WindowOptions(size=(1280, 760), with_hub=False)
+        app = KmonitorApp(make_qt_application(), folders, options)
+        started.append(app)
+        app.start()
+        return app
+
+    yield make
+    for app in started:
+        app.stop()
+        app.window.deleteLater()
+    qt = QApplication.instance()
+    assert qt is not None
+    qt.processEvents()
+
+
+@pytest.mark.ssh
+@pytest.mark.slow
+def test_a_host_is_connected_to_its_run_charted_commanded_and_remembered(
+    start: Callable[[], KmonitorApp], live_ssh_host: SshHost, folders: Folders, qtbot: Any
+) -> None:
+    ensure_hub(live_ssh_host.there)
+    with SimulatedAgent(live_ssh_host.there, name="far") as agent:
+        agent.start_fit(epochs=4)
+        agent.start_epoch()
+        agent.sample()
+        agent.end_epoch()
+        app = start()
+        hosts = app._hosts
+        assert hosts is not None
+        assert "no host name" in hosts.connect_to("-x", "", "")
+        assert hosts.connect_to(NAME, "big one", "") == ""
+        qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=60_000)
+        app.controller._on_actions_command_requested("save")
+        qtbot.waitUntil(lambda: bool(agent.commands), timeout=60_000)
+        (known,) = HostBook(folders).hosts()
+        assert (known.called, known.socket != "") == ("big one", True)
+        hosts.rename(NAME, "")
+        assert [host.name for host in app.desk.hosts.all()] == [NAME]
+        hosts.remove(NAME)
+
+    assert agent.commands[0].name == "save"
+    assert HostBook(folders).hosts() == []
+    assert app.desk.book.runs() == []

@@ -1,0 +1,48 @@
+"""The command line reaches a hub on another host, over a real sshd on loopback."""
+
+import pytest
+
+from kmonitor.connect.local_hub import ensure_hub
+from tests.support.command_line import kmonitor
+from tests.support.simulated_agent import SimulatedAgent
+from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host
+
+__all__ = ["live_ssh_host", "ssh_host"]
+
+pytestmark = [pytest.mark.ssh, pytest.mark.slow]
+
+
+def test_a_run_there_is_listed_and_commanded_from_here(live_ssh_host: SshHost) -> None:
+    ensure_hub(live_ssh_host.there)
+    with SimulatedAgent(live_ssh_host.there, name="far") as agent:
+        agent.start_fit(epochs=3)
+        agent.start_epoch()
+        agent.wait_acked()
+
+        (run,) = kmonitor("runs", "--json", "--host", NAME).json
+        done = kmonitor("command", "far", "save", "--wait", "--host", NAME)
+
+    assert (run["run"], run["name"]) == (agent.run, "far")
+    assert done.status == 0, done.err
+    assert [command.name for command in agent.commands] == ["save"]
+
+
+@pytest.mark.full
+def test_a_host_is_added_once_it_answers_shown_and_exported(live_ssh_host: SshHost) -> None:
+    added = kmonitor("hosts", "add", NAME, "--name", "big one")
+    assert added.status == 0, added.err
+    assert "found on the PATH" in added.out
+    with SimulatedAgent(live_ssh_host.there, name="far") as agent:
+        agent.start_fit(epochs=1)
+        agent.start_epoch()
+        agent.end_epoch()
+        agent.wait_acked()
+        shown = kmonitor("show", "last", "--host", "big one")
+        exported = kmonitor("export", "last", "--format", "json", "--host", "big one")
+
+    assert shown.status == exported.status == 0
+    assert "far" in shown.out
+    assert any(line["type"] == "epoch_end" for line in exported.lines)
+    refused = kmonitor("runs", "--host", "no-such-host.invalid")
+    assert refused.status == 1
+    assert "No host is called no-such-host.invalid" in refused.err

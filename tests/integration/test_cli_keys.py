@@ -1,0 +1,119 @@
+"""Keys and the audit on the command line: from a device's first key to its revocation."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kmonitor.cli.main import main
+from kmonitor.cli.own_files import belongings
+from kmonitor_agent.local.folders import Folders
+from tests.support.direct_hub import ListeningHub, listening
+from tests.support.simulated_agent import SimulatedAgent
+
+pytestmark = pytest.mark.slow
+
+Say = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Say:
+    def run(*arguments: str) -> tuple[int, str, str]:
+        status = main(list(arguments))
+        told = capsys.readouterr()
+        return status, told.out, told.err
+
+    return run
+
+
+@pytest.fixture
+def hub(folders: Folders) -> Iterator[ListeningHub]:
+    yield from listening(folders)
+
+
+def test_a_device_is_let_in_looks_may_not_command_and_is_revoked(
+    hub: ListeningHub, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("KMONITOR_HOME", str(tmp_path / "laptop"))
+    _, mine, hint = say("keys", "mine")
+    key = mine.strip()
+    assert f"kmonitor authorize {key} --role viewer --name NAME" in hint
+    status, _, why = say("runs", "--hub", hub.address.url)
+    assert (status, f"kmonitor authorize {key}" in why) == (1, True)
+
+    monkeypatch.setenv("KMONITOR_HOME", str(hub.live.folders.state))
+    status, told, _ = say("authorize", key, "--role", "viewer", "--name", "anna laptop")
+    assert (status, hub.address.url in told) == (0, True)
+    assert key in say("keys", "list")[1]
+
+    monkeypatch.setenv("KMONITOR_HOME", str(tmp_path / "laptop"))
+    with SimulatedAgent(hub.live.folders, name="resnet") as agent:
+        agent.start_fit()
+        agent.wait_acked()
+        assert "resnet" in say("runs", "--hub", hub.address.url)[1]
+        assert say("show", "resnet", "--hub", hub.address.url)[0] == 0
+        export = ("export", "resnet", "--format", "json", "--hub", hub.address.url)
+        assert '"boot"' in say(*export)[1]
+        status, _, why = say("command", "resnet", "save", "--hub", hub.address.url)
+    assert status == 1
+    assert 'the key "anna laptop" has the role viewer and may not command trainings' in why
+
+    monkeypatch.setenv("KMONITOR_HOME", str(hub.live.folders.state))
+    assert say("keys", "revoke", "anna laptop")[0] == 0
+    _all_is_written_down(say)
+
+    monkeypatch.setenv("KMONITOR_HOME", str(tmp_path / "laptop"))
+    assert say("runs", "--hub", hub.address.url)[0] == 1
+
+
+def _all_is_written_down(say: Say) -> None:
+    status, _, why = say("keys", "revoke", "anna laptop")
+    assert (status, 'no key is called "anna laptop"' in why) == (1, True)
+    rows = say("audit")[1].splitlines()
+    assert [line.split()[-1] for line in rows[1:] if "authorize" in line] == ["viewer"]
+    assert any(
+        "anna laptop (key" in line and "refused: its role is viewer" in line for line in rows
+    )
+    assert "revoke" in rows[-1]
+    assert say("audit", "--json", "--last", "1")[1].startswith('[{"row":')
+
+
+def test_what_is_no_key_no_name_or_no_address_is_refused_with_what_to_write(say: Say):
+    for arguments, why in (
+        (("authorize", "abc", "--role", "viewer", "--name", "x"), "64 hexadecimal digits"),
+        (("authorize", "ab" * 32, "--role", "viewer", "--name", "!x"), "begin with a letter"),
+        (("authorize", "ab" * 32, "--role", "boss", "--name", "x"), "boss"),
+        (("runs", "--hub", "gpu-01"), "write tcp://HOST:PORT?key=KEY"),
+        (("runs", "--hub", "tcp://gpu-01:5577"), "names no key"),
+        (("keys", "lst"), 'Did you mean "list"'),
+        (("hub", "--bind", "here"), "Write ADDRESS:PORT"),
+    ):
+        status, _, told = say(*arguments)
+        assert status != 0
+        assert why in told, arguments
+
+
+def test_a_key_of_trainings_is_another_one(say: Say, folders: Folders):
+    _, mine, _ = say("keys", "mine")
+    _, of_trainings, hint = say("keys", "mine", "--agent")
+
+    assert mine != of_trainings
+    assert "--role agent" in hint
+
+
+def test_a_readable_secret_is_told_with_what_to_do(say: Say, folders: Folders):
+    say("keys", "mine")
+    (folders.state / "keys" / "desktop.key").chmod(0o644)
+
+    status, _, why = say("keys", "mine")
+
+    assert status == 1
+    assert "can be read by others" in why
+    assert "remove it" in why
+
+
+def test_purge_knows_every_file_of_ours(say: Say, folders: Folders):
+    say("keys", "mine")
+    say("keys", "mine", "--agent")
+
+    assert [path.name for path in belongings(folders).ours] == ["agent.key", "desktop.key"]

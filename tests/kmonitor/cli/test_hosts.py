@@ -1,0 +1,114 @@
+"""`kmonitor hosts` and `kmonitor hub ensure`, in this process; ssh is in other tests."""
+
+import json
+
+import pytest
+
+from kmonitor.cli.main import main
+from kmonitor.cli.own_files import belongings
+from kmonitor.connect.host_book import HostBook
+from kmonitor.connect.local_hub import stop_hub
+from kmonitor_agent.local.folders import Folders
+
+
+def test_hosts_are_remembered_listed_renamed_and_forgotten(
+    folders: Folders, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["hosts"]) == 0
+    assert "kmonitor hosts add gpu-01" in capsys.readouterr().out
+    assert main(["hosts", "add", "me@gpu-01", "--command", "/opt/kmonitor", "--untried"]) == 0
+    assert main(["hosts", "rename", "me@gpu-01", "big one"]) == 0
+    capsys.readouterr()
+    assert main(["hosts", "--json"]) == 0
+    (host,) = json.loads(capsys.readouterr().out)
+    assert host == {
+        "address": "me@gpu-01",
+        "name": "big one",
+        "command": "/opt/kmonitor",
+        "socket": "",
+        "error": "",
+    }
+    assert main(["hosts"]) == 0
+    assert "big one" in capsys.readouterr().out
+    assert main(["hosts", "remove", "big one"]) == 0
+    assert main(["hosts", "remove", "big one"]) == 1
+    assert "No host" in capsys.readouterr().err
+    assert HostBook(folders).hosts() == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("runs", "--host", "-oProxyCommand=x"),
+        ("hosts", "add", "a b"),
+        ("show", "x", "--host", "a;b"),
+    ],
+)
+def test_what_is_no_host_is_refused_before_ssh(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+):
+    assert main(arguments) != 0
+    assert "host" in capsys.readouterr().err
+
+
+def test_a_damaged_file_of_hosts_is_told(folders: Folders, capsys: pytest.CaptureFixture[str]):
+    folders.settings.mkdir(parents=True)
+    (folders.settings / "hosts.json").write_text("{")
+
+    assert main(["hosts"]) == 0
+    assert "put aside" in capsys.readouterr().err
+
+
+def test_purge_knows_the_files_of_hosts(folders: Folders):
+    book = HostBook(folders)
+    book.add("gpu-01")
+    (folders.settings / "no-hub").touch()
+    (folders.settings / "hosts-damaged-20261121-101112.json").touch()
+    (folders.settings / "hosts-of-mine.json").touch()
+
+    found = belongings(folders)
+
+    assert [path.name for path in found.others] == ["hosts-of-mine.json"]
+    assert len(found.ours) == 3
+
+
+def test_ensure_refuses_where_the_hub_is_switched_off(
+    folders: Folders, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("KMONITOR_HUB", "off")
+    assert main(["hub", "ensure", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"] == "disabled"
+    monkeypatch.delenv("KMONITOR_HUB")
+    folders.settings.mkdir(parents=True)
+    (folders.settings / "no-hub").write_text("login node,\nuse node 7")
+
+    assert main(["hub", "ensure"]) == 1
+    assert "(login node, use node 7)" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_ensure_starts_a_hub_and_says_where_it_is(
+    folders: Folders, capsys: pytest.CaptureFixture[str]
+):
+    try:
+        assert main(["hub", "ensure", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert main(["hub", "ensure"]) == 0
+    finally:
+        stop_hub(folders)
+
+    assert set(told) == {"socket", "version", "pid", "host", "hub", "python", "protocol"}
+    assert told["socket"].endswith("/view.sock")
+
+
+@pytest.mark.slow
+def test_a_home_that_cannot_be_made_is_told_as_json(
+    folders: Folders, capsys: pytest.CaptureFixture[str]
+):
+    folders.state.parent.mkdir(parents=True, exist_ok=True)
+    folders.state.write_text("a file in the way")
+
+    assert main(["hub", "ensure", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["error"] == "failed"
+    assert told["what"]

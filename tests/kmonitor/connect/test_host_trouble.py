@@ -1,0 +1,52 @@
+"""ssh's own words, as OpenSSH 9 writes them, in the user's terms."""
+
+import pytest
+
+from kmonitor.connect.host_trouble import ssh_trouble
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "is_transient"),
+    [
+        (
+            "ssh: Could not resolve hostname gpu-09: Name or service not known",
+            "host_unknown",
+            True,
+        ),
+        ("root@h: Permission denied (publickey).", "key_refused", False),
+        (
+            "Received disconnect from h port 22:2: Too many authentication failures",
+            "key_refused",
+            False,
+        ),
+        (
+            "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!\nHost key verification failed.",
+            "host_key_changed",
+            False,
+        ),
+        (
+            "No ED25519 host key is known for h and you have requested strict checking.",
+            "host_key_unknown",
+            False,
+        ),
+        ("ssh: connect to host h port 22: Connection refused", "refused", True),
+        ("ssh: connect to host h port 22: Connection timed out", "silent", True),
+        ("ssh: connect to host h port 22: No route to host", "silent", True),
+        ("Timeout, server h not responding.", "silent", True),
+        ("/home/me/.ssh/config: line 3: Bad configuration option: nonsense", "settings", False),
+        ("channel 1: open failed: connect failed: No such file or directory", "no_hub", True),
+        ("channel 1: open failed: administratively prohibited: open failed", "forwarding", False),
+        ("Connection closed by remote host", "broken", True),
+        ("", "broken", True),
+    ],
+)
+def test_the_words_of_ssh_become_ours(said: str, code: str, is_transient: object):
+    trouble = ssh_trouble("gpu-01", said)
+
+    assert trouble.code == code
+    assert trouble.is_transient == is_transient
+    assert "gpu-01" in str(trouble) or code == "settings"
+
+
+def test_what_is_not_known_is_told_as_ssh_says_it():
+    assert "kex_exchange: odd" in ssh_trouble("h", "banner\nkex_exchange: odd\n").what

@@ -1,0 +1,117 @@
+"""What the hub allows one key, what it allows its own memory, and what it writes down."""
+
+import typing
+
+import pytest
+
+from kmonitor.hub.access.allowance import BYTES_PER_S, MESSAGES_PER_S, Allowance
+from kmonitor.hub.access.key_list import KeyList, NameTaken
+from kmonitor.hub.memory_guard import CLIMB_BYTES, JUMP_BYTES, MemoryGuard
+from kmonitor.hub.store import audit as audit_table
+from kmonitor_agent.protocol.access_messages import KeyGrant
+from tests.support.clock import MovedClock
+from tests.support.hub_parts import HubParts
+
+if typing.TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_key_may_send_a_burst_and_then_so_much_a_second():
+    allowance = Allowance()
+    taken = sum(allowance.take("a", 10, 0.0) for _ in range(3 * MESSAGES_PER_S))
+
+    assert taken == 2 * MESSAGES_PER_S
+    assert sum(allowance.take("a", 10, 0.5) for _ in range(MESSAGES_PER_S)) == MESSAGES_PER_S / 2
+    assert allowance.take("b", 10, 0.5), "another key has its own"
+
+
+def test_bytes_are_counted_too():
+    allowance = Allowance()
+
+    assert allowance.take("a", 2 * BYTES_PER_S, 0.0)
+    assert not allowance.take("a", 1000, 0.0)
+    assert allowance.take("a", 1000, 0.1)
+
+
+class Memory:
+    def __init__(self) -> None:
+        self.clock = MovedClock()
+        self.rss = 100 * 2**20
+        self.guard = MemoryGuard(self.clock, lambda: self.rss)
+
+    def grow(self, n_bytes: int, seconds: float, *, is_working: bool = False) -> int:
+        """How often it rang while memory grew evenly."""
+        rang = 0
+        for _ in range(10):
+            self.rss += n_bytes // 10
+            self.clock.move(seconds / 10)
+            rang += self.guard.look(is_working=is_working)
+        return rang
+
+
+def test_a_jump_within_a_second_rings_once():
+    memory = Memory()
+    memory.guard.look()
+
+    assert memory.grow(JUMP_BYTES + 2**20, 0.9) == 1
+    assert memory.grow(0, 0.9) == 0
+
+
+def test_honest_growth_does_not_ring():
+    memory = Memory()
+    memory.guard.look()
+
+    assert memory.grow(JUMP_BYTES, 20.0) == 0
+
+
+def test_the_hubs_own_work_on_a_long_series_does_not_ring():
+    memory = Memory()
+    memory.guard.look()
+
+    assert memory.grow(3 * JUMP_BYTES, 0.5, is_working=True) == 0
+    assert memory.grow(0, 2.0) == 0
+    assert memory.grow(JUMP_BYTES + 2**20, 0.9) == 1
+
+
+def test_a_slow_flood_rings_too():
+    memory = Memory()
+    memory.guard.look()
+
+    assert memory.grow(CLIMB_BYTES + 2**20, 60.0) == 1
+
+
+def test_two_keys_do_not_share_a_name(tmp_path: "Path", parts: HubParts):
+    keys = KeyList(tmp_path / "keys", parts.faults)
+    keys.grant(KeyGrant(key="ab" * 32, name="laptop", role="viewer"))
+
+    with pytest.raises(NameTaken):
+        keys.grant(KeyGrant(key="cd" * 32, name="laptop", role="viewer"))
+    assert [grant.key for grant in keys.all()] == ["ab" * 32]
+
+
+def test_a_list_of_keys_outlives_its_hub(tmp_path: "Path", parts: HubParts):
+    grant = KeyGrant(key="ab" * 32, name="laptop", role="viewer", since_wall_s=5.0)
+    KeyList(tmp_path / "keys", parts.faults).grant(grant)
+
+    again = KeyList(tmp_path / "keys", parts.faults)
+
+    assert again.find(grant.key) == grant
+    assert again.revoke("laptop") == grant
+    assert again.revoke("laptop") is None
+    assert KeyList(tmp_path / "keys", parts.faults).all() == []
+
+
+def test_the_audit_is_paged_newest_first_and_bounded(
+    parts: HubParts, monkeypatch: pytest.MonkeyPatch
+):
+    for number in range(10):
+        parts.ledger.audit("this user", f"act {number}", "", "", "done")
+    parts.ledger.commit()
+
+    newest = parts.database.audit_rows(0, 4)
+    assert [row.what for row in newest] == ["act 9", "act 8", "act 7", "act 6"]
+    assert [row.what for row in parts.database.audit_rows(newest[-1].row, 2)] == ["act 5", "act 4"]
+
+    monkeypatch.setattr(audit_table, "MAX_ROWS", 3)
+    parts.database.bound_audit()
+    assert len(parts.database.audit_rows(0, 100)) == 3

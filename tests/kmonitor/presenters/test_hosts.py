@@ -1,0 +1,281 @@
+"""Several hubs in one window: which run is whose, and what is said of a host that is lost."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from kmonitor.presenters.action_panel import actions_picture
+from kmonitor.presenters.chart_desk import ChartDesk
+from kmonitor.presenters.chart_feed import ChartFeed
+from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.hosts import (
+    confirm_remove,
+    skew_of_versions,
+    why_no_command,
+)
+from kmonitor.presenters.run_tree import HostRow, host_rows
+from kmonitor_agent.protocol import facts
+from kmonitor_agent.protocol.messages import HubTold, RowsTold, RunSummary, SeriesAsked
+from tests.support.clock import MovedClock
+from tests.support.made_up_runs import (
+    NOW_WALL_S,
+    made_up_row,
+    made_up_run,
+    reload_record,
+    told_hub,
+    told_runs,
+    told_series,
+)
+from tests.support.questions_asked import QuestionsAsked
+
+FAR = "me@gpu-01"
+
+
+class Setup:
+    """A desk with this machine's hub and one host, both with a run."""
+
+    def __init__(self) -> None:
+        self.hub = QuestionsAsked()
+        self.clock = MovedClock()
+        self.desk = Desk(ask=self.hub.ask, clock=self.clock, user="tester")
+        self.feed = ChartFeed(self.hub.ask)
+        self.charts = ChartDesk(self.desk, self.feed)
+        self.desk.attach_charts(self.feed)
+        self.desk.add_host(FAR, "big one")
+
+    def connect(self) -> None:
+        self.desk.connected(told_hub(hub="near"))
+        self.show(made_up_run("run1"), hub="near")
+        self.desk.connected(self.told(), FAR)
+        self.show(made_up_run("run2", name="far", host="gpu-01"), hub="far", at=FAR)
+
+    def told(self, **changed: Any) -> HubTold:
+        told = told_hub(hub="far")
+        return msgspec.structs.replace(told, wall_s=self.clock.wall_s(), **changed)
+
+    def show(self, *runs: RunSummary, hub: str, at: str = "") -> None:
+        self.desk.take(told_runs(*runs, hub=hub), at)
+        by_id = {run.run: run for run in runs}
+        for number, asked in self.hub.of_type(SeriesAsked):
+            if asked.run in by_id:
+                self.desk.take(told_series(asked, by_id[asked.run], number), at)
+
+    def tell(self, row: int, event: facts.Event, run: str, at: str = "") -> None:
+        hub = "far" if at else "near"
+        rows = [made_up_row(row, event, run)]
+        self.desk.take(RowsTold(ask=0, hub=hub, cursor=row, rows=rows, more=False, head=row), at)
+
+    def lose(self, seconds_ago: float = 180.0) -> None:
+        since = self.clock.wall_s() - seconds_ago
+        self.desk.disconnected("ended", retry_in_s=4.0, since_wall_s=since, at=FAR)
+        self.desk.way(FAR, "closed", "gpu-01 does not answer.", "It is off.", retry_in_s=4.0)
+
+    def tree(self, search: str = "") -> tuple[HostRow, ...]:
+        now_wall_s = self.clock.wall_s()
+        return host_rows(
+            self.desk.book,
+            search=search,
+            now_wall_s=now_wall_s,
+            is_connected=self.desk.link.is_live,
+            hosts=[h.picture(now_wall_s, version="0.1.0") for h in self.desk.hosts.all()],
+            is_reached=self.desk.is_reached,
+        )
+
+    def banner(self) -> Any:
+        return self.desk.banner(self.clock.wall_s())
+
+
+@pytest.fixture
+def setup() -> Setup:
+    return Setup()
+
+
+def test_runs_of_all_hubs_stand_in_one_tree_by_host(setup: Setup):
+    assert [(row.host, row.note) for row in setup.tree()] == [("big one", "connecting\u2026")]
+    setup.connect()
+    setup.desk.add_host("gpu-02")
+
+    near, far, new = setup.tree()
+
+    assert (near.address, [run.run for run in near.runs]) == ("", ["run1"])
+    assert (far.host, far.note, [run.run for run in far.runs]) == ("big one", "1 run", ["run2"])
+    assert (new.host, new.runs) == ("gpu-02", ())
+    assert far.key == (FAR, "")
+    assert [row.host for row in setup.tree("big far")] == ["big one"]
+    assert [row.host for row in setup.tree("gpu-02")] == ["gpu-02"]
+    assert setup.desk.status(version="0.1.0").link.endswith("1 of 2 hosts connected")
+
+
+def test_the_same_row_number_of_two_hubs_is_two_events(setup: Setup):
+    setup.connect()
+    for run, at in (("run1", ""), ("run2", FAR)):
+        setup.tell(7, reload_record(), run, at)
+
+    assert sorted(row.run for row in setup.desk.log.rows()) == ["run1", "run2"]
+    assert all(len(setup.desk.reclaims.rows(run)) == 1 for run in ("run1", "run2"))
+
+
+def test_a_lost_host_greys_its_runs_only_and_says_since_when(setup: Setup):
+    setup.connect()
+    setup.desk.select("run2")
+    setup.lose()
+
+    near, far = setup.tree()
+
+    assert near.runs[0].state.word == "Training"
+    assert far.runs[0].state.word.startswith("No data for")
+    assert (plain_text(far.note), far.tone) == ("offline 3 min", "crit")
+    assert "does not answer" in far.tooltip
+    curves = {c.run: c.stale for c in setup.charts.picture("ram", 600).curves}
+    assert curves == {"run2": True, "run1": False}
+    card = setup.charts.card("ram", now_s=0.0)
+    assert card is not None
+    assert plain_text(card.note) == "last data 3 min ago"
+    assert not card.can_limit
+    banner = setup.banner()
+    assert banner.title.startswith("Connection to big one lost at")
+    assert "Charts show the last data received; training may still be running." in banner.text
+    assert "gpu-01 does not answer. It is off. Retrying in 4" in plain_text(banner.text)
+    assert banner.button == "Retry"
+    assert setup.desk.troubled_host(0.0) == FAR
+
+
+def test_a_lost_host_that_is_not_looked_at_is_told_in_the_tree_only(setup: Setup):
+    setup.connect()
+    setup.desk.select("run1")
+    setup.lose()
+
+    assert setup.banner() is None
+    assert setup.desk.troubled_host(0.0) == ""
+    setup.desk.select("run2")
+    assert setup.banner() is not None
+    setup.desk.dismiss_banner(0.0)
+    assert setup.banner() is None
+
+
+def test_it_catches_up_when_it_returns(setup: Setup):
+    setup.connect()
+    setup.desk.select("run2")
+    setup.lose()
+    setup.desk.way(FAR, "open", "", "", retry_in_s=None)
+    setup.desk.connected(setup.told(), FAR)
+    setup.tell(2000, facts.Sample(t_s=1e6, ram_bytes=5.0), "run2", FAR)
+
+    assert setup.banner() is None
+    assert not any(c.stale for c in setup.charts.picture("ram", 600).curves)
+    assert setup.feed.store.last_value("run2", "ram_bytes") == 5.0
+
+
+def test_a_host_that_was_never_reached_says_why_until_it_was_read(setup: Setup):
+    setup.desk.way(FAR, "closed", "No host is called so.", "See ~/.ssh/config.", retry_in_s=None)
+
+    banner = setup.banner()
+    assert banner.title == "big one is not reached."
+    assert banner.text == "No host is called so. See ~/.ssh/config."
+    assert setup.tree()[0].note == "not reached"
+    setup.desk.dismiss_banner(0.0)
+    assert setup.banner() is None
+    setup.desk.way(FAR, "asking", "", "", retry_in_s=None)
+    setup.desk.way(FAR, "closed", "Another thing.", "", retry_in_s=0.1)
+    assert setup.banner().text == "Another thing. Retrying now."
+
+
+def test_a_removed_host_takes_its_runs_along_and_what_it_still_says_is_nothing(setup: Setup):
+    setup.connect()
+    setup.tell(7, reload_record(), "run2", FAR)
+    setup.desk.select("run2")
+    setup.desk.remove_host(FAR)
+    setup.desk.connected(setup.told(), FAR)
+    setup.desk.disconnected("x", retry_in_s=0.0, since_wall_s=0.0, at=FAR)
+    setup.show(made_up_run("run3"), hub="far", at=FAR)
+    setup.desk.way(FAR, "open", "", "", retry_in_s=None)
+
+    assert [row.host for row in setup.tree()] == ["gpu-01"]
+    assert setup.desk.book.selected == "run1"
+    assert setup.desk.log.rows() == []
+    assert setup.desk.link.is_live
+
+
+def test_one_hub_by_two_addresses_is_shown_once(setup: Setup):
+    setup.connect()
+    setup.desk.add_host("gpu-01.example.org")
+    setup.desk.connected(setup.told(), "gpu-01.example.org")
+    setup.show(made_up_run("run2"), hub="far", at="gpu-01.example.org")
+
+    _near, far, again = setup.tree()
+
+    assert (len(far.runs), len(again.runs), again.note) == (1, 0, "as big one")
+    assert "Its hub is that of big one" in again.tooltip
+    setup.lose()
+    setup.desk.disconnected("x", retry_in_s=1.0, since_wall_s=0.0, at="gpu-01.example.org")
+    setup.desk.connected(setup.told(), "gpu-01.example.org")
+    _near, far, again = setup.tree()
+    assert (len(far.runs), len(again.runs)) == (0, 1)
+
+
+def test_this_machines_hub_is_not_shown_as_a_host_too(setup: Setup):
+    setup.desk.connected(setup.told(), FAR)
+    setup.show(made_up_run("run1"), hub="far", at=FAR)
+    setup.desk.connected(setup.told())
+
+    near, far = setup.tree()
+
+    assert [run.run for run in near.runs] == ["run1"]
+    assert (far.runs, far.note) == ((), "as this machine")
+
+
+def test_versions_and_clocks_that_differ_are_said_in_words(setup: Setup):
+    told = setup.told(version="0.0.9")
+    told = msgspec.structs.replace(told, wall_s=setup.clock.wall_s() + 60.0)
+    setup.desk.connected(told, FAR)
+
+    tooltip = plain_text(setup.tree()[0].tooltip)
+
+    assert "kmonitor on big one is older (0.0.9) than this window (0.1.0)" in tooltip
+    assert "Its clock is 1 min ahead of this machine's." in tooltip
+    assert "newer (1.0)" in skew_of_versions("1.0", "0.1.0", host="h")
+    assert skew_of_versions("0.1.0", "0.1.0", host="h") == ""
+
+
+def test_a_viewer_sees_the_buttons_disabled_with_the_reason(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+):
+    setup.connect()
+    setup.desk.select("run2")
+    run = setup.desk.book.current()
+    assert run is not None
+    assert setup.desk.why_no_command("run2") == ""
+    why = "You may look at the runs of big one, not command them: your key there is a viewer's."
+    monkeypatch.setattr(
+        "kmonitor.presenters.desk.why_no_command", lambda _hub, host: why.replace("big one", host)
+    )
+
+    picture = actions_picture(
+        run,
+        commands=setup.desk.commands,
+        limits=setup.desk.limits,
+        now_wall_s=NOW_WALL_S,
+        is_connected=True,
+        no_right=setup.desk.why_no_command("run2"),
+    )
+    setup.desk.command("save")
+
+    assert all(
+        not button.is_enabled and button.tooltip.startswith(why) for button in picture.buttons
+    )
+    assert setup.desk.commands.open_for("run2") == []
+
+
+def test_the_role_decides_what_may_be_asked():
+    class Viewer(msgspec.Struct):
+        role: str = "viewer"
+
+    assert why_no_command(None, "h") == ""
+    assert why_no_command(told_hub(), "h") == ""
+    assert "viewer's" in why_no_command(Viewer(), "h")  # type: ignore[arg-type]
+
+
+def test_removing_is_asked_back():
+    assert "big one" in confirm_remove("big one").title

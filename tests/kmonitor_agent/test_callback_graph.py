@@ -1,0 +1,125 @@
+"""What the callback tells of the graph and of step times, and what limits on them do."""
+
+# pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
+import threading
+from typing import Any
+
+import keras
+import pytest
+
+from kmonitor_agent import Limit, MonitorCallback
+from kmonitor_agent.protocol.facts import (
+    ActionRecord,
+    EpochEnded,
+    GraphSize,
+    LimitCrossed,
+    Notice,
+    Paused,
+    Sources,
+)
+from tests.support import callback_fits
+from tests.support.callback_fits import (
+    Hook,
+    Told,
+    X,
+    Y,
+    fit,
+    of,
+    small_model,
+)
+from tests.support.reloading import KERAS
+
+pytestmark = [*KERAS, pytest.mark.slow]
+
+closed_runs = callback_fits.closed_runs
+monitor = callback_fits.monitor
+told = callback_fits.told
+
+
+def test_a_pause_holds_the_training_and_a_reload_meanwhile_is_told_with_its_graph(
+    monitor: Any, told: Told
+):
+    performer = monitor._session._performer
+    emit = performer._emit
+    asked = iter(["reload", "resume"])
+
+    def ask_next(event: Any) -> None:
+        emit(event)
+        if performer.is_paused and isinstance(event, (Paused, ActionRecord)):
+            threading.Thread(target=monitor.request, args=(next(asked),)).start()
+
+    performer._emit = ask_next
+    monitor.request("pause")
+    fit(small_model(), monitor)
+
+    assert [(r.action, r.ok) for r in monitor.records] == [
+        ("reload", True),
+        ("pause", True),
+        ("resume", True),
+    ]
+    events = told(monitor)
+    (reload,) = [e for e in of(ActionRecord, events) if e.action == "reload"]
+    resumed = next(n for n, e in enumerate(events) if isinstance(e, Paused) and not e.paused)
+    graphs = [e.operations for e in of(GraphSize, events[:resumed])]
+    assert reload.after is not None
+    assert graphs[-1] == reload.after.graph_operations
+
+
+def test_loop_of_models_crosses_a_graph_limit_and_the_reload_brings_it_down(told: Told):
+    limit = Limit("graph", 1500, action="reload", cooldown_s=0)
+    monitors: list[Any] = [MonitorCallback("run", limits=[limit], hub="off") for _ in range(5)]
+    for monitor in monitors:
+        fit(small_model(), monitor, epochs=1)
+
+    events = told(monitors[0])
+    crossings = [e for e in of(LimitCrossed, events) if e.crossed]
+    records = of(ActionRecord, events)
+    assert len(records) == len([e for e in crossings if e.answered]) >= 1
+    for record in records:
+        assert record.ok
+        assert record.after is not None
+        assert (record.after.graph_operations or 0) < 1500 < (record.before.graph_operations or 0)
+        assert record.asked_by == "limit graph 1 500"
+
+
+def test_graph_is_counted_as_soon_as_a_step_was_traced(monitor: Any, told: Told):
+    seen: dict[int, int] = {}
+
+    class Look(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            graph = monitor._session._watched.graph
+            seen[batch] = graph.operations
+            if batch == 3:
+                monitor.request("reload", at="batch")
+
+    fit(small_model(), monitor, Look(), epochs=1)
+
+    counts = [e.operations for e in of(GraphSize, told(monitor))]
+    assert seen[0] == counts[0]
+    assert seen[0] < seen[1] == seen[2] == seen[3]
+    assert seen[4] < seen[5] == counts[-1]
+
+
+def test_epochs_too_short_to_time_say_so_and_so_does_a_limit_on_them_once(told: Told):
+    monitor: Any = MonitorCallback(
+        "run", hub="off", limits=[Limit("step_time", 0.001)], sample_interval_s=0.05
+    )
+    sampled = monitor._session._sampler.sample
+
+    small_model().fit(
+        X,
+        Y,
+        batch_size=48,
+        epochs=3,
+        verbose=0,
+        callbacks=[monitor, Hook(lambda _: sampled())],
+    )
+
+    events = told(monitor)
+    assert [e.step_times for e in of(EpochEnded, events)] == [None] * 3
+    [notice] = of(Notice, events)
+    assert notice.code == "limit_unmeasured"
+    assert "an epoch of 1 step is too short to time" in notice.text
+    sources = {each.field: each for event in of(Sources, events) for each in event.sources}
+    assert "an epoch of 1 step" in sources["step_time_s"].absent
+    assert not sources["step_time_s"].source
