@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 import pytest
+from typing_extensions import override
 
 from kmonitor.cli.demo_scene import DemoScene
 from kmonitor_agent.local.folders import Folders
@@ -10,6 +11,7 @@ from kmonitor_agent.local.folders import Folders
 class Interrupted(subprocess.Popen[bytes]):
     """A window that stays open until somebody presses Ctrl+C in the terminal."""
 
+    @override
     def wait(self, timeout: float | None = None) -> int:
         if timeout is None and self.poll() is None and not self._was_pressed:
             self._was_pressed = True
