@@ -277,7 +277,8 @@ class Views:
             self._ledger.audit(who, "note", record.run, record.name, asked.note)
             record.note = asked.note
         if asked.pin is not None:
-            self._ledger.audit(who, "pin", record.run, record.name, str(asked.pin).lower())
+            what = "pin" if asked.pin else "unpin"
+            self._ledger.audit(who, what, record.run, record.name, "done")
             record.pinned = asked.pin
         self._ledger.registry.touch(record)
 

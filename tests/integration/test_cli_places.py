@@ -84,6 +84,8 @@ def test_a_job_is_shipped_pinned_pruned_and_its_spool_removed(
     assert len(said(capsys, "runs", "--json")) == 1
     assert main(["runs", "prune", "--older-than", "0s", "--yes"]) == 0
     assert said(capsys, "runs", "--json") == []
+    done = [row["what"] for row in said(capsys, "audit", "--json")]
+    assert done == ["pin", "unpin", "delete"]
 
 
 @pytest.mark.full
