@@ -237,7 +237,7 @@ class KnowsWorkers(Protocol):
     """What reclaim steps may also know: that other processes train the same model."""
 
     def why_not_here(self, model: KerasModel, action: str) -> str:
-        """Why this process must not "save" or "reload" by itself; empty when it may."""
+        """Why this process must not "save", "export" or "reload" by itself; else empty."""
         ...
 
 

@@ -192,7 +192,7 @@ def _slots(model: KerasModel) -> Iterator[SlotFacts]:
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None:
         return
-    weights = {str(getattr(w, "path", w.name)).replace("/", "_") for w in _list(model, "weights")}
+    weights = {_path(weight).replace("/", "_") for weight in _list(model, "weights")}
     kinds: dict[str, list[Any]] = {}
     named: Any = getattr(optimizer, "get_slot_names", None)
     names = frozenset(named()) if named is not None else frozenset()
@@ -200,6 +200,12 @@ def _slots(model: KerasModel) -> Iterator[SlotFacts]:
         kinds.setdefault(_slot_kind(variable, weights, names), []).append(variable)
     for kind, variables in kinds.items():
         yield SlotFacts(name=kind[:200], n=len(variables), n_bytes=_bytes(variables))
+
+
+def _path(weight: Any) -> str:
+    # Asked of its class: an attribute that a variable of a strategy lacks is looked for in its
+    # value, which all workers sum up together (batch normalization's means), or none.
+    return str(weight.path if hasattr(type(weight), "path") else weight.name)
 
 
 def _slot_kind(variable: Any, weights: set[str], slots: frozenset[str]) -> str:

@@ -79,7 +79,7 @@ def why_not_here(model: KerasModel, action: str) -> str:
 
     Args:
         model: What is trained.
-        action: "save", "collect" or "reload".
+        action: "save", "export", "collect" or "reload".
     """
     workers = workers_of(model)
     if workers.count == _ALONE:
@@ -89,6 +89,12 @@ def why_not_here(model: KerasModel, action: str) -> str:
         return (
             f"{workers.count} workers train this model together: a reload is done by all of them"
             f" at the same step or by none, and was not ({agree}); save and collect work"
+        )
+    if action == "export":
+        return (
+            f"{workers.count} workers train this model together, and Keras' own save sums their"
+            " values up, which all of them have to do; kmonitor restore makes the file from the"
+            " checkpoint, with this worker's own moving averages"
         )
     if action == "save" and not workers.is_chief:
         return f"{workers.name} leaves the checkpoint to the chief, who writes for all"

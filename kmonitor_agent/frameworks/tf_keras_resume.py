@@ -112,7 +112,7 @@ def optimizers_of(model: KerasModel) -> Iterator[Any]:
     seen: set[int] = set()
     for value in (getattr(model, "optimizer", None), *list(vars(model).values())):
         for each in value if isinstance(value, list | tuple) else (value,):
-            if hasattr(each, "apply_gradients") and id(each) not in seen:
+            if hasattr(type(each), "apply_gradients") and id(each) not in seen:
                 seen.add(id(each))
                 yield each
 

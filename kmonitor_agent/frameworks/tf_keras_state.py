@@ -57,7 +57,10 @@ def _optimizers(model: KerasModel) -> Iterator[Any]:
     for value in (getattr(model, "optimizer", None), *list(vars(model).values())):
         for each in value if isinstance(value, list | tuple) else (value,):
             # Also a v1 optimizer in tf_keras' wrapper, which has no common base with the others.
-            if hasattr(each, "apply_gradients") or hasattr(each, "get_updates"):
+            # Classes are asked: what a variable of a strategy lacks is looked for in its value,
+            # which all workers would have to sum up together.
+            kind = type(each)
+            if hasattr(kind, "apply_gradients") or hasattr(kind, "get_updates"):
                 yield each
 
 

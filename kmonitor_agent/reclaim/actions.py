@@ -205,6 +205,10 @@ def _save(
 
 def _export(run: _Run, store: CheckpointStore, checkpoint: Checkpoint) -> None:
     try:
+        if isinstance(run.steps, KnowsWorkers) and (
+            why := run.steps.why_not_here(run.model, "export")
+        ):
+            raise NotExported(why)  # noqa: TRY301 - as when Keras cannot
         exported = export_model(run.model, checkpoint.path, store.free_bytes)
     except NotExported as exc:
         run.notes.append(f"saved, but not exported: {exc.why}")

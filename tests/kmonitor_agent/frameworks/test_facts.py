@@ -106,3 +106,23 @@ def test_an_unbuilt_model_describes_what_it_has():
 
     assert found.parameters == 0
     assert found.slots == ()
+
+
+def test_a_variable_is_not_asked_for_what_its_class_lacks():
+    # A variable of a strategy looks for it in its value, which workers can only read together.
+    class OfWorkers:
+        name, shape, dtype = "layer/mean:0", (3,), "float32"
+
+        def __getattr__(self, name: str) -> Any:
+            pytest.fail(f"{name} was looked for in the value")
+
+    class Optimizer:
+        variables = (OfWorkers(),)
+
+    class Model:
+        name, layers, weights, optimizer = "of workers", (), (OfWorkers(),), Optimizer()
+
+    found = read_description(Model())
+
+    assert found.parameters == 3
+    assert [slot.n for slot in found.slots] == [1]
