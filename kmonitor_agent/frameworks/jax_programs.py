@@ -16,7 +16,7 @@ from kmonitor_agent.frameworks.base import GraphCount, KerasModel
 from kmonitor_agent.frameworks.closures import closure_values
 from kmonitor_agent.frameworks.jax_internals import JaxInternals
 from kmonitor_agent.frameworks.keras3_functions import step_functions
-from kmonitor_agent.frameworks.missing_names import lacking
+from kmonitor_agent.frameworks.missing_names import lacking, not_available
 from kmonitor_agent.protocol.facts import FunctionTraces
 from kmonitor_agent.reading import Reading
 
@@ -57,7 +57,7 @@ class JaxPrograms:
         try:
             return self._counted(_by_key(alive))
         except _UNREADABLE as exc:
-            why = f"this jaxlib does not tell what its programs consist of ({exc})"[:300]
+            why = not_available("JAX", f"it does not tell what programs consist of ({exc})")[:300]
             return GraphCount(
                 operations=None, traces=_traces_of(model), functions=len(alive), absent=why
             )
