@@ -10,11 +10,11 @@ deleted"), so every reference is counted first.
 import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from itertools import compress
 from types import FrameType, ModuleType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, StateVariable
+from kmonitor_agent.frameworks.instances import instances_of
 from kmonitor_agent.frameworks.keras3_state import optimizers_of
 from kmonitor_agent.frameworks.missing_names import not_available
 
@@ -192,19 +192,9 @@ def _inside(optimizer: Any) -> Iterator[Any]:
 
 
 def _optimizers_that_know(ids: set[str]) -> list[Any]:
-    # All that live, not only the model's: a script may train parts of it by another one. There are
-    # hundreds of thousands of objects, so no Python code runs for each.
-    kinds = set(_with_subclasses(sys.modules["keras"].optimizers.Optimizer))
-    objects = gc.get_objects()
-    found = list(compress(objects, map(kinds.__contains__, map(type, objects))))
-    del objects
+    # All that live, not only the model's: a script may train parts of it by another one.
+    found = instances_of([sys.modules["keras"].optimizers.Optimizer])
     return [each for each in found if not ids.isdisjoint(_keys(each))]
-
-
-def _with_subclasses(kind: type) -> Iterator[type]:
-    yield kind
-    for each in type.__subclasses__(kind):
-        yield from _with_subclasses(each)
 
 
 def _keys(optimizer: Any) -> Iterator[Any]:

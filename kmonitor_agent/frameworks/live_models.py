@@ -1,11 +1,11 @@
 # pyright: basic
 """Which Keras models are alive in this process, and which of them are being used right now."""
 
-import gc
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.instances import instances_of
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -19,12 +19,7 @@ def models_with_functions() -> list[KerasModel]:
     Looks through all objects that the garbage collector follows: tens of milliseconds in a large
     process. Objects that the script froze (`gc.freeze`) are not found.
     """
-    kinds = _model_classes()
-    if not kinds:
-        return []
-    # The type's own attribute: `isinstance` would ask a stranger's proxy for its class.
-    models = [each for each in gc.get_objects() if issubclass(type(each), kinds)]
-    return [model for model in models if _has_functions(model)]
+    return [model for model in instances_of(_model_classes()) if _has_functions(model)]
 
 
 def models_in_use() -> set[int]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kmonitor_agent.frameworks.instances import instances_of
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow_names import traced_name
 
@@ -67,9 +68,8 @@ def _alive(names: set[str]) -> Iterator[Any]:
     kind = getattr(types, "PolymorphicFunction", None)
     if kind is None:
         return
-    for found in gc.get_objects():
-        # The type's own attribute: `isinstance` would ask a stranger's proxy for its class.
-        if issubclass(type(found), kind) and getattr(found, "__name__", "") in names:
+    for found in instances_of([kind]):
+        if getattr(found, "__name__", "") in names:
             yield found
 
 

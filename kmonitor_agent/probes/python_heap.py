@@ -6,6 +6,7 @@ import sys
 import sysconfig
 import tracemalloc
 from collections import Counter
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
@@ -91,15 +92,26 @@ class AllocationTrace:
 
 
 def _count_by_kind() -> Counter[str]:
-    objects = gc.get_objects()
+    # In one go without Python code, as the list is gone when the counter has it: while one holds
+    # it, `tuple(generator)` fails in other threads (see `kmonitor_agent.frameworks.instances`).
     # By identity: a type of the script may not be hashable, or lie about its name.
-    by_type = Counter(map(id, map(type, objects)))
-    types = {id(kind): kind for kind in map(type, objects)}
-    del objects
+    once = islice(iter(gc.get_objects, None), 1)
+    by_type = Counter(map(id, map(type, chain.from_iterable(once))))
     counts: Counter[str] = Counter()
-    for identity, count in by_type.items():
-        counts[_name(types[identity])] += count
-    return counts
+    for kind in _all_types():
+        counts[_name(kind)] += by_type.pop(id(kind), 0)
+    return +counts
+
+
+def _all_types() -> list[type]:
+    found: dict[int, type] = {}
+    waiting: list[type] = [object]
+    while waiting:
+        kind = waiting.pop()
+        if id(kind) not in found:
+            found[id(kind)] = kind
+            waiting += type.__subclasses__(kind)
+    return list(found.values())
 
 
 def _name(kind: type) -> str:
