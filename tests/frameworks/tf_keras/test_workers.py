@@ -110,6 +110,32 @@ def test_a_request_at_the_very_end_is_done_by_all_or_none(trained: Any) -> None:
     assert ok or "before all workers had met" in why
 
 
+@pytest.mark.parametrize(("way", "watched"), [("chief only", 0), ("other only", 1)])
+def test_a_callback_on_one_worker_changes_nothing_and_its_reload_is_refused(
+    trained: Any, way: str, watched: int
+) -> None:
+    for told, plain in zip(trained(way), trained("plain"), strict=True):
+        assert told["history"] == plain["history"]
+        assert told["state"] == plain["state"]
+        assert told["faults"] == {}
+    told = trained(way)[watched]
+    assert trained(way)[1 - watched]["records"] == []
+    for _, ok, _, _, why in (reloads := _reloads(told)):
+        assert not ok
+        assert f"worker {1 - watched} gave no answer" in why
+    assert len(reloads) == 2
+
+
+def test_the_chief_alone_saves_and_collects_and_says_why_it_does_not_export(trained: Any) -> None:
+    told = trained("chief only")[0]
+    ((_, saved, _, _, why),) = [each for each in told["records"] if each[0] == "save"]
+
+    assert saved
+    assert "not exported: 2 workers train this model together" in why
+    assert len(told["files"]) == 1
+    assert [each[1] for each in told["records"] if each[0] == "collect"] == [True]
+
+
 def _reloads(told: Any) -> list[Any]:
     return [each for each in told["records"] if each[0] == "reload"]
 
