@@ -61,6 +61,8 @@ class HubSocket:
             self._socket.setsockopt(zmq.CURVE_SERVERKEY, key_z85(place.key))
             self._socket.setsockopt(zmq.CURVE_PUBLICKEY, keys.public)
             self._socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret)
+            # The kernel would ask again after 1, 3, 7 s: too late once a network is mended.
+            self._socket.setsockopt(zmq.CONNECT_TIMEOUT, 1000)
             self._socket.connect(place.endpoint)
         elif isinstance(place, Path):
             self._socket.connect(ipc(place))

@@ -166,7 +166,7 @@ class Sender:
 
     def _reject(self, now_s: float, code: str, text: str) -> None:
         self._say_once(code, text)
-        self._leave(now_s, pause_s=self._timing.backoff_limit_s)
+        self._leave(now_s, pause_s=self._timing.refused_s)
 
     def _say_once(self, code: str, text: str) -> bool:
         if code in self._said:
@@ -325,7 +325,7 @@ class Sender:
         elif error.fatal or error.code == "unauthorised":
             self._reject(now_s, f"hub_{error.code}", f"The hub refuses: {error.text}")
         elif error.code in {"busy", "quota"}:
-            pause_s = min(error.retry_ms / 1000, self._timing.backoff_limit_s)
+            pause_s = min(error.retry_ms / 1000, self._timing.refused_s)
             self._leave(now_s, pause_s=pause_s)
 
 

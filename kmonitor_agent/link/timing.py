@@ -15,7 +15,10 @@ class Timing:
         stall_s: Events unacknowledged for so long, from a hub that is alive: say hello again.
         look_s: Between two looks for a hub's socket that is not there.
         backoff_s: First pause after a hub was left; doubles, and is jittered down to its half.
-        backoff_limit_s: Longest pause.
+        backoff_limit_s: Longest pause after a hub that was not reached or fell silent: so soon
+            after a network is mended, a run is seen again.
+        refused_s: Pause after a hub that cannot serve this run, and the longest that one may ask
+            for.
         steady_s: A session that lasted so long resets the pause.
         retry_s: Between two tries to write to a disk that refused.
         mark_s: Between two notes of what was acknowledged.
@@ -31,7 +34,8 @@ class Timing:
     stall_s: float = 10.0
     look_s: float = 0.5
     backoff_s: float = 0.1
-    backoff_limit_s: float = 30.0
+    backoff_limit_s: float = 1.0
+    refused_s: float = 30.0
     steady_s: float = 5.0
     retry_s: float = 5.0
     mark_s: float = 5.0

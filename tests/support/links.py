@@ -29,6 +29,7 @@ QUICK = Timing(
     look_s=0.02,
     backoff_s=0.02,
     backoff_limit_s=0.2,
+    refused_s=0.2,
     retry_s=0.1,
     mark_s=0.1,
     lock_s=0.2,

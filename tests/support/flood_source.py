@@ -1,0 +1,97 @@
+"""A process that floods a hub with ready-made batches, to measure the hub and not the sender.
+
+`python -m tests.support.flood_source ADDRESS COUNT BYTES`, with KMONITOR_HOME set: ADDRESS is
+`tcp://HOST:PORT?key=KEY`, whose hub lets this home's agent key in. Says "ready" once it is
+welcome, begins with the line that it reads, and writes one JSON line: seconds until all is
+confirmed, the processor time it took itself.
+"""
+
+import json
+import sys
+import time
+
+import zmq
+
+from kmonitor_agent.local.direct_address import parse_direct
+from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.local.key_pair import own_keys
+from kmonitor_agent.protocol.codec import encode_event, pack, unpack_to_agent
+from kmonitor_agent.protocol.facts import BootStarted, Notice
+from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.protocol.messages import Ack, Again, Batch, Hello, Nack, Ping, Welcome
+from tests.support.direct_hub import RawPeer
+
+WINDOW = 4096
+BATCH = 1024
+_MOST_S = 120.0
+
+
+def event_of(n_bytes: int) -> bytes:
+    """An encoded event of exactly so many bytes."""
+    bare = len(encode_event(Notice(t_s=1.0, level="info", code="flood", text=" " * 100)))
+    text = " " * (100 + n_bytes - bare)
+    return encode_event(Notice(t_s=1.0, level="info", code="flood", text=text))
+
+
+def main() -> None:
+    """Send, wait for the confirmation, tell the figures."""
+    address, count = parse_direct(sys.argv[1]), int(sys.argv[2])
+    body = event_of(int(sys.argv[3]))
+    run, boot = new_id(), new_id()
+    first = BootStarted(
+        t_s=0.0, boot=boot, name="flood", host="far", pid=1, started_wall_s=time.time()
+    )
+    keys = own_keys(find_folders(), "agent")
+    with RawPeer(address.endpoint, address.key, keys) as peer:
+        peer.socket.setsockopt(zmq.SNDHWM, 64)
+        hello = Hello(
+            run=run, boot=boot, proto=(1, 1), first=1, last=1, pid=1, host="far",
+            start_wall=time.time(), mono=0.0,
+        )  # fmt: skip
+        peer.say(hello)
+        while not isinstance(_told(peer), Welcome):
+            pass
+        peer.say(Batch(run=run, boot=boot, first=1, events=[encode_event(first)]))
+        while not isinstance(_told(peer), Ack):
+            pass
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        sys.stdin.readline()
+        begin_s, cpu_s = time.monotonic(), time.process_time()
+        _flood(peer, run, boot, count + 1, [body] * BATCH)
+        figures = {
+            "run": run,
+            "seconds": time.monotonic() - begin_s,
+            "cpu_s": time.process_time() - cpu_s,
+        }
+    sys.stdout.write(json.dumps(figures) + "\n")
+
+
+def _told(peer: RawPeer) -> object:
+    frames = peer.socket.recv_multipart()
+    return unpack_to_agent(frames)
+
+
+def _flood(peer: RawPeer, run: str, boot: str, last: int, bodies: list[bytes]) -> None:
+    acked = sent = 1
+    end_s = time.monotonic() + _MOST_S
+    while acked < last:
+        assert time.monotonic() < end_s, f"{acked} of {last} are confirmed"
+        while sent < last and sent - acked <= WINDOW - BATCH:
+            n = min(BATCH, last - sent)
+            peer.say(Batch(run=run, boot=boot, first=sent + 1, events=bodies[:n]))
+            sent += n
+        if not peer.socket.poll(500):
+            peer.say(Ping(n=1, last=sent))
+            continue
+        match _told(peer):
+            case Ack(acked=confirmed) | Again(acked=confirmed):
+                acked = max(acked, confirmed)
+            case Nack(why=why):
+                raise AssertionError(why)
+            case _:
+                pass
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""A process that carries out commands as a training does, and writes down each one that ran.
+
+`python -m tests.support.obedient_agent RUN LEDGER SECONDS`, with KMONITOR_HOME set: a boot of that
+run, which appends the id of every command that it starts to the file LEDGER and takes so long for
+each. It ends when its input is closed.
+"""
+
+import os
+import queue
+import sys
+import threading
+import time
+from pathlib import Path
+
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.hub_choice import HubChoice
+from kmonitor_agent.link.link import Link
+from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.protocol.commands import Command
+from kmonitor_agent.protocol.facts import BootStarted, CommandProgress
+from kmonitor_agent.protocol.identity import new_id
+
+
+def main() -> None:
+    """Obey until nobody is there to command."""
+    run, ledger, takes_s = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
+    asked: queue.Queue[Command | None] = queue.Queue()
+    boot = new_id()
+    started = BootStarted(
+        t_s=0.0,
+        boot=boot,
+        name="obedient",
+        host=os.uname().nodename,
+        pid=os.getpid(),
+        pid_namespace=os.stat("/proc/self/ns/pid").st_ino,  # noqa: PTH116 - as the agent does
+        started_wall_s=time.time(),
+        actions=["save"],
+    )
+    link = Link(
+        run=run,
+        boot=boot,
+        folders=find_folders(),
+        started=started,
+        hub=HubChoice(),
+        on_command=asked.put,
+        faults=FaultLog(),
+    )
+    link.start()
+    threading.Thread(target=lambda: (sys.stdin.read(), asked.put(None)), daemon=True).start()
+    while (command := asked.get()) is not None:
+        link.emit(CommandProgress(t_s=link.now_s(), id=command.id, name="save", state="started"))
+        with ledger.open("a", encoding="utf-8") as file:
+            file.write(command.id + "\n")
+        threading.Event().wait(takes_s)
+        link.emit(CommandProgress(t_s=link.now_s(), id=command.id, name="save", state="done"))
+    link.close(timeout_s=2.0)
+
+
+if __name__ == "__main__":
+    main()
