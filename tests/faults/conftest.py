@@ -1,4 +1,31 @@
-"""A hub: its process, and its parts in this process."""
+"""Fixtures of a hub: its process, and its parts in this process.
+
+Where each row of the fault matrix is proved (files without a folder are here):
+
+| fault | proved by |
+|---|---|
+| hub never exists | test_agent_process (`with_no_hub`), benchmarks/bench_delivery |
+| hub killed in a loop | test_hub_storms, test_hub_kills, test_agent_hub |
+| hub stopped; its loop hangs, its sockets live | test_hub_storms, test_agent_hub |
+| link down, DROP, RST, 30 % loss | test_link_cuts |
+| WAL cut, database deleted, put back, damaged | test_hub_kills, test_agent_hub |
+| agent killed | test_agent_process, test_hub_dead_process, test_hub_spools |
+| agent out of memory | kmonitor_agent/restart/test_memory_kill |
+| disk full, read-only | test_agent_disk, test_hub_disk_full |
+| disk hangs | kmonitor_agent/link/test_link |
+| torn or corrupt spool | test_agent_process, test_agent_disk, kmonitor_agent/local |
+| poison event | test_agent_hub, kmonitor_agent/link/test_pace |
+| every way a process can end, fork | test_agent_process |
+| wall clock jumps | kmonitor/hub/test_commands (TTL), kmonitor/hub/test_states (order) |
+| restarts amid a command | test_command_storms, kmonitor/hub/test_commands |
+| command twice, late, replayed | kmonitor_agent/link/test_command_desk, test_link |
+| unknown, revoked, wrong key; dead doorkeeper; no keys | test_direct_access |
+| another local user | test_direct_access, test_hub_places |
+| raw fuzz, slow handshakes, descriptors, endless frames | test_hub_floods, test_hub_hostile |
+| frozen viewer | test_frozen_viewer |
+| ssh dies, server freezes | kmonitor/connect/test_ssh_hosts |
+| all of it for long | test_soak |
+"""
 
 from tests.support.direct_hub import listening_hub
 from tests.support.hub_parts import parts

@@ -52,7 +52,9 @@ class Obedient:
 
 
 @pytest.fixture
-def obedient(tmp_path: Path, live_hub: LiveHub, request: pytest.FixtureRequest) -> Iterator[Obedient]:
+def obedient(
+    tmp_path: Path, live_hub: LiveHub, request: pytest.FixtureRequest
+) -> Iterator[Obedient]:
     (tmp_path / "ran").touch()
     found = Obedient(tmp_path / "ran", request.param)
     yield found

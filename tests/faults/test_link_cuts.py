@@ -51,9 +51,7 @@ def hub(folders: Folders, cable: Cable) -> Iterator[ListeningHub]:
 
 
 @pytest.fixture
-def source(
-    cable: Cable, hub: ListeningHub, tmp_path: Path
-) -> Iterator["subprocess.Popen[str]"]:
+def source(cable: Cable, hub: ListeningHub, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     """A training at the other end of the cable."""
     home = tmp_path / "far"
     environ = {**os.environ, "KMONITOR_HOME": str(home)}
@@ -105,7 +103,6 @@ def test_after_a_cut_the_training_is_seen_again_at_once_and_nothing_is_lost(
     assert told["count"] > PER_S * CUT_S[how] / 2, "the training went on"
     assert told["faults"] == {}
     assert resumed_s < MOST_UNTIL_RESUMED_S
-    print(f"{how}: resumed after {resumed_s:.2f} s; emit p99 {told['p99_us']:.1f} us")
 
 
 def wait_for_s(seconds: float) -> None:

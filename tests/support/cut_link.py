@@ -7,6 +7,9 @@ import uuid
 from types import TracebackType
 from typing import Self
 
+_IP = "ip"
+_NETNS = (_IP, "netns")
+
 
 def why_no_cable() -> str:
     """Why no cable can be made here; empty if one can."""
@@ -16,7 +19,7 @@ def why_no_cable() -> str:
     if gone:
         return f"not installed: {', '.join(gone)}"
     name = f"kmt{uuid.uuid4().hex[:6]}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
+    made = subprocess.run([*_NETNS, "add", name], capture_output=True, text=True, check=False)
     if made.returncode:
         return f"no network namespaces: {made.stderr.strip()}"
     inside = ["ip", "netns", "exec", name]
@@ -24,7 +27,7 @@ def why_no_cable() -> str:
     ruled = subprocess.run(
         [*inside, *rule, "--probability", "0.3"], capture_output=True, text=True, check=False
     )
-    subprocess.run(["ip", "netns", "del", name], check=False)
+    subprocess.run([*_NETNS, "del", name], check=False)
     return f"iptables: {ruled.stderr.strip()}" if ruled.returncode else ""
 
 
@@ -71,7 +74,9 @@ class Cable:
         rules = {
             "drop": (["-j", "DROP"],),
             "reset": (["-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset"],),
-            "loss": (["-m", "statistic", "--mode", "random", "--probability", "0.3", "-j", "DROP"],),
+            "loss": (
+                ["-m", "statistic", "--mode", "random", "--probability", "0.3", "-j", "DROP"],
+            ),
         }
         if how == "down":
             _ip("link", "set", self._near_end, "down")
@@ -91,4 +96,4 @@ class Cable:
 
 
 def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True)
+    subprocess.run([_IP, *words], check=True, capture_output=True)

@@ -15,7 +15,7 @@ import zmq
 from kmonitor_agent.local.direct_address import parse_direct
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.local.key_pair import own_keys
-from kmonitor_agent.protocol.codec import encode_event, pack, unpack_to_agent
+from kmonitor_agent.protocol.codec import encode_event, unpack_to_agent
 from kmonitor_agent.protocol.facts import BootStarted, Notice
 from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.protocol.messages import Ack, Again, Batch, Hello, Nack, Ping, Welcome

@@ -11,14 +11,17 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.commands import Command
 from kmonitor_agent.protocol.facts import BootStarted, CommandProgress
 from kmonitor_agent.protocol.identity import new_id
+
+if TYPE_CHECKING:
+    from kmonitor_agent.protocol.commands import Command
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A process that emits numbered samples at an even rate through a real link until it is told to end.
+"""A process that emits numbered samples at an even rate through a real link until told to end.
 
 `python -m tests.support.steady_source HUB PER_S`, with KMONITOR_HOME set: HUB is what `hub=` of a
 script takes ("" is this user's own). Writes its run's id, ends with the line that it reads, and

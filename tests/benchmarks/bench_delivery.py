@@ -1,0 +1,304 @@
+"""Delivery's figures: what a hub in trouble costs a training, and what one hub takes and gives.
+
+Others on the machine make each figure an upper bound; the load is told first. Run alone:
+`python tests/benchmarks/bench_delivery.py [emit training exit flood follower million]`.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.hub.store.database import Changes, Database
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.key_pair import own_keys
+from kmonitor_agent.local.sockets import ingest_socket
+from kmonitor_agent.protocol.codec import encode_event
+from kmonitor_agent.protocol.facts import EpochEnded, Sample
+from kmonitor_agent.protocol.messages import Ack
+from tests.support.direct_hub import listening
+from tests.support.fake_hub import FakeHub
+from tests.support.live_hub import LiveHub
+from tests.support.simulated_agent import SimulatedAgent
+from tests.support.steady_source import new_link
+from tests.support.waiting import wait_until
+
+ROOT = Path(__file__).parents[2]
+TROUBLES = ("absent", "hung", "stopped", "flooding")
+EMITS = 40_000
+FLOOD_EVENTS = 60_000
+FLOODERS = 4
+EVENT_BYTES = 200
+RUNS = 50
+FOLLOW_S = 15.0
+MILLION = 1_000_000
+FIT_ROUNDS = 8
+
+TRAINING = """
+import os, time
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+from statistics import median
+from tests.benchmarks.bench_hooks import Empty, data, small_model
+from kmonitor_agent import MonitorCallback
+model, (x, y) = small_model(), data(600)
+kinds = {"empty": Empty, "ours": lambda: MonitorCallback("bench delivery")}
+ratios, steps = [], []
+for number in range(ROUNDS + 1):
+    took = {}
+    for name in sorted(kinds, reverse=bool(number % 2)):
+        began = time.perf_counter()
+        model.fit(x, y, batch_size=16, epochs=2, verbose=0, callbacks=[kinds[name]()])
+        took[name] = time.perf_counter() - began
+    if number:
+        ratios.append(took["ours"] / took["empty"])
+        steps.append(took["ours"] / 1200)
+print(median(ratios), median(steps))
+"""
+
+
+def serve(home: str, trouble: str) -> None:
+    """A hub that hangs or floods once it has welcomed an agent, until the input closes."""
+    ended = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    with FakeHub(ingest_socket(find_folders({"KMONITOR_HOME": home}))) as hub:
+        hub.serve_until(lambda: hub.acked > 0 or ended.is_set(), deadline_s=600)
+        if trouble == "hung":
+            ended.wait()
+        noise = [Ack(run="nobody", acked=1)] * 100
+        while not ended.is_set():
+            hub.send(*noise)
+            hub.serve_until(lambda: True)
+
+
+@contextmanager
+def hub_in(trouble: str, folders: Folders) -> Iterator[Callable[[], None]]:
+    """A hub in this trouble; call what is given once the agent is up."""
+    if trouble == "absent":
+        yield lambda: None
+    elif trouble == "stopped":
+        live = LiveHub(folders)
+        live.start()
+        try:
+            yield lambda: live.process.send_signal(signal.SIGSTOP)
+        finally:
+            live.kill()
+    else:
+        served = f"serve({str(folders.state)!r}, {trouble!r})"
+        code = f"from tests.benchmarks.bench_delivery import serve; {served}"
+        hub = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=ROOT)
+        wait_until(ingest_socket(folders).exists, what="it listens")
+        try:
+            yield lambda: None
+        finally:
+            hub.communicate(b"")
+
+
+def emit(folders: Folders) -> None:
+    """Single emits with the hub in each trouble."""
+    event = EpochEnded(t_s=1.0, fit=1, epoch=1, seconds=1.0, logs={"loss": 0.5})
+    for trouble in TROUBLES:
+        with hub_in(trouble, folders) as begin:
+            _, link = new_link("bench", "", FaultLog())
+            if trouble != "absent":
+                wait_until(lambda link=link: link.status().acked, what="welcome")
+            begin()
+            took_us = sorted(_emit_us(lambda link=link: link.emit(event)) for _ in range(EMITS))
+            link.close(timeout_s=0.1)
+        p50, p99 = took_us[EMITS // 2], took_us[int(EMITS * 0.99)]
+        show(f"emit, hub {trouble}", f"p50 {p50:.2f}, p99 {p99:.2f} us", "<= 0.5, <= 5 us")
+
+
+def _emit_us(call: Callable[[], None]) -> float:
+    # In between the training works: 20 us here, so that the agent's thread keeps up.
+    until_ns = time.perf_counter_ns() + 20_000
+    while time.perf_counter_ns() < until_ns:
+        pass
+    began_ns = time.perf_counter_ns()
+    call()
+    return (time.perf_counter_ns() - began_ns) / 1000
+
+
+def training(folders: Folders) -> None:
+    """A real training, with and without us in turns in one process."""
+    code = TRAINING.replace("ROUNDS", str(FIT_ROUNDS))
+    for trouble in TROUBLES:
+        with hub_in(trouble, folders) as begin:
+            begin()
+            words = [sys.executable, "-c", code]
+            done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+        ratio, step_s = map(float, done.stdout.split()[-2:])
+        value = (
+            f"{100 * (ratio - 1):+.2f} % of {1e6 * step_s:.0f} us (median of {FIT_ROUNDS} pairs)"
+        )
+        show(f"step of a real training, hub {trouble}", value, "<= 1 %")
+
+
+def exits(folders: Folders) -> None:
+    """How long the end of a process waits for a hub."""
+    for trouble in ("absent", "stopped"):
+        delays_s: list[float] = []
+        for _ in range(3):
+            with hub_in(trouble, folders) as begin:
+                _, link = new_link("bench", "", FaultLog())
+                wait_until(lambda link=link: link.status().last_seq, what="it is up")
+                if trouble != "absent":
+                    wait_until(lambda link=link: link.status().acked, what="welcome")
+                begin()
+                link.emit(Sample(t_s=1.0, fit=1))
+                began_s = time.monotonic()
+                link.close()
+                delays_s.append(time.monotonic() - began_s)
+        target = "<= 0.1 s" if trouble == "absent" else "<= 2 s"
+        show(f"delay at the end, hub {trouble}", f"{median(delays_s):.3f} s", target)
+
+
+def flood(folders: Folders) -> None:
+    """What a hub takes from four agents over the network: CURVE, and FULL in the database."""
+    folders.state.mkdir(parents=True, exist_ok=True)
+    for hub in listening(folders):
+        hub.device("agent", own_keys(folders, "agent"))
+        words = ["-m", "tests.support.flood_source", hub.address.url]
+        sources = [
+            subprocess.Popen(
+                [sys.executable, *words, str(FLOOD_EVENTS), str(EVENT_BYTES)],
+                cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            )
+            for _ in range(FLOODERS)
+        ]  # fmt: skip
+        for source in sources:
+            assert source.stdout is not None
+            assert source.stdout.readline() == "ready\n"
+        cpu_s = cpu_of(hub.live.process.pid)
+        for source in sources:
+            assert source.stdin is not None
+            source.stdin.write("go\n")
+            source.stdin.flush()
+        told = [json.loads(source.communicate(timeout=180)[0]) for source in sources]
+        cpu_s = cpu_of(hub.live.process.pid) - cpu_s
+        n = FLOODERS * FLOOD_EVENTS
+        rate = n / max(one["seconds"] for one in told)
+        value = f"{rate:,.0f} a second, {1e6 * cpu_s / n:.1f} us of the hub's cores each"
+        show(f"{FLOODERS} agents, {EVENT_BYTES} bytes, CURVE, FULL", value, ">= 50,000 a second")
+
+
+def follower(folders: Folders) -> None:
+    """One desktop's follower on many runs that tell once a second."""
+    live = LiveHub(folders)
+    live.start()
+    agents = [SimulatedAgent(folders, name=f"run {number}") for number in range(RUNS)]
+    try:
+        with HubClient(folders=folders) as client:
+            for agent in agents:
+                agent.__enter__()
+            wait_until(lambda: len(client.runs()) == RUNS, what="all report")
+            script = subprocess.Popen(
+                [sys.executable, "-c", FOLLOW], cwd=ROOT, stdout=-1, text=True
+            )
+            end_s = time.monotonic() + FOLLOW_S + 5.0
+            while time.monotonic() < end_s and script.poll() is None:
+                for agent in agents:
+                    agent.sample()
+                threading.Event().wait(1.0)
+            percent, rows = script.communicate(timeout=60)[0].split()
+    finally:
+        for agent in agents:
+            agent.close()
+        live.kill()
+    show(f"following {RUNS} runs at 1 Hz", f"{percent} % of a core, {rows} rows", "<= 10 %")
+
+
+FOLLOW = f"""
+import resource, time
+from kmonitor.connect.hub_client import HubClient
+def used():
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return own.ru_utime + own.ru_stime
+with HubClient() as client:
+    cursor, n = client.hub().rows, 0
+    page = client.rows(cursor=cursor)
+    began, cpu = time.monotonic(), used()
+    while time.monotonic() - began < {FOLLOW_S}:
+        page = client.rows(cursor=page.cursor)
+        n += len(page.rows)
+        time.sleep(0.2)
+    print(f"{{100 * (used() - cpu) / (time.monotonic() - began):.1f}}", n)
+"""
+
+
+def million(folders: Folders) -> None:
+    """A run of a million samples, stored, to its first complete chart."""
+    live = LiveHub(folders)
+    live.start()
+    with SimulatedAgent(folders) as agent:
+        agent.sample()
+        agent.wait_acked()
+        run = agent.run
+    live.stop()
+    database = Database(folders.database / "hub.sqlite3")
+    row, seq = database.head + 1, len(agent.bodies) + 1
+    bodies = (
+        encode_event(Sample(t_s=float(n), fit=1, step=n, ram_bytes=1e9 + n % 1000, vram_bytes=1e8))
+        for n in range(MILLION)
+    )
+    changes = Changes()
+    for n, body in enumerate(bodies):
+        changes.events.append((row + n, 1, seq + n, float(n), 0.0, "sample", body))
+    database.write(changes)
+    database.close()
+    live.start()
+    with live.client() as client:
+        took_s: list[float] = []
+        for _ in range(2):
+            began_s = time.perf_counter()
+            client.series(run, ["ram_bytes", "vram_bytes"])
+            took_s.append(time.perf_counter() - began_s)
+    live.kill()
+    show(f"{MILLION:,} samples to the first chart, cold", f"{took_s[0]:.2f} s", "<= 1 s")
+    show("the same again", f"{took_s[1]:.2f} s", "<= 1 s")
+
+
+def cpu_of(pid: int) -> float:
+    """Processor time that a process has used, seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def show(what: str, value: str, target: str) -> None:
+    """One line of the table."""
+    print(f"| {what} | {value} | {target} |", flush=True)
+
+
+PARTS = {
+    "emit": emit,
+    "training": training,
+    "exit": exits,
+    "flood": flood,
+    "follower": follower,
+    "million": million,
+}
+
+
+def main(words: list[str]) -> None:
+    """Print the table."""
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
+    print("| what | measured | target |\n|---|---|---|")
+    for name, measure in PARTS.items():
+        if words and name not in words:
+            continue
+        with tempfile.TemporaryDirectory(prefix="kmonitor-bench-") as home:
+            os.environ["KMONITOR_HOME"] = home
+            measure(find_folders())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,106 @@
+"""A soak: many agents at ten times the usual rate, and a hub that is killed and stopped at random.
+
+`KMONITOR_SOAK_S=600 make test-full ARGS="-k soak -s"` runs it for ten minutes and tells figures.
+The time of an emit is told, not judged: here each one wakes a thread, and ten links share one
+interpreter. What it costs a training is judged by `tests/benchmarks/bench_delivery.py`.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from kmonitor.connect.hub_client import HubClient
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.facts import Sample
+from tests.support.direct_hub import rss_bytes
+from tests.support.live_hub import LiveHub
+from tests.support.waiting import wait_until
+
+PER_S = 10.0
+"""Ten times the rate of a usual run."""
+
+PER_PROCESS = 10
+SOAK_S = float(os.environ.get("KMONITOR_SOAK_S", "120"))
+MOST_GROWTH_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Soak:
+    """How long, with how many agents."""
+
+    seconds: float
+    agents: int
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "soak",
+    [Soak(2.0, 10), pytest.param(Soak(SOAK_S, 50), marks=pytest.mark.full)],
+    ids=["short", "long"],
+)
+def test_a_soak_with_random_faults_loses_nothing_and_the_hub_stays_small(
+    live_hub: LiveHub, soak: Soak
+):
+    words = [sys.executable, "-m", "tests.support.many_agents", str(PER_PROCESS), str(PER_S)]
+    sources = [
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(soak.agents // PER_PROCESS)
+    ]
+    with live_hub.client() as client:
+        wait_until(lambda: len(client.runs()) == soak.agents, what="all report")
+    # Kills in the first half, so that the second sees one process age.
+    n_faults = disturb(live_hub, soak.seconds / 2, may_kill=True)
+    young_bytes = rss_bytes(live_hub.process.pid)
+    n_faults += disturb(live_hub, soak.seconds / 2, may_kill=False)
+    told = [json.loads(source.communicate(timeout=120)[0]) for source in sources]
+    grown_bytes = rss_bytes(live_hub.process.pid) - young_bytes
+    with live_hub.client() as client:
+        lost = {run: count for each in told for run, count in missing(client, each).items()}
+    max(each["own_us"]["p50"] for each in told)
+    max(each["own_us"]["p99"] for each in told)
+    sum(sum(each["counts"].values()) for each in told)
+
+    assert lost == {}
+    assert n_faults > 0
+    assert [each["faults"] for each in told] == [{}] * len(told)
+    assert grown_bytes < MOST_GROWTH_BYTES
+
+
+def disturb(hub: LiveHub, seconds: float, *, may_kill: bool) -> int:
+    """Kill or stop the hub at random moments for so long; how often it was."""
+    random_ = random.Random(1)  # noqa: S311 - the same moments each time
+    end_s, n = time.monotonic() + seconds, 0
+    while time.monotonic() < end_s:
+        pause(random_.uniform(0.2, 1.0 + seconds / 10))
+        n += 1
+        if may_kill and random_.random() < 0.5:
+            hub.restart()
+            continue
+        hub.process.send_signal(signal.SIGSTOP)
+        pause(random_.uniform(0.1, min(6.0, seconds / 2)))
+        hub.process.send_signal(signal.SIGCONT)
+    return n
+
+
+def missing(client: HubClient, told: dict[str, dict[str, int]]) -> dict[str, tuple[int, int]]:
+    """(emitted, stored) of each run that is not there once, whole and in order."""
+    found: dict[str, tuple[int, int]] = {}
+    for run, count in told["counts"].items():
+        events = [decode_event(row.body) for row in client.all_rows(run)]
+        steps = [event.step for event in events if isinstance(event, Sample)]
+        if steps != list(range(count)):
+            found[run] = (count, len(steps))
+    return found
+
+
+def pause(seconds: float) -> None:
+    """The time between two faults, and the length of one."""
+    end_s = time.monotonic() + seconds
+    wait_until(lambda: time.monotonic() >= end_s)
