@@ -14,6 +14,8 @@ from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 
+pytest.importorskip("h5py", reason="comes with Keras")
+
 pytestmark = pytest.mark.slow
 
 
