@@ -1,0 +1,202 @@
+"""Whether a series grows as it is now: one judgement on one window, with what it rests on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.analysis.envelope import block_width, lower_envelope, noise_of
+from kmonitor.analysis.mann_kendall import p_of_no_rise
+from kmonitor.analysis.saturation import bend_over_line
+from kmonitor.analysis.trend import Slope, theil_sen_interval, theil_sen_slope
+
+MIN_UNITS: Final = 10
+"""Fewer units since the start are not judged."""
+
+MAX_UNITS: Final = 200
+"""Only the last so many are judged: in longer windows growth that has stopped is seen late."""
+
+_P_OF_NO_RISE: Final = 0.002
+_NOISES: Final = 3.0
+_LARGEST_JUMP: Final = 0.5
+_TWO_LARGEST: Final = 0.75
+_BLOCKS_FOR_JUMP: Final = 6
+_BLOCKS_FOR_TWO: Final = 9
+_BLOCKS_FOR_BEND: Final = 8
+"""With fewer the single values are asked."""
+
+_BETTER_BEND: Final = 2.0
+_SLOWED: Final = 0.5
+_RECENT: Final = 15
+_RECENT_ENDS: Final = 5
+_STOPPED: Final = 0.3
+_MAX_WARM_UP: Final = 15
+_MIN_WARM_UP: Final = 3
+_WARM_UP_PART: Final = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What is too small to speak of.
+
+    Attributes:
+        amount: In the unit of the values.
+        part: Of the level (the median).
+    """
+
+    amount: float
+    part: float
+
+
+RAM_FLOOR: Final = Floor(16 * 2.0**20, 0.005)
+"""16 MiB, or half a percent of what is used already."""
+
+
+class WhyNot(StrEnum):
+    """The first condition for growth that a window does not meet."""
+
+    TOO_FEW = "too few units"
+    TOO_SMALL = "the rise is small, or no larger than the noise"
+    NO_TREND = "no lasting trend"
+    STEPS = "it rises in few steps"
+    SLOWING = "it slows down"
+    BENDING = "it bends towards a ceiling"
+    STOPPED = "it rose before, and not lately"
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A judgement and what it rests on.
+
+    Attributes:
+        why_not: None: it grows.
+        first: Index of the first unit of the window, after the warm-up.
+        last: Index of the last, in the values that were given.
+        rise: From the first fifth of the envelope to the last, in the unit of the values.
+        slope: Change a unit with its 95 % interval; None for too few units.
+        p_of_no_rise: Mann-Kendall's, of the envelope.
+    """
+
+    why_not: WhyNot | None
+    first: int
+    last: int
+    rise: float = 0.0
+    slope: Slope | None = None
+    p_of_no_rise: float = 1.0
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether all conditions are met."""
+        return self.why_not is None
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    values: NDArray[np.float64]
+    envelope: NDArray[np.float64]
+    width: int
+    rise: float
+    floor: Floor
+
+    @property
+    def x(self) -> NDArray[np.float64]:
+        return np.arange(len(self.envelope), dtype=np.float64) * self.width
+
+
+def judge_growth(values: NDArray[np.float64], floor: Floor) -> Growth:
+    """Whether the last units grow: a trend, not noise, not stairs, not a warm-up, not a cache.
+
+    Args:
+        values: One value a unit since the last start of a process or reload, finite, `[n]`. For
+            trends of memory the smallest sample of each unit.
+        floor: What is too small.
+
+    Source: conditions and their constants were found on simulated and real series;
+        `tests/benchmarks/bench_verdicts.py` measures what they miss and where they err.
+    """
+    n = len(values)
+    first = window_start(n)
+    if n < MIN_UNITS:
+        return Growth(WhyNot.TOO_FEW, min(first, n), n - 1)
+    window = _window(values[first:], floor)
+    why_not = next((why for why, holds in _CONDITIONS if not holds(window)), None)
+    return Growth(
+        why_not,
+        first,
+        n - 1,
+        rise=window.rise,
+        slope=theil_sen_interval(window.x, window.envelope),
+        p_of_no_rise=p_of_no_rise(window.envelope),
+    )
+
+
+def window_start(n: int) -> int:
+    """Index of the first unit that is judged among so many: the warm-up is left out."""
+    warm_up = min(max(int(np.ceil(_WARM_UP_PART * n)), _MIN_WARM_UP), _MAX_WARM_UP)
+    return max(warm_up, n - MAX_UNITS)
+
+
+def _window(values: NDArray[np.float64], floor: Floor) -> _Window:
+    width = block_width(len(values))
+    envelope = lower_envelope(values, width)
+    fifth = max(1, len(envelope) // 5)
+    rise = float(np.median(envelope[-fifth:]) - np.median(envelope[:fifth]))
+    return _Window(values, envelope, width, rise, floor)
+
+
+def _is_large(window: _Window) -> bool:
+    floor = window.floor
+    noise = _NOISES * noise_of(window.values) / window.width**0.5
+    level = float(np.median(window.values))
+    return window.rise > 0.0 and window.rise >= max(floor.amount, floor.part * level, noise)
+
+
+def _has_trend(window: _Window) -> bool:
+    return p_of_no_rise(window.envelope) < _P_OF_NO_RISE
+
+
+def _has_no_steps(window: _Window) -> bool:
+    jumps = np.sort(np.diff(window.envelope))
+    n = len(window.envelope)
+    if n >= _BLOCKS_FOR_JUMP and jumps[-1] > _LARGEST_JUMP * window.rise:
+        return False
+    return n < _BLOCKS_FOR_TWO or jumps[-1] + jumps[-2] <= _TWO_LARGEST * window.rise
+
+
+def _keeps_pace(window: _Window) -> bool:
+    third = max(3, len(window.envelope) // 3)
+    whole, early, late = (
+        theil_sen_slope(window.x[part], window.envelope[part]) or 0.0
+        for part in (slice(None), slice(third), slice(-third, None))
+    )
+    return late >= _SLOWED * max(whole, early)
+
+
+def _is_straight(window: _Window) -> bool:
+    few = len(window.envelope) < _BLOCKS_FOR_BEND
+    return bend_over_line(window.values if few else window.envelope) <= _BETTER_BEND
+
+
+def _rises_lately(window: _Window) -> bool:
+    """The last 15 units rose by a fair share of what the whole window's slope promises."""
+    if len(window.values) < 2 * _RECENT:
+        return True
+    slope = theil_sen_slope(window.x, window.envelope) or 0.0
+    recent = window.values[-_RECENT:]
+    rise = float(np.median(recent[-_RECENT_ENDS:]) - np.median(recent[:_RECENT_ENDS]))
+    promised = slope * (_RECENT - _RECENT_ENDS)
+    return rise >= _STOPPED * promised or promised < _NOISES * noise_of(window.values)
+
+
+# The cheap ones first: most series are done after the first.
+_CONDITIONS: tuple[tuple[WhyNot, Callable[[_Window], bool]], ...] = (
+    (WhyNot.TOO_SMALL, _is_large),
+    (WhyNot.STEPS, _has_no_steps),
+    (WhyNot.STOPPED, _rises_lately),
+    (WhyNot.NO_TREND, _has_trend),
+    (WhyNot.SLOWING, _keeps_pace),
+    (WhyNot.BENDING, _is_straight),
+)

@@ -1,0 +1,148 @@
+"""A verdict on a run's memory that turns slowly: several judgements in a row, one way or back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.analysis.counters import Counter, CounterGrowth, counter_growth
+from kmonitor.analysis.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth, judge_growth
+
+UNITS_TO_SUSPECT: Final = 20
+"""A leak is not suspected earlier: what grows for 20 units may still stop by itself."""
+
+TO_ALARM: Final = 5
+"""Judgements in a row that find growth; fewer alarm on warm-ups that go on for long."""
+
+TO_CLEAR: Final = 3
+"""Judgements in a row that do not."""
+
+_MIN_FITS: Final = 3
+
+
+class State(StrEnum):
+    """What is known of a series; growth is a fact, a leak never more than a suspicion."""
+
+    LEARNING = "learning"
+    STEADY = "steady"
+    GROWING = "growing"
+    SUSPECTED = "leak suspected"
+    CLEARED = "cleared"
+
+
+ALARMED: Final = frozenset({State.GROWING, State.SUSPECTED})
+
+
+class Per(StrEnum):
+    """What one unit of a series is."""
+
+    EPOCH = "epoch"
+    FIT = "fit"
+    FOLD = "fold"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Where a series stands after its last unit.
+
+    Attributes:
+        state: What is known.
+        growth: The last judgement: window, slope with interval; None before the first.
+        grew_with: Counters that grew over the same window; empty unless alarmed.
+        alarmed_units: Units since it turned to growing; 0 unless alarmed.
+        in_a_row: Judgements in a row that contradict the state.
+    """
+
+    state: State = State.LEARNING
+    growth: Growth | None = None
+    grew_with: tuple[CounterGrowth, ...] = ()
+    alarmed_units: int = 0
+    in_a_row: int = 0
+
+
+def next_verdict(
+    before: Verdict,
+    values: NDArray[np.float64],
+    counters: Sequence[Counter] = (),
+    *,
+    floor: Floor = RAM_FLOOR,
+) -> Verdict:
+    """The verdict after one more unit.
+
+    An alarm stands over a restart or reload until enough units after it were judged.
+
+    Args:
+        before: The verdict of the unit before; `Verdict()` at first.
+        values: One value a unit since the last start of a process or reload, the new one last;
+            units that were not measured are left out, `[n]`, finite.
+        counters: Of the same units; looked at only while it grows.
+        floor: What is too small to speak of.
+    """
+    if len(values) < MIN_UNITS:
+        if before.state in ALARMED:
+            return replace(before, alarmed_units=before.alarmed_units + 1)
+        return Verdict()
+    growth = judge_growth(values, floor)
+    if before.state in ALARMED:
+        return _alarmed(before, growth, len(values), counters)
+    in_a_row = before.in_a_row + 1 if growth.is_growing else 0
+    if in_a_row >= TO_ALARM:
+        return _alarmed(Verdict(State.GROWING), growth, len(values), counters)
+    state = State.CLEARED if before.state is State.CLEARED else State.STEADY
+    return Verdict(state, growth, in_a_row=in_a_row)
+
+
+def _alarmed(
+    before: Verdict, growth: Growth, n_units: int, counters: Sequence[Counter]
+) -> Verdict:
+    against = 0 if growth.is_growing else before.in_a_row + 1
+    if against >= TO_CLEAR:
+        return Verdict(State.CLEARED, growth)
+    units = before.alarmed_units + 1
+    if against:
+        # The evidence stays that of the last judgement that found growth.
+        return replace(before, alarmed_units=units, in_a_row=against)
+    found = (counter_growth(counter, growth) for counter in counters)
+    grew_with = tuple(one for one in found if one is not None)
+    is_suspected = n_units >= UNITS_TO_SUSPECT and bool(grew_with)
+    state = State.SUSPECTED if is_suspected else State.GROWING
+    return Verdict(state, growth, grew_with, units)
+
+
+def unit_of(n_fits: int, n_folds: int = 0) -> Per:
+    """What to judge by: in a loop of models an epoch of one says nothing of the next.
+
+    Args:
+        n_fits: Fits that ended.
+        n_folds: Folds that ended.
+    """
+    if n_folds >= _MIN_FITS:
+        return Per.FOLD
+    return Per.FIT if n_fits >= _MIN_FITS else Per.EPOCH
+
+
+def lowest_by_unit(
+    t_s: NDArray[np.float64], values: NDArray[np.float64], ends_s: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Smallest sample of each unit: what memory fell back to in it; NaN for a unit without one.
+
+    Args:
+        t_s: Rising times of the samples, seconds, `[m]`.
+        values: `values[m]` at them; NaN is left out.
+        ends_s: Rising times at which units ended, `[n]`; a unit begins where the last one ended.
+
+    Returns:
+        `[n]`.
+    """
+    is_there = np.isfinite(values)
+    t_s, values = t_s[is_there], values[is_there]
+    edges = np.concatenate(([0], np.searchsorted(t_s, ends_s, "right")))
+    lowest = np.full(len(ends_s), np.nan)
+    for unit, (first, last) in enumerate(pairwise(edges)):
+        if first < last:
+            lowest[unit] = values[first:last].min()
+    return lowest

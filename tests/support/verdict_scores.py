@@ -1,0 +1,184 @@
+"""Replays verdicts and forecasts over simulated runs and counts what was right."""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kmonitor.analysis.counters import Counter
+from kmonitor.analysis.diagnosis import diagnose
+from kmonitor.analysis.forecast import forecast_limit
+from kmonitor.analysis.leak import ALARMED, State, Verdict, next_verdict
+from tests.support.verdict_series import MIB, Floats, Kind, LeakKind, Rng, SimulatedRun
+from tests.support.verdict_series import growth_that_stops as stopping
+
+UNITS = 100
+FOUND_WITHIN = 50
+FORECAST_AT = (30, 45, 60)
+HORIZON = (5, 60)
+CLEARS_WITHIN = 20
+
+
+@dataclass
+class Score:
+    """Of one kind of runs.
+
+    Attributes:
+        runs: How many.
+        alarms: In how many an alarm was raised.
+        found: Leaks found within 50 units.
+        delays: Units until the alarm.
+        named: Causes named right, of `diagnosed`.
+        forecasts: (covered, too late) of each.
+        clears: Units from the end of growth to the end of the alarm; infinite if not at all.
+    """
+
+    runs: int = 0
+    alarms: int = 0
+    found: int = 0
+    delays: list[int] = field(default_factory=list)
+    named: int = 0
+    diagnosed: int = 0
+    forecasts: list[tuple[bool, bool]] = field(default_factory=list)
+    clears: list[float] = field(default_factory=list)
+
+    def add(self, other: "Score") -> None:
+        """Add another kind's figures to these."""
+        for name in ("runs", "alarms", "found", "named", "diagnosed"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.delays += other.delays
+        self.forecasts += other.forecasts
+        self.clears += other.clears
+
+    @property
+    def covered(self) -> float:
+        """Part of forecasts whose band held the truth."""
+        return sum(covered for covered, _ in self.forecasts) / max(1, len(self.forecasts))
+
+    @property
+    def missed_early(self) -> float:
+        """Part of forecasts where the limit was met before the earliest moment told."""
+        return sum(early for _, early in self.forecasts) / max(1, len(self.forecasts))
+
+
+def verdicts(run: SimulatedRun) -> Iterator[Verdict]:
+    """After each unit, as a hub would ask for them."""
+    verdict, starts = Verdict(), [*run.starts, len(run.values)]
+    for start, end in zip(starts, starts[1:], strict=False):
+        values = run.values[start:end] * MIB
+        for n in range(1, len(values) + 1):
+            counters = [Counter(k, c[start : start + n]) for k, c in run.counters.items()]
+            verdict = next_verdict(verdict, values[:n], counters)
+            yield verdict
+
+
+def score_harmless(kind: Kind, seeds: range) -> Score:
+    """How many runs of 100 units alarm."""
+    score = Score()
+    for seed in seeds:
+        run = kind(np.random.default_rng(seed), UNITS)
+        score.runs += 1
+        score.alarms += any(one.state in ALARMED for one in verdicts(run))
+    return score
+
+
+def score_leaking(kind: LeakKind, seeds: range, mib: tuple[float, float]) -> Score:
+    """Found, delay, cause and forecasts of runs that grow by so many MiB a unit."""
+    score = Score()
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        run = kind(rng, UNITS + HORIZON[1] + 1, float(rng.uniform(*mib)))
+        shown = SimulatedRun(
+            run.values[:UNITS], counters={k: c[:UNITS] for k, c in run.counters.items()}
+        )
+        _score_one(score, run, list(verdicts(shown)), rng)
+    return score
+
+
+def _score_one(score: Score, run: SimulatedRun, told: list[Verdict], rng: Rng) -> None:
+    score.runs += 1
+    delay = next((n for n, one in enumerate(told, 1) if one.state in ALARMED), None)
+    if delay is not None:
+        score.alarms += 1
+        score.found += delay <= FOUND_WITHIN
+        score.delays.append(delay)
+    suspected = next((one for one in told[:FOUND_WITHIN] if one.state is State.SUSPECTED), None)
+    if suspected is not None and suspected.growth is not None:
+        named = diagnose(suspected.growth, suspected.grew_with, frozenset(run.counters))
+        score.diagnosed += 1
+        score.named += named is not None and named.cause is run.cause
+    for n in FORECAST_AT:
+        if told[n - 1].state in ALARMED:
+            score.forecasts += _forecast(run.values, n, rng)
+
+
+def _forecast(values: Floats, n: int, rng: Rng) -> list[tuple[bool, bool]]:
+    """(covered, missed early) for a limit that is met some units later; empty if it is not."""
+    limit = float(values[n - 1 + int(rng.integers(*HORIZON))])
+    over = np.flatnonzero(values >= limit)
+    if over[0] < n:
+        return []
+    forecast, met = forecast_limit(values[:n], limit), int(over[0]) - (n - 1)
+    if forecast is None:
+        return [(False, False)]
+    # Met in the unit that ends at `met`: any time of it is right.
+    is_early = met < forecast.earliest
+    latest = math.inf if forecast.latest is None else forecast.latest
+    return [(not is_early and met - 1 <= latest, is_early)]
+
+
+def score_clearing(seeds: range) -> Score:
+    """How long alarms last after growth ended."""
+    score = Score()
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        stop = int(rng.integers(25, 160))
+        run = stopping(rng, stop + 60, stop)
+        states = [one.state for one in verdicts(run)]
+        score.runs += 1
+        if states[stop - 1] in ALARMED:
+            after = (n for n, state in enumerate(states[stop:], 1) if state not in ALARMED)
+            score.clears.append(next(after, math.inf))
+    return score
+
+
+def upper_bound(k: int, n: int, confidence: float = 0.95) -> float:
+    """One-sided upper bound of a rate seen k times of n. Source: Clopper and Pearson 1934."""
+    low, high = k / n, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        if _at_most(k, n, middle) > 1 - confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _at_most(k: int, n: int, p: float) -> float:
+    if p >= 1.0:
+        return float(k >= n)
+    terms = (
+        math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1)
+        + (i * math.log(p) if i else 0.0) + (n - i) * math.log1p(-p)
+        for i in range(k + 1)
+    )  # fmt: skip
+    return sum(math.exp(term) for term in terms)
+
+
+def cost_ms(n: int = 200) -> float:
+    """Slowest of 20 verdicts with forecast on so many units of a leak, milliseconds of CPU."""
+    rng = np.random.default_rng(0)
+    values = (1000.0 + 5.0 * np.arange(n) + rng.normal(0.0, 3.0, n)) * MIB
+    counters = [
+        Counter(kind, 1000.0 + np.cumsum(rng.poisson(3.0, n)).astype(np.float64))
+        for kind in ("live traces", "live tensors", "Python objects")
+    ]
+    verdict, taken = Verdict(State.GROWING), list[float]()
+    for _ in range(20):
+        began_s = time.process_time()
+        next_verdict(verdict, values, counters)
+        forecast_limit(values, 4000.0 * MIB)
+        taken.append(1000 * (time.process_time() - began_s))
+    return sorted(taken)[-2]
