@@ -73,7 +73,7 @@ def forecast_limit(values: NDArray[np.float64], limit: float) -> Forecast | None
         return None
     values = values[window_start(len(values)) :]
     slope = _slope(values)
-    if slope is None or slope.middle <= 0.0:
+    if slope is None:
         return None
     x = np.arange(1.0 - len(values), 1.0)
     levels = values - slope.middle * x
@@ -94,16 +94,17 @@ def in_seconds(units: float | None, unit_s: float) -> float | None:
 
 
 def _slope(values: NDArray[np.float64]) -> Slope | None:
+    """Of the envelope, widened; None if it does not rise."""
     width = block_width(len(values))
     envelope = lower_envelope(values, width)
     x = np.arange(len(envelope), dtype=np.float64) * width
     found = theil_sen_interval(x, envelope)
-    if found is None:
+    if found is None or found.middle <= 0.0:
         return None
     half = math.ceil(len(envelope) / 2)
     later = theil_sen_slope(x[-half:], envelope[-half:])
     later = found.middle if later is None else later
     least = _LEAST_BAND_EARLY if len(values) < _EARLY_UNITS else _LEAST_BAND
-    band = least * abs(found.middle)
+    band = least * found.middle
     low = min(found.low, later, found.middle - band)
     return Slope(found.middle, low, max(found.high, later, found.middle + band))

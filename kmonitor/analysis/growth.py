@@ -33,6 +33,7 @@ _SLOWED: Final = 0.5
 _RECENT: Final = 15
 _RECENT_ENDS: Final = 5
 _STOPPED: Final = 0.3
+_UNITS_TO_HALVE: Final = 32
 _MAX_WARM_UP: Final = 15
 _MIN_WARM_UP: Final = 3
 _WARM_UP_PART: Final = 0.15
@@ -65,6 +66,9 @@ class WhyNot(StrEnum):
     SLOWING = "it slows down"
     BENDING = "it bends towards a ceiling"
     STOPPED = "it rose before, and not lately"
+
+
+_BENT: Final = frozenset({WhyNot.STEPS, WhyNot.SLOWING, WhyNot.BENDING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +122,24 @@ def judge_growth(values: NDArray[np.float64], floor: Floor) -> Growth:
         `tests/benchmarks/bench_verdicts.py` measures what they miss and where they err.
     """
     n = len(values)
-    first = window_start(n)
-    if n < MIN_UNITS:
-        return Growth(WhyNot.TOO_FEW, min(first, n), n - 1)
+    whole = _judge(values, min(window_start(n), n), floor)
+    if n < _UNITS_TO_HALVE or whole.why_not not in _BENT:
+        return whole
+    # A long warm-up hides a leak that goes on after it: the later half alone may show it.
+    half = _judge(values, max(n // 2, n - MAX_UNITS), floor)
+    return half if half.is_growing else whole
+
+
+def _judge(values: NDArray[np.float64], first: int, floor: Floor) -> Growth:
+    last = len(values) - 1
+    if len(values) < MIN_UNITS:
+        return Growth(WhyNot.TOO_FEW, first, last)
     window = _window(values[first:], floor)
     why_not = next((why for why, holds in _CONDITIONS if not holds(window)), None)
     return Growth(
         why_not,
         first,
-        n - 1,
+        last,
         rise=window.rise,
         slope=theil_sen_interval(window.x, window.envelope),
         p_of_no_rise=p_of_no_rise(window.envelope),

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,8 +17,14 @@ from tests.support.verdict_series import growth_that_stops as stopping
 
 UNITS = 100
 FOUND_WITHIN = 50
+SHOWN = 60
+"""Units of a leaking run that are judged."""
+
 FORECAST_AT = (30, 45, 60)
-HORIZON = (5, 60)
+AHEAD = (2.0, 40.0)
+"""Units of growth between the highest value so far and the limit."""
+
+TO_COME = 120
 CLEARS_WITHIN = 20
 
 
@@ -66,7 +73,7 @@ class Score:
 def verdicts(run: SimulatedRun) -> Iterator[Verdict]:
     """After each unit, as a hub would ask for them."""
     verdict, starts = Verdict(), [*run.starts, len(run.values)]
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in pairwise(starts):
         values = run.values[start:end] * MIB
         for n in range(1, len(values) + 1):
             counters = [Counter(k, c[start : start + n]) for k, c in run.counters.items()]
@@ -89,15 +96,20 @@ def score_leaking(kind: LeakKind, seeds: range, mib: tuple[float, float]) -> Sco
     score = Score()
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        run = kind(rng, UNITS + HORIZON[1] + 1, float(rng.uniform(*mib)))
+        per_unit = float(rng.uniform(*mib))
+        run = kind(rng, SHOWN + TO_COME, per_unit)
         shown = SimulatedRun(
-            run.values[:UNITS], counters={k: c[:UNITS] for k, c in run.counters.items()}
+            run.values[:SHOWN], counters={k: c[:SHOWN] for k, c in run.counters.items()}
         )
-        _score_one(score, run, list(verdicts(shown)), rng)
+        told = list(verdicts(shown))
+        _score_one(score, run, told)
+        for n in FORECAST_AT:
+            if told[n - 1].state in ALARMED:
+                score.forecasts += _forecast(run.values, n, per_unit, rng)
     return score
 
 
-def _score_one(score: Score, run: SimulatedRun, told: list[Verdict], rng: Rng) -> None:
+def _score_one(score: Score, run: SimulatedRun, told: list[Verdict]) -> None:
     score.runs += 1
     delay = next((n for n, one in enumerate(told, 1) if one.state in ALARMED), None)
     if delay is not None:
@@ -109,16 +121,14 @@ def _score_one(score: Score, run: SimulatedRun, told: list[Verdict], rng: Rng) -
         named = diagnose(suspected.growth, suspected.grew_with, frozenset(run.counters))
         score.diagnosed += 1
         score.named += named is not None and named.cause is run.cause
-    for n in FORECAST_AT:
-        if told[n - 1].state in ALARMED:
-            score.forecasts += _forecast(run.values, n, rng)
 
 
-def _forecast(values: Floats, n: int, rng: Rng) -> list[tuple[bool, bool]]:
-    """(covered, missed early) for a limit that is met some units later; empty if it is not."""
-    limit = float(values[n - 1 + int(rng.integers(*HORIZON))])
+def _forecast(values: Floats, n: int, mib: float, rng: Rng) -> list[tuple[bool, bool]]:
+    """(covered, missed early) for a limit some units of growth away; empty if it is not met."""
+    # A run that is alive never took more than its limit.
+    limit = float(values[:n].max() + mib * rng.uniform(*AHEAD))
     over = np.flatnonzero(values >= limit)
-    if over[0] < n:
+    if not len(over):
         return []
     forecast, met = forecast_limit(values[:n], limit), int(over[0]) - (n - 1)
     if forecast is None:

@@ -6,6 +6,7 @@ time and only ever measured.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,7 +160,7 @@ def _hyperbolic(rng: Rng, n: int) -> Floats:
 def restarted(rng: Rng, n: int, shape: Callable[[Rng, int], Floats]) -> SimulatedRun:
     """The same in several processes, resumed, each with a warm-up of its own."""
     starts = [0, *sorted({int(one) for one in rng.integers(3, n - 3, rng.integers(1, 5))})]
-    parts = [shape(rng, n)[: end - start] for start, end in zip(starts, [*starts[1:], n])]  # noqa: B905
+    parts = [shape(rng, n)[: end - start] for start, end in pairwise([*starts, n])]
     return SimulatedRun(np.concatenate(parts), starts)
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.analysis.trend import MAX_POINTS, theil_sen_slope
+from kmonitor.analysis.trend import MAX_POINTS, theil_sen_interval, theil_sen_slope
 
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -81,3 +81,40 @@ def test_long_series_is_thinned_and_keeps_its_slope():
     x = np.arange(20.0 * MAX_POINTS)
 
     assert theil_sen_slope(x, 3.0 * x + 1.0) == pytest.approx(3.0)
+
+
+def test_interval_worked_by_hand():
+    """Squares of 0 .. 9: 45 slopes i + j; sqrt(10 * 9 * 25 / 18) = 11.18, times 1.96: 21.9.
+
+    Ranks (45 - 21.9) / 2 = 11.5 down to 11 and (45 + 21.9) / 2 + 1 = 34.5 up to 35. Sums of two
+    of 0 .. 9, sorted: 1 2 3 3 4 4 5 5 5 6 6 ... by symmetry around 9: the 11th is 6, the 35th 12.
+    """
+    x = np.arange(10.0)
+    slope = theil_sen_interval(x, x**2)
+
+    assert slope is not None
+    assert (slope.low, slope.middle, slope.high) == (6.0, 9.0, 12.0)
+
+
+@given(y=st.lists(NUMBERS, min_size=3, max_size=30), confidence=st.floats(0.5, 0.999))
+def test_interval_holds_its_middle_and_widens_with_confidence(y: list[float], confidence: float):
+    x, values = np.arange(len(y), dtype=np.float64), np.array(y)
+    narrow = theil_sen_interval(x, values, confidence=confidence / 2)
+    wide = theil_sen_interval(x, values, confidence=confidence)
+
+    assert narrow is not None
+    assert wide is not None
+    assert wide.middle == theil_sen_slope(x, values)
+    assert wide.low <= narrow.low <= narrow.middle <= narrow.high <= wide.high
+
+
+def test_interval_holds_the_true_slope_as_often_as_it_says():
+    rng, x = np.random.default_rng(6), np.arange(20.0)
+    found = [theil_sen_interval(x, 2.0 * x + rng.normal(size=20)) for _ in range(300)]
+
+    held = sum(slope is not None and slope.low <= 2.0 <= slope.high for slope in found)
+    assert held / 300 >= 0.93
+
+
+def test_too_few_points_have_no_interval():
+    assert theil_sen_interval(np.arange(2.0), np.arange(2.0)) is None

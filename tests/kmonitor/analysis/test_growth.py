@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kmonitor.analysis.growth import RAM_FLOOR, Floor, WhyNot, judge_growth, window_start
+
+MIB = 2.0**20
+FLOOR = Floor(16.0, 0.005)
+
+
+def noise(n: int, sigma: float = 1.0) -> np.ndarray:
+    return np.random.default_rng(8).normal(0.0, sigma, n)
+
+
+def test_fewer_than_ten_units_are_not_judged():
+    growth = judge_growth(1000.0 * np.arange(9.0), FLOOR)
+
+    assert growth.why_not is WhyNot.TOO_FEW
+    assert growth.slope is None
+    assert judge_growth(np.empty(0), FLOOR).first == 0
+
+
+def test_warm_up_is_left_out():
+    """15 % of the units, at least 3 and at most 15; and never more than the last 200."""
+    assert [window_start(n) for n in (10, 20, 21, 60, 200, 300)] == [3, 3, 4, 9, 15, 100]
+
+
+def test_a_line_grows_with_its_slope_and_window():
+    growth = judge_growth(1000.0 + 5.0 * np.arange(40.0) + noise(40), FLOOR)
+
+    assert growth.is_growing
+    assert (growth.first, growth.last) == (6, 39)
+    assert growth.slope is not None
+    assert growth.slope.low < growth.slope.middle < growth.slope.high
+    assert growth.slope.middle == pytest.approx(5.0, abs=0.3)
+    assert growth.p_of_no_rise < 0.002
+
+
+def test_rise_worked_by_hand():
+    """34 units after the warm-up: 11 blocks of 3, 1 left out; envelope 7, 10, ... 37 times 5.
+
+    Medians of the first and last fifth (2 blocks): 8.5 and 35.5: 27 * 5 = 135.
+    """
+    assert judge_growth(5.0 * np.arange(40.0), FLOOR).rise == 135.0
+
+
+@pytest.mark.parametrize(
+    ("values", "why_not"),
+    [
+        (1000.0 + noise(60), WhyNot.TOO_SMALL),
+        (1000.0 + 0.1 * np.arange(60.0) + noise(60), WhyNot.TOO_SMALL),
+        (1000.0 - 5.0 * np.arange(60.0), WhyNot.TOO_SMALL),
+        (1e6 + 20.0 * np.arange(60.0), WhyNot.TOO_SMALL),
+        (1000.0 + 5.0 * np.arange(60.0) + noise(60, 300.0), WhyNot.TOO_SMALL),
+        (1000.0 + 300.0 * (np.arange(60) > 30) + noise(60), WhyNot.STEPS),
+        (
+            1000.0 + 200.0 * (np.arange(60) > 24) + 210.0 * (np.arange(60) > 42) + noise(60),
+            WhyNot.STEPS,
+        ),
+        (1000.0 + 5.0 * np.minimum(np.arange(60.0), 42.0) + noise(60), WhyNot.STOPPED),
+        (1000.0 + 400.0 * (1 - np.exp(-np.arange(60.0) / 50)) + noise(60), WhyNot.BENDING),
+    ],
+    ids=range(9),
+)
+def test_harmless_shapes_do_not_grow_and_it_is_said_why(values: np.ndarray, why_not: WhyNot):
+    assert judge_growth(values, FLOOR).why_not is why_not
+
+
+def test_growth_that_slows_or_wavers_is_not_growth():
+    slowing = 1000.0 + 400.0 * (1 - np.exp(-np.arange(60.0) / 25)) + noise(60)
+    zigzag = 1000.0 + np.tile([0.0, 100.0, 40.0, 80.0], 6)[:20] + 9.0 * np.arange(20.0)
+
+    assert judge_growth(slowing, FLOOR).why_not is WhyNot.SLOWING
+    assert judge_growth(zigzag, Floor(1.0, 0.0)).why_not is WhyNot.NO_TREND
+
+
+def test_a_leak_behind_a_long_warm_up_is_seen_in_the_later_half():
+    t = np.arange(50.0)
+    growth = judge_growth(1000.0 + 500.0 * (1 - np.exp(-t / 6)) + 4.0 * t + noise(50), FLOOR)
+
+    assert growth.is_growing
+    assert growth.first == 25
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    values=st.lists(st.floats(0.0, 1e12), min_size=0, max_size=250),
+)
+def test_any_values_are_judged(values: list[float]):
+    growth = judge_growth(np.array(values), RAM_FLOOR)
+
+    assert growth.is_growing == (growth.why_not is None)
+    if growth.is_growing:
+        assert growth.slope is not None
+        assert growth.rise >= 16 * MIB
+
+
+@settings(deadline=None, max_examples=25)
+@given(n=st.integers(12, 220), slope=st.floats(4.0, 500.0), level=st.floats(0.0, 3000.0))
+def test_every_clear_line_grows(n: int, slope: float, level: float):
+    assert judge_growth(level + slope * np.arange(float(n)), FLOOR).is_growing
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 10_000), n=st.integers(10, 200))
+def test_scale_of_values_and_floor_together_changes_nothing(seed: int, n: int):
+    rng = np.random.default_rng(seed)
+    values = 1000.0 + rng.uniform(0.0, 6.0) * np.arange(float(n)) + rng.normal(0.0, 4.0, n)
+    one = judge_growth(values, FLOOR)
+    scaled = judge_growth(values * 1024.0, Floor(16.0 * 1024.0, 0.005))
+
+    assert one.why_not is scaled.why_not

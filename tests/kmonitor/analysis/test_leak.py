@@ -1,0 +1,179 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kmonitor.analysis.counters import Counter, CounterKind, counter_growth
+from kmonitor.analysis.growth import RAM_FLOOR, Growth, judge_growth
+from kmonitor.analysis.leak import (
+    ALARMED,
+    TO_ALARM,
+    TO_CLEAR,
+    Per,
+    State,
+    Verdict,
+    lowest_by_unit,
+    next_verdict,
+    unit_of,
+)
+from kmonitor.analysis.slowdown import next_slowdown, relative_to_own_kind
+
+MIB = 2.0**20
+LINE = (1000.0 + 8.0 * np.arange(60.0)) * MIB
+FLAT = np.full(60, 1000.0 * MIB)
+GROWN = judge_growth(LINE, RAM_FLOOR)
+
+
+def replay(values: np.ndarray, *counters: Counter, before: Verdict | None = None) -> list[Verdict]:
+    verdict, told = before or Verdict(), list[Verdict]()
+    for n in range(1, len(values) + 1):
+        verdict = next_verdict(verdict, values[:n], counters)
+        told.append(verdict)
+    return told
+
+
+def test_a_leak_is_not_claimed_while_learning():
+    told = replay(LINE)
+
+    assert {one.state for one in told[:9]} == {State.LEARNING}
+    assert told[9].state is State.STEADY
+
+
+def test_growth_is_told_after_five_judgements_in_a_row():
+    """The first with ten units; a line with steps too small for the floor comes later."""
+    states = [one.state for one in replay(LINE)]
+
+    assert states.index(State.GROWING) == 9 + TO_ALARM - 1
+
+
+def test_a_leak_is_suspected_only_with_a_counter_and_twenty_units():
+    traces = Counter(CounterKind.TRACES, 3.0 * np.arange(60.0), "train_step")
+    with_cause = replay(LINE, traces)
+
+    assert State.SUSPECTED not in {one.state for one in replay(LINE)}
+    assert with_cause[18].state is State.GROWING
+    assert with_cause[19].state is State.SUSPECTED
+    assert with_cause[19].grew_with[0].function == "train_step"
+    assert with_cause[19].grew_with[0].per_unit.middle == 3.0
+
+
+def test_flat_memory_is_steady_though_a_counter_grows():
+    traces = Counter(CounterKind.TRACES, 3.0 * np.arange(60.0))
+
+    assert replay(FLAT, traces)[-1] == Verdict(State.STEADY, judge_growth(FLAT, RAM_FLOOR))
+
+
+def test_an_alarm_clears_soon_after_growth_stops_and_stays_cleared():
+    values = (1000.0 + 8.0 * np.minimum(np.arange(90.0), 59.0)) * MIB
+    states = [one.state for one in replay(values)]
+
+    assert states[59] is State.GROWING
+    cleared = states.index(State.CLEARED)
+    assert 60 + TO_CLEAR <= cleared <= 60 + 20
+    assert set(states[cleared:]) == {State.CLEARED}
+
+
+def test_the_evidence_stays_while_judgements_begin_to_contradict():
+    growing = Verdict(State.GROWING, GROWN, alarmed_units=7)
+    told = next_verdict(growing, FLAT)
+
+    assert (told.state, told.in_a_row, told.alarmed_units) == (State.GROWING, 1, 8)
+    assert told.growth is GROWN
+    assert next_verdict(told, LINE).in_a_row == 0
+
+
+def test_an_alarm_stands_over_a_restart_until_it_was_judged_anew():
+    alarmed = replay(LINE)[-1]
+    anew = replay(FLAT[:13], before=alarmed)
+
+    assert {one.state for one in anew[: 9 + TO_CLEAR - 1]} == {State.GROWING}
+    assert anew[9 + TO_CLEAR - 1].state is State.CLEARED
+    assert replay(FLAT[:1], before=Verdict(State.CLEARED))[-1].state is State.LEARNING
+
+
+@settings(deadline=None, max_examples=12)
+@given(seed=st.integers(0, 10_000), slope=st.floats(-10.0, 10.0))
+def test_every_path_goes_through_states_that_follow_each_other(seed: int, slope: float):
+    rng = np.random.default_rng(seed)
+    values = (900.0 + slope * np.arange(40.0) + rng.normal(0.0, 3.0, 40)) * MIB
+    told = [Verdict(), *replay(values)]
+
+    for before, after in pairwise(told):
+        if after.state in ALARMED and before.state not in ALARMED:
+            assert before.in_a_row == TO_ALARM - 1
+        if after.state is State.CLEARED:
+            assert before.state in {*ALARMED, State.CLEARED}
+        assert (after.alarmed_units > 0) == (after.state in ALARMED)
+
+
+def test_falling_memory_never_alarms():
+    assert not any(one.state in ALARMED for one in replay(LINE[::-1]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (CounterKind.TRACES, 0.2 * np.arange(60.0)),
+        (CounterKind.TRACES, np.full(60, 7.0)),
+        (CounterKind.OBJECTS, 300.0 * np.minimum(np.arange(60.0), 42.0)),
+        (CounterKind.NATIVE_BYTES, 2.0 * MIB * np.arange(60.0)),
+        (CounterKind.TRACES, np.full(60, np.nan)),
+    ],
+    ids=["slowly", "not", "not any more", "a quarter of it", "never read"],
+)
+def test_a_counter_does_not_count_as_growing(kind: CounterKind, values: np.ndarray):
+    assert counter_growth(Counter(kind, values), GROWN) is None
+
+
+def test_bytes_count_if_they_are_a_fair_share():
+    values = 6.0 * MIB * np.arange(60.0)
+    values[50::3] = np.nan
+    found = counter_growth(Counter(CounterKind.NATIVE_BYTES, values), GROWN)
+    mute = counter_growth(Counter(CounterKind.NATIVE_BYTES, values), Growth(None, 9, 59))
+
+    assert found is not None
+    assert found.per_unit.middle == 6.0 * MIB
+    assert mute is not None
+
+
+def test_a_counter_that_is_not_read_late_is_judged_by_what_is_there():
+    values = 3.0 * np.arange(60.0)
+    values[40:] = np.nan
+
+    assert counter_growth(Counter(CounterKind.TRACES, values), GROWN) is not None
+
+
+def test_units_are_fits_or_folds_where_there_are_several():
+    assert unit_of(n_fits=2) is Per.EPOCH
+    assert unit_of(n_fits=3) is Per.FIT
+    assert unit_of(n_fits=5, n_folds=5) is Per.FOLD
+
+
+def test_lowest_of_each_unit_worked_by_hand():
+    """Unit 1 until 10 s: 5, 3; unit 2 until 20 s has only a gap; unit 3 until 30 s: 9."""
+    lowest = lowest_by_unit(
+        np.array([1.0, 10.0, 15.0, 25.0, 35.0]),
+        np.array([5.0, 3.0, np.nan, 9.0, 1.0]),
+        np.array([10.0, 20.0, 30.0]),
+    )
+
+    np.testing.assert_array_equal(lowest, [3.0, np.nan, 9.0])
+
+
+def test_steps_that_take_longer_are_told_and_a_slower_clock_is_not():
+    slower, same = Verdict(), Verdict()
+    for n in range(10, 40):
+        slower = next_slowdown(slower, 0.05 * (1.0 + 0.01 * np.arange(float(n))))
+        same = next_slowdown(same, 0.05 * (1.0 + 0.001 * np.arange(float(n))))
+
+    assert slower.state is State.GROWING
+    assert same.state is State.STEADY
+
+
+def test_a_larger_model_is_compared_with_its_own_kind_only():
+    """Firsts of kind a: 1, 2, 3 (median 2); of b: 10, 20 (median 15)."""
+    found = relative_to_own_kind(np.array([1.0, 10.0, 2.0, 3.0, 20.0, 8.0]), list("abaaba"))
+
+    np.testing.assert_allclose(found, [0.5, 10 / 15, 1.0, 1.5, 20 / 15, 4.0])
