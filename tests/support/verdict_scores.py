@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kmonitor.analysis.counters import Counter
+from kmonitor.analysis.counters import Counter, CounterKind
 from kmonitor.analysis.diagnosis import diagnose
 from kmonitor.analysis.forecast import forecast_limit
 from kmonitor.analysis.leak import ALARMED, State, Verdict, next_verdict
@@ -183,7 +183,7 @@ def cost_ms(n: int = 200) -> float:
     values = (1000.0 + 5.0 * np.arange(n) + rng.normal(0.0, 3.0, n)) * MIB
     counters = [
         Counter(kind, 1000.0 + np.cumsum(rng.poisson(3.0, n)).astype(np.float64))
-        for kind in ("live traces", "live tensors", "Python objects")
+        for kind in (CounterKind.TRACES, CounterKind.TENSORS, CounterKind.OBJECTS)
     ]
     verdict, taken = Verdict(State.GROWING), list[float]()
     for _ in range(20):
