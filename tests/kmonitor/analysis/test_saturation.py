@@ -29,10 +29,10 @@ def test_what_falls_or_stays_has_no_rising_bend():
 
 
 def test_worked_by_hand():
-    """A bend with tau 0.1 of the length is the first on a finer grid: the line's rest decides.
+    """0 1 1 1: a line leaves 0.75 - 0.5^2 / (5 / 9) = 0.3 of the squares.
 
-    For 0 1 1 1 the line leaves 0.3 (slope 0.3), the sharpest bend (tau 0.05) next to nothing:
-    e^-6.67 = 0.00127 at t = 1/3, so the rest is about 0.75 (0.00127^2) 2/3 ... below 1e-5.
+    The sharpest bend (tau 0.05) is 0, 0.99873, 1, 1, for exp(-6.67) = 0.00127: it leaves about
+    2 / 3 of 0.00127^2, 1.1e-6. So at least 4 ln(0.3 / 1e-5), less 2 for its parameter.
     """
     assert bend_over_line(np.array([0.0, 1.0, 1.0, 1.0])) > 4 * math.log(0.3 / 1e-5) - 2.1
 
