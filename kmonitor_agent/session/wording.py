@@ -18,6 +18,8 @@ _NAMES: Final = {
     "resume": "Resume",
     "notify": "Notify",
 }
+_MODES: Final = {"recreate": ", variables made anew,", "rebuild": ", model made anew,"}
+"""How a reload restored, where it did not just assign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Record:
         state = "done" if event.ok else "failed"
         part = f", part of {event.part_of}" if event.part_of else ""
         head = (
-            f"{_NAMES[event.action]} {state} in {event.seconds:.2f} s"
+            f"{_NAMES[event.action]}{_MODES.get(event.mode, '')} {state} in {event.seconds:.2f} s"
             f" (fit {event.fit}, epoch {event.epoch + 1}, asked by {event.asked_by}{part})"
         )
         return "\n  ".join(

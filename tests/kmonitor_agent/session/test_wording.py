@@ -1,5 +1,6 @@
 """Records print what changed, in units for people."""
 
+import msgspec
 import pytest
 
 from kmonitor_agent.protocol.facts import ActionRecord, Footprint
@@ -54,6 +55,12 @@ def test_collect_counts_what_it_released(traces: int, models: int, words: str):
     )
 
     assert str(Record(collect)).splitlines()[1:] == [f"  released {words}"]
+
+
+def test_record_says_when_the_variables_were_made_anew():
+    head, *_ = str(Record(msgspec.structs.replace(RELOAD, mode="recreate"))).splitlines()
+
+    assert head.startswith("Save + clear + reload, variables made anew, done in 1.25 s")
 
 
 def test_record_of_a_failure_says_why():
