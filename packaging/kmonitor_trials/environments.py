@@ -77,6 +77,11 @@ def try_floors() -> None:
     )
     tell(f"  keras and tensorflow: {said.splitlines()[-1]}")
     expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1"}, "-m", "keras and not full")
+    # Every scenario of the exactness suite once, and a script that is restarted twice.
+    for picked, below in (("end-assign", "exactness"), ("two_restarts", "restart")):
+        expect_tests_pass(
+            python, {"ALLOW_NO_WINDOW": "1"}, "-k", picked, below=f"tests/frameworks/{below}"
+        )
 
 
 def make_environment(name: str) -> Path:

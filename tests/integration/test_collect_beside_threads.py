@@ -117,6 +117,7 @@ def test_a_model_that_another_thread_uses_gives_the_same_results(
     assert all(np.array_equal(a, b) for a, b in weights)
 
 
+@pytest.mark.full
 def test_two_threads_that_collect_at_once_release_all_and_raise_nothing(framework: Framework):
     def turn() -> str:
         same_each_time().fit(**data())

@@ -35,7 +35,7 @@ def test_same_seeds_give_the_same_training(uninterrupted: Result):
     ("epochs", "batches"),
     [
         pytest.param([1], [], id="once at an epoch's end", marks=pytest.mark.full),
-        pytest.param([0, 1, 2], [], id="three times at epochs' ends"),
+        pytest.param([0, 1, 2], [], id="three times at epochs' ends", marks=pytest.mark.full),
         pytest.param([], [(1, 2)], id="once within an epoch"),
         pytest.param(
             [2], [(0, 0), (1, 3)], id="within epochs and at an end", marks=pytest.mark.full
@@ -78,6 +78,7 @@ def test_save_and_collect_change_nothing(uninterrupted: Result, tmp_path: Path, 
     assert all(outcome.ok and not outcome.why for outcome in callback.outcomes)
 
 
+@pytest.mark.full
 def test_reload_brings_the_models_own_traces_back(tmp_path: Path):
     callback = Reclaim(tmp_path, epochs=[0, 1, 2])
 

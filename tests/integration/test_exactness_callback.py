@@ -60,7 +60,8 @@ def assert_reloaded(monitor: Any, *, times: int, asked_by: str) -> None:
     assert monitor._session.faults.counts() == {}
 
 
-@pytest.mark.parametrize("at", [pytest.param("epoch", marks=pytest.mark.full), "batch"])
+@pytest.mark.full
+@pytest.mark.parametrize("at", ["epoch", "batch"])
 def test_reload_requested_by_the_script_changes_no_result(uninterrupted: Result, at: str):
     monitor = MonitorCallback("asked", hub="off")
     asks = [Ask(epoch, 2, lambda: monitor.request("reload", at=at)) for epoch in (0, 1)]

@@ -98,6 +98,7 @@ def test_limit_that_nothing_helps_against_is_said_to_stay_and_not_answered_again
     result.assert_same(uninterrupted)
 
 
+@pytest.mark.full
 def test_limit_that_a_collect_helps_against_leads_no_further(told: Told):
     with clean_registry() as framework:
         model = dense_model()

@@ -62,6 +62,7 @@ def gradient_of(function: Callable[[Any], Any]) -> float:
     return float(tape.gradient(y, x))
 
 
+@pytest.mark.full
 def test_models_one_after_the_other_leave_nothing_behind_a_collect(framework: Framework):
     counts: list[tuple[int | None, int, int | None]] = []
     for _ in range(3):
@@ -79,6 +80,7 @@ def test_models_one_after_the_other_leave_nothing_behind_a_collect(framework: Fr
     assert counts[0][2] == 0
 
 
+@pytest.mark.full
 def test_dead_models_are_counted_by_what_they_left(framework: Framework):
     for _ in range(2):
         fitted()

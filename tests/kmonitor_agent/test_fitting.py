@@ -81,7 +81,13 @@ def trained(
     [
         pytest.param(dense_model, arrays, list, id="Adam, Dropout, arrays"),
         pytest.param(averaged, shuffled_dataset, list, id="EMA, tf.data", marks=pytest.mark.full),
-        pytest.param(dense_model, arrays, stopping, id="EarlyStopping, ReduceLROnPlateau"),
+        pytest.param(
+            dense_model,
+            arrays,
+            stopping,
+            id="EarlyStopping, ReduceLROnPlateau",
+            marks=pytest.mark.full,
+        ),
         pytest.param(
             dense_model, data.batches, list, id="PyDataset that shuffles", marks=pytest.mark.full
         ),
@@ -125,6 +131,7 @@ def test_a_reload_in_the_last_epoch_is_told_and_left_out() -> None:
     assert asks.calls["end"] == 1
 
 
+@pytest.mark.full
 def test_when_rebuilding_fails_training_goes_on_with_the_old_model() -> None:
     seed_keras(3)
     plain = averaged()

@@ -120,7 +120,7 @@ def clearing_fails(monkeypatch: Patch) -> None:
 @pytest.mark.parametrize(
     "arm",
     [
-        making_fails_once,
+        pytest.param(making_fails_once, marks=full),
         pytest.param(making_fails_twice, marks=full),
         pytest.param(reading_fails, marks=full),
         pytest.param(clearing_fails, marks=full),
@@ -140,6 +140,7 @@ def test_training_goes_on_exactly(
     assert_same(result, plain)
 
 
+@full
 def test_a_checkpoint_that_vanishes_meanwhile_does_no_harm(
     plain: Result, monkeypatch: Patch, tmp_path: Path
 ):

@@ -11,7 +11,6 @@ from kmonitor_agent.reclaim.archive import CheckpointStore
 from tests.frameworks.exactness import scenarios, tensorflow_scenarios
 from tests.support.exactness import (
     EPOCH_END,
-    MID_EPOCH,
     MOMENTS,
     THREE_TIMES,
     Moments,
@@ -33,10 +32,8 @@ ALL: Final = [*CORE, *scenarios.SCENARIOS, *tensorflow_scenarios.SCENARIOS]
 
 QUICK: Final = {
     ("Adam, Dropout, BatchNorm", THREE_TIMES, "recreate"),
-    ("ReduceLROnPlateau before us", EPOCH_END, "assign"),
     ("keras.random without a seed", THREE_TIMES, "recreate"),
     ("tf.data that shuffles", THREE_TIMES, "assign"),
-    ("train_step of its own", MID_EPOCH, "recreate"),
 }
 """What `make test` runs; the rest is for `make test-full`."""
 
@@ -73,12 +70,9 @@ def test_reload_changes_nothing(
     assert_same(reloaded, plain_runs[scenario.name])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
-    "scenario",
-    [
-        pytest.param(each, id=each.name, marks=() if n == 0 else pytest.mark.full)
-        for n, each in enumerate(tensorflow_scenarios.INEXACT)
-    ],
+    "scenario", [pytest.param(each, id=each.name) for each in tensorflow_scenarios.INEXACT]
 )
 def test_what_a_reload_changes_is_announced(scenario: Scenario, tmp_path: Path):
     plain = run_plain(scenario)

@@ -177,7 +177,7 @@ def eagerly() -> Callable[[], None]:
 @pytest.mark.parametrize(
     "loop",
     [
-        use_one_model,
+        pytest.param(use_one_model, marks=pytest.mark.full),
         pytest.param(new_pipeline_each_time, marks=pytest.mark.full),
         pytest.param(eagerly, marks=pytest.mark.full),
     ],

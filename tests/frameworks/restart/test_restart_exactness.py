@@ -35,6 +35,7 @@ def test_four_restarts_change_nothing(tmp_path: Path, scenario: str):
     assert not recycled.result["faults"]
 
 
+@pytest.mark.full
 def test_two_restarts_change_nothing(tmp_path: Path, folders: Folders):
     recycled = run(tmp_path, "cross_validation", "1:1", "2:2", under=supervisor())
 

@@ -34,6 +34,7 @@ class Followed:
     def __init__(self, link: HostLink) -> None:
         self.link = link
         self.news: list[News] = []
+        self._waited_for = 0
 
     def pump(self) -> None:
         while self.link.inbox:
@@ -41,13 +42,16 @@ class Followed:
         self.link.drained()
 
     def wait(self, condition: Callable[[News], bool], what: str) -> float:
-        """Wait for news of a kind that come from now on; seconds that it took."""
-        self.pump()
-        seen, began_s = len(self.news), time.monotonic()
+        """Wait for news of a kind, the first after those waited for before; seconds it took."""
+        began_s = time.monotonic()
 
         def found() -> bool:
             self.pump()
-            return any(condition(each) for each in self.news[seen:])
+            while self._waited_for < len(self.news):
+                self._waited_for += 1
+                if condition(self.news[self._waited_for - 1]):
+                    return True
+            return False
 
         wait_until(found, what=what)
         return time.monotonic() - began_s

@@ -50,7 +50,10 @@ def model() -> Any:
     return model
 
 
-@pytest.mark.parametrize("hidden", [*((name,) for name in NAMES), NAMES], ids=str)
+ONE_EACH = [pytest.param((name,), marks=pytest.mark.full) for name in NAMES]
+
+
+@pytest.mark.parametrize("hidden", [*ONE_EACH, NAMES], ids=str)
 def test_nothing_raises_and_every_absence_has_a_reason(
     hide: Any, hidden: tuple[str, ...], model: Any, tmp_path: Path
 ):

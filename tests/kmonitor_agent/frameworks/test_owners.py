@@ -68,7 +68,8 @@ def test_between_models_a_collect_asks_nobody(framework: Framework):
     assert framework.graph(None).step_entries == 0
 
 
-@pytest.mark.parametrize("hidden", ["VARIABLES", pytest.param("_TRACING", marks=pytest.mark.full)])
+@pytest.mark.parametrize("hidden", ["VARIABLES", "_TRACING"])
+@pytest.mark.full
 def test_without_a_private_name_all_are_asked_and_the_result_is_the_same(
     framework: Framework, monkeypatch: pytest.MonkeyPatch, hidden: str
 ):
