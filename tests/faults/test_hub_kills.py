@@ -80,7 +80,8 @@ def test_a_run_whose_home_was_removed_under_it_is_seen_again_with_a_gap(
         shutil.rmtree(folders.state)
         live_hub.start()
         emit(link, 100, 1)
-        wait_until(lambda: any(one.is_file() for one in folders.spool.rglob("*")), what="a new spool")
+        anew = folders.spool.rglob
+        wait_until(lambda: any(one.is_file() for one in anew("*")), what="a new spool")
         emit(link, 101, 1)
         with live_hub.client() as client:
             wait_until(lambda: [one.name for one in client.runs()], what="the run")

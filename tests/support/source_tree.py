@@ -1,4 +1,8 @@
-"""The project's own Python files, parsed, for the tests of how it is built."""
+"""The project's own Python files for the tests of how it is built, parsed as they are asked for.
+
+No tree is kept: all together are a million objects, and every garbage collection of the tests that
+come after, which do many, would look at each of them.
+"""
 
 import ast
 import functools
@@ -16,12 +20,15 @@ class SourceFile:
     Attributes:
         name: Path from the project's root, "kmonitor/errors.py".
         text: Its text.
-        tree: Its syntax tree.
     """
 
     name: str
     text: str
-    tree: ast.Module
+
+    @property
+    def tree(self) -> ast.Module:
+        """Its syntax tree, made anew."""
+        return ast.parse(self.text, filename=self.name)
 
     def imported(self) -> Iterator[tuple[str, ast.stmt]]:
         """Every imported module with its statement, wherever in the file it stands."""
@@ -64,8 +71,7 @@ def _below(folder: str) -> tuple[SourceFile, ...]:
     return tuple(
         SourceFile(
             name=path.relative_to(ROOT).as_posix(),
-            text=(text := path.read_text(encoding="utf-8")),
-            tree=ast.parse(text, filename=str(path)),
+            text=path.read_text(encoding="utf-8"),
         )
         for path in sorted((ROOT / folder).rglob("*.py"))
     )
