@@ -67,6 +67,14 @@ def folders(kmonitor_home: Path) -> Folders:
 
 
 @pytest.fixture(autouse=True)
+def files_as_the_user_makes_them() -> Iterator[None]:
+    """The usual mask of a new file, also after a test in which a hub ran in this process."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture(autouse=True)
 def no_thread_of_ours_is_left() -> Iterator[None]:
     """Fail a test that leaves one of kmonitor's threads running."""
     before = set(threading.enumerate())
