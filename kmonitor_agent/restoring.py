@@ -195,7 +195,8 @@ def _left_out(facts: Sequence[StoredFacts], chosen: Sequence[StateVariable | Non
 def _made(keras: Any, checkpoint: Path, header: StateHeader, like: Path | None) -> KerasModel:
     if like is not None:
         return _loaded(keras, like)
-    architecture = next(_architectures(checkpoint, header), "")
+    architecture, damage = _told(checkpoint)
+    architecture = architecture or next(_told_by_neighbours(checkpoint, header), "")
     if architecture:
         try:
             return model_of(keras, architecture)
@@ -203,7 +204,12 @@ def _made(keras: Any, checkpoint: Path, header: StateHeader, like: Path | None) 
             raise _not_made(f"{type(exc).__name__}: {exc}") from exc
     if export_path(checkpoint).exists():
         return _loaded(keras, export_path(checkpoint))
-    raise _not_made("the checkpoint does not say what the model is made of")
+    if damage:
+        raise _not_made(f"the checkpoint is damaged: {damage}")
+    raise _not_made(
+        "the checkpoint does not say what the model is made of, nor does another of its fit in"
+        f" {checkpoint.parent}; those of a save say it, those of a reload do not"
+    )
 
 
 def _not_made(why: str) -> CannotRestore:
@@ -228,23 +234,25 @@ def _load(keras: Any, path: Path) -> KerasModel:
         return keras.saving.load_model(path)
 
 
-def _architectures(checkpoint: Path, header: StateHeader) -> Iterator[str]:
-    """What the checkpoint says of the model, then what others of the same fit say."""
-    yield from filter(None, (_architecture(checkpoint),))
+def _told_by_neighbours(checkpoint: Path, header: StateHeader) -> Iterator[str]:
+    """What other checkpoints of the same fit say of the model, where they say something."""
     for path in sorted(checkpoint.parent.glob("*.h5")):
         try:
             tag = read_header(path).tag
         except (OSError, NotAStateFile):
             continue
         if (tag.run, tag.fit) == (header.tag.run, header.tag.fit) and path != checkpoint:
-            yield from filter(None, (_architecture(path),))
+            yield from filter(None, _told(path)[:1])
 
 
-def _architecture(path: Path) -> str:
+def _told(path: Path) -> tuple[str, str]:
+    """What a checkpoint says of the model, and why that cannot be read; either is mostly empty."""
     try:
-        return read_architecture(path)
-    except (OSError, NotAStateFile):
-        return ""
+        return read_architecture(path), ""
+    except NotAStateFile as exc:
+        return "", exc.why
+    except OSError as exc:
+        return "", str(exc)
 
 
 def _check_written(keras: Any, written: Path, model: KerasModel) -> None:

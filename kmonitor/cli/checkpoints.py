@@ -69,7 +69,7 @@ def checkpoints(
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
-        verify: Read each one whole and compare its checksum.
+        verify: Read each one's values and compare their checksums.
         folder: Look here, where the run does not say where its checkpoints are: a private one.
         json: One list of objects.
     """
@@ -133,10 +133,15 @@ def _in_folder(folder: Path, run: str, *, verify: bool) -> list[Listed]:
 
 
 def _verified(path: Path) -> str:
-    from kmonitor_agent.reclaim.state_file import NotAStateFile, read_variables  # noqa: PLC0415
+    from kmonitor_agent.reclaim.state_file import (  # noqa: PLC0415 - h5py
+        NotAStateFile,
+        read_architecture,
+        read_variables,
+    )
 
     try:
         deque(read_variables(path), maxlen=0)
+        read_architecture(path)
     except NotAStateFile as exc:
         return f"damaged: {exc.why}"
     except OSError as exc:

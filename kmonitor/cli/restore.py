@@ -29,8 +29,12 @@ def restore(
     Example: `kmonitor restore 000003-fit1-epoch9-step0.h5 --into model.keras`
 
     What the model is made of is taken from `--like`, else from the file to be written if that is
-    there, else from the checkpoint. The file appears whole or not at all. Keras keeps no seeds in
+    there, else from the checkpoint, from other checkpoints of its fit in the same folder, or from
+    the `.keras` file beside it. The file appears whole or not at all. Keras keeps no seeds in
     such files: a training goes on exactly only in its own process, or under `kmonitor run`.
+
+    Checked are the values: each has its own checksum, and all have one together. The file has
+    none: a byte between the values, which says nothing, may differ unnoticed.
 
     Args:
         checkpoint: A file that `kmonitor checkpoints RUN` lists.

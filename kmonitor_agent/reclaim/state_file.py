@@ -168,11 +168,12 @@ def read_architecture(path: Path) -> str:
         OSError: The file cannot be read, or is no HDF5 file.
     """
     with _open(path) as file:
-        _read_header(file)
-        if _ARCHITECTURE not in file:
-            return ""
-        dataset = _dataset(file, _ARCHITECTURE)
-        text, wanted = _read_array(dataset), _stored_crc(dataset)
+        header = _read_header(file)
+        with _sound(_ARCHITECTURE):
+            if _ARCHITECTURE not in file and len(file) == header.variables:
+                return ""
+            dataset = _dataset(file, _ARCHITECTURE)
+            text, wanted = _read_array(dataset), _stored_crc(dataset)
     if zlib.crc32(text.data) != wanted:
         raise NotAStateFile("what it says of the model has another checksum")
     return text.tobytes().decode()
@@ -187,15 +188,13 @@ def read_facts(path: Path) -> list[StoredFacts]:
     """
     with _open(path) as file:
         header = _read_header(file)
-        try:
-            return [_facts(file[str(ordinal)]) for ordinal in range(header.variables)]
-        except (AttributeError, KeyError, TypeError) as exc:
-            raise NotAStateFile(f"a variable is missing or malformed: {exc}") from exc
+        return [_facts(_dataset(file, str(ordinal))) for ordinal in range(header.variables)]
 
 
 def _facts(dataset: Any) -> StoredFacts:
-    shape = tuple(int(length) for length in dataset.shape)
-    return StoredFacts(str(dataset.attrs["path"]), shape, str(dataset.attrs["dtype"]))
+    with _sound(dataset.name):
+        shape = tuple(int(length) for length in dataset.shape)
+        return StoredFacts(str(dataset.attrs["path"]), shape, str(dataset.attrs["dtype"]))
 
 
 def _open(path: Path) -> Any:
@@ -234,7 +233,8 @@ def _sound(name: str) -> Generator[None]:
     try:
         yield
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as exc:
-        raise NotAStateFile(f"variable {name} is missing or malformed: {exc}") from exc
+        what = "what it says of the model" if name == _ARCHITECTURE else f"variable {name}"
+        raise NotAStateFile(f"{what} is missing or malformed: {exc}") from exc
 
 
 def _dataset(file: Any, name: str) -> Any:
@@ -362,10 +362,10 @@ def _write_header(file: Any, header: StateHeader) -> None:
 
 
 def _read_header(file: Any) -> StateHeader:
-    attributes = file.attrs
-    if attributes.get("format") != FORMAT:
-        raise NotAStateFile(f"it is not of format {FORMAT}")
     try:
+        attributes = file.attrs
+        if attributes.get("format") != FORMAT:
+            raise NotAStateFile(f"it is not of format {FORMAT}")
         return StateHeader(
             tag=Tag(
                 run=str(attributes["run"]),
@@ -378,7 +378,7 @@ def _read_header(file: Any) -> StateHeader:
             state_bytes=int(attributes["state_bytes"]),
             checksum=str(attributes["checksum"]),
         )
-    except (KeyError, TypeError, ValueError) as exc:
+    except (KeyError, RuntimeError, TypeError, ValueError) as exc:
         raise NotAStateFile(f"its header is not whole: {exc}") from exc
 
 

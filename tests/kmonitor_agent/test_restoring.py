@@ -188,13 +188,13 @@ def test_damaged_checkpoint_is_refused_and_changes_nothing(trained: Any, folder:
     assert kept(model)[: len(before)] == before
 
 
-def test_damaged_making_is_not_trusted(trained: Any, folder: Path):
+def test_damaged_making_is_not_trusted_and_said_to_be_damaged(trained: Any, folder: Path):
     checkpoint = saved(trained, folder)
     with h5py.File(checkpoint, "r+") as file:
         dataset: Any = file["architecture"]
         dataset[0] = 0
 
-    with pytest.raises(CannotRestore, match="does not say what the model is made of"):
+    with pytest.raises(CannotRestore, match=r"the checkpoint is damaged: .* another checksum"):
         restore_into(keras, checkpoint, folder / "model.keras")
 
 

@@ -152,6 +152,32 @@ def test_damaged_making_is_found(store: CheckpointStore):
         read_architecture(path)
 
 
+@pytest.mark.parametrize(
+    ("mark", "offset"),
+    [(b"architecture", 3), (b"SNOD", 8 + 2 * 40)],
+    ids=["its name", "where its name is"],
+)
+def test_making_that_damage_hid_is_not_said_to_be_absent(
+    store: CheckpointStore, mark: bytes, offset: int
+):
+    path = store.save(stored(values()[:2]), as_it_is, tag=TAG, architecture="{}").path
+    data = bytearray(path.read_bytes())
+    data[data.index(mark) + offset] ^= 0xFF
+    path.write_bytes(data)
+
+    with pytest.raises(NotAStateFile, match="missing or malformed"):
+        read_architecture(path)
+
+
+def test_header_that_is_no_longer_one_is_refused(store: CheckpointStore):
+    path = saved(store).path
+    with h5py.File(path, "r+") as file:
+        file.attrs["format"] = np.array([1, 1])
+
+    with pytest.raises(NotAStateFile, match="its header is not whole"):
+        read_facts(path)
+
+
 def test_facts_of_a_file_that_lacks_a_variable_are_refused(store: CheckpointStore):
     path = saved(store).path
     with h5py.File(path, "r+") as file:
