@@ -39,6 +39,10 @@ WHY_NOT: Final = (
     " the session frees operations, and the model must be rebuilt after it; train with"
     " kmonitor_agent.fit(model, ...) instead of model.fit(...) and ask for a reload"
 )
+_NO_COLLECT: Final = (
+    "nothing to collect in v1 graph mode (disable_eager_execution): there are no traces, and"
+    " operations are freed only by a reload, in kmonitor_agent.fit(model, ...)"
+)
 _NO_FUNCTIONS: Final = "there are no traced functions in v1 graph mode; see the graph's operations"
 _NUMBERED: Final = re.compile(r"_\d+$")
 _MOST_SCOPES: Final = 64
@@ -54,7 +58,7 @@ class V1GraphFramework:
         self._probed = Probed(
             backend="tensorflow",
             versions=versions,
-            unavailable=dict.fromkeys(("collect", "reload"), WHY_NOT),
+            unavailable={"collect": _NO_COLLECT, "reload": WHY_NOT},
         )
         if why := why_no_names(package):
             self._probed.unavailable["save"] = why
@@ -137,7 +141,7 @@ class V1GraphSteps:
 
     def release_retained(self) -> Released:
         """Nothing."""
-        return Released(why=WHY_NOT)
+        return Released(why=_NO_COLLECT)
 
     def clear_session(self) -> str:
         """Never: no model would survive it."""

@@ -13,11 +13,12 @@ from kmonitor_agent.protocol.facts import Footprint
 def footprint(framework: Framework, model: KerasModel | None) -> Footprint:
     """Memory and graph size now; what cannot be read is None."""
     graph = framework.graph(model)
+    has_functions = graph.operations is not None and framework.function_count().value is not None
     return Footprint(
         ram_process_bytes=resident_bytes(),
         allocator_in_use_bytes=framework.allocator().in_use.value,
         graph_operations=graph.operations,
-        functions=None if graph.operations is None else graph.functions,
+        functions=graph.functions if has_functions else None,
         retained=graph.step_entries,
     )
 

@@ -4,6 +4,7 @@ import functools
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +113,19 @@ def test_auto_that_was_asked_for_reloads_and_says_so(found: Any) -> None:
     assert told["records"] == [["reload", True, "rebuild", "auto", 1]]
     assert told["operations"][2] < told["operations"][1]
     assert told["state"] == found("auto")["plain"]
+
+
+def test_a_record_tells_what_the_session_s_graph_held_before_and_after(found: Any) -> None:
+    told = found("auto")["asked"]
+    (printed,) = told["printed"]
+    before, after = told["operations"][1:3]
+
+    assert after < before
+    made_anew = re.search(rf"graph {before} -> (\d+)\n", printed)
+    assert made_anew is not None, printed
+    # The script adds some before the epoch ends.
+    assert 0 < int(made_anew[1]) <= after
+    assert "functions" not in printed
 
 
 def test_a_limit_with_auto_reloads_each_time_the_graph_has_grown(found: Any) -> None:

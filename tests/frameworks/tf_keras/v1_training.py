@@ -247,6 +247,7 @@ def _leaking(monitor: MonitorCallback, *, is_asked: bool) -> dict[str, Any]:
     return {
         "records": [(e.action, e.ok, e.mode, e.part_of, e.epoch) for e in events],
         "operations": operations,
+        "printed": [str(each) for each in monitor.records],
         "state": _digest(model),
     }
 
