@@ -23,6 +23,7 @@ from kmonitor.cli.summary_words import (
 )
 from kmonitor.cli.terminal import fields_of, plain, say, say_json, say_table
 from kmonitor.connect.hub_client import HubClient
+from kmonitor.presenters.event_log import overruled
 from kmonitor.presenters.formats import bytes_text, duration_text, moment_text, plain_text
 from kmonitor.presenters.limit_words import limit_text
 from kmonitor_agent.protocol.commands import LimitMetric
@@ -141,8 +142,9 @@ def _say_metrics(run: RunSummary, no_device: str) -> None:
 
 def _say_events(run: RunSummary, rows: list[Row]) -> None:
     say()
-    for row in rows:
-        words = event_words(row, name=run.name)
+    left_out = overruled([read_event(row) for row in rows])
+    for place, row in enumerate(rows):
+        words = "" if place in left_out else event_words(row, name=run.name)
         if words:
             say(words)
 

@@ -8,9 +8,18 @@ from typing import Literal
 from kmonitor.presenters.event_sentences import EventLine, Level, sentence
 from kmonitor.presenters.formats import clock_text
 from kmonitor.presenters.language import tr
-from kmonitor_agent.protocol.facts import AnyEvent
+from kmonitor_agent.protocol.facts import AnyEvent, BootDied, BootEnded, BootStarted
 
-__all__ = ["LOG_KINDS", "EventLine", "EventLog", "Level", "LogFilter", "LogRow", "event_line"]
+__all__ = [
+    "LOG_KINDS",
+    "EventLine",
+    "EventLog",
+    "Level",
+    "LogFilter",
+    "LogRow",
+    "event_line",
+    "overruled",
+]
 
 LogFilter = Literal["all", "warnings", "actions"]
 
@@ -46,6 +55,27 @@ def event_line(event: AnyEvent, *, name: str) -> EventLine | None:
     return sentence(event, name)
 
 
+def overruled(events: Sequence[AnyEvent | None]) -> set[int]:
+    """Which of a run's events, oldest first, are not told since a later one knows better.
+
+    A process cannot know its own exit status: that it finished is its word until `kmonitor run`,
+    which had started it, tells how it died.
+    """
+    found = set[int]()
+    finished: int | None = None
+    for place, event in enumerate(events):
+        match event:
+            case BootEnded(why="finished"):
+                finished = place
+            case BootDied() if finished is not None:
+                found.add(finished)
+            case BootStarted():
+                finished = None
+            case _:
+                pass
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class LogRow:
     """A row of the log.
@@ -78,6 +108,9 @@ class EventLog:
     def __init__(self) -> None:
         self._rows: list[LogRow] = []
         self._known: set[tuple[str, int]] = set()
+        # By run, by row: beginnings and ends of its processes, and which of these are not told.
+        self._lives: dict[str, dict[int, AnyEvent]] = {}
+        self._overruled: dict[str, set[int]] = {}
         self.filter: LogFilter = "all"
 
     def add(self, row: int, event: AnyEvent, *, run: str, name: str, wall_s: float) -> bool:
@@ -91,18 +124,23 @@ class EventLog:
         self._known.add((run, row))
         entry = LogRow(row, run, name, clock_text(wall_s), line, wall_s)
         insort(self._rows, entry, key=_moment)
+        if isinstance(event, BootStarted | BootEnded | BootDied):
+            self._lived(run, row, event)
         if len(self._rows) > MAX_ROWS:
-            self._known.discard(self._rows.pop(0).key)
+            self._drop_oldest()
         return True
 
     def forget(self, runs: Collection[str]) -> None:
         """Forget the rows of these runs."""
         self._rows = [row for row in self._rows if row.run not in runs]
         self._known = {row.key for row in self._rows}
+        for run in runs:
+            self._lives.pop(run, None)
+            self._overruled.pop(run, None)
 
     def rows(self) -> Sequence[LogRow]:
         """Rows that pass the filter, newest first."""
-        return [row for row in reversed(self._rows) if self._passes(row.line)]
+        return [row for row in reversed(self._rows) if self._passes(row)]
 
     def empty_text(self) -> str:
         """What stands in the log when no row passes the filter."""
@@ -114,14 +152,27 @@ class EventLog:
             case "actions":
                 return tr("No actions yet.")
 
-    def _passes(self, line: EventLine) -> bool:
+    def _passes(self, row: LogRow) -> bool:
+        if row.row in self._overruled.get(row.run, ()):
+            return False
         match self.filter:
             case "all":
                 return True
             case "warnings":
-                return line.level != "info"
+                return row.line.level != "info"
             case "actions":
-                return line.is_action
+                return row.line.is_action
+
+    def _lived(self, run: str, row: int, event: AnyEvent) -> None:
+        lives = self._lives.setdefault(run, {})
+        lives[row] = event
+        rows = sorted(lives)
+        self._overruled[run] = {rows[at] for at in overruled([lives[each] for each in rows])}
+
+    def _drop_oldest(self) -> None:
+        oldest = self._rows.pop(0)
+        self._known.discard(oldest.key)
+        self._lives.get(oldest.run, {}).pop(oldest.row, None)
 
 
 def _moment(entry: LogRow) -> tuple[float, int]:

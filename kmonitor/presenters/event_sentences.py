@@ -133,13 +133,17 @@ def _fit(event: facts.FitStarted, name: str) -> EventLine:
         text += tr(" of {steps}").format(steps=steps_text(event.steps))
     if event.batch_size:
         text += tr(", batch {size}").format(size=event.batch_size)
+    if event.initial_epoch:
+        text += tr(", from epoch {epoch} on").format(epoch=count_text(event.initial_epoch + 1))
     return EventLine("play", "info", text)
 
 
 @sentence.register
 def _fit_ended(event: facts.FitEnded, name: str) -> EventLine:
     del name
-    done = tr("after {epochs}").format(epochs=epochs_text(event.epochs_done))
+    done = tr("after {epochs}").format(epochs=epochs_text(event.epochs_before + event.epochs_done))
+    if event.epochs_before:
+        done += tr(", {n} of them in this process").format(n=count_text(event.epochs_done))
     match event.how:
         case "finished":
             text = tr("Fit {fit} finished {done}").format(fit=event.fit, done=done)

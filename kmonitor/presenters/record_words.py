@@ -128,7 +128,7 @@ def place_text(record: ActionRecord) -> str:
 
 def death_text(event: BootDied) -> str:
     """How a process died: "Process died: out of memory: the kernel killed it (...)"."""
-    if event.why:
+    if event.why and event.how != "status":
         return tr("Process died: {why}").format(why=event.why)
     match event.how:
         case "memory":
@@ -138,7 +138,7 @@ def death_text(event: BootDied) -> str:
                 signal=event.signal or tr("a signal")
             )
         case "status":
-            return tr("Process ended with status {status}").format(status=event.status)
+            return tr("Process ended with exit status {status}").format(status=event.status)
 
 
 def _done(record: ActionRecord) -> str:

@@ -150,9 +150,10 @@ class FitEnded(Event, frozen=True, tag="fit_end"):
         fit: Its ordinal.
         how: "finished", "stopped" (by an action or a callback), "failed", "interrupted", or "left"
             by an exception that the script caught, an error or Ctrl+C: which is not known.
-        epochs_done: Epochs that ended in it.
+        epochs_done: Epochs that ended in it, in this process.
         error_type: Class name of the exception when failed.
         message: Its message; empty when private.
+        epochs_before: Epochs that had ended in it before this process took it up.
     """
 
     fit: Count
@@ -160,6 +161,7 @@ class FitEnded(Event, frozen=True, tag="fit_end"):
     epochs_done: Count = 0
     error_type: Name = ""
     message: Text = ""
+    epochs_before: Count = 0
 
 
 class EpochStarted(Event, frozen=True, tag="epoch_start"):

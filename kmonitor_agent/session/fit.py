@@ -59,7 +59,8 @@ class Fit:
         checkpoint_dir: Where its checkpoints go.
         keep_checkpoints: How many of the newest stay there.
         epoch: Index of the running epoch, from 0.
-        epochs_done: Epochs that ended.
+        epochs_done: Epochs that ended in this process.
+        epochs_before: Epochs that had ended in the processes before.
         is_in_epoch: An epoch began and its end was not told.
         epoch_began_s: The boot's time when the epoch began, seconds.
         last_step_s: Median step time of the last epoch, seconds.
@@ -87,6 +88,7 @@ class Fit:
     planned_steps: int | None = None
     epoch: int = 0
     epochs_done: int = 0
+    epochs_before: int = 0
     is_in_epoch: bool = False
     epoch_began_s: float = 0.0
     last_step_s: float | None = None

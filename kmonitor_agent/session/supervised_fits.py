@@ -116,6 +116,7 @@ class SupervisedFits:
         if fit.is_left_out:
             return
         self._limits.started_again(state.asked.asked_by)
+        fit.epochs_before = state.epochs_run
         fit.origin = replace(fit.origin, initial_epoch=state.next_epoch)
 
     def foretold(self, fit: Fit, model: KerasModel, inexact: str) -> None:

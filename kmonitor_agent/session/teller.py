@@ -160,6 +160,7 @@ class FitTeller:
                 epochs_done=fit.epochs_done,
                 error_type="" if exc is None else type(exc).__name__[:_LONGEST_NAME],
                 message=message[:MAX_TEXT],
+                epochs_before=fit.epochs_before,
             )
         )
 

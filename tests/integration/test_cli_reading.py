@@ -12,6 +12,7 @@ import pytest
 
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.facts import BootDied, BootEnded
 from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
@@ -75,6 +76,27 @@ def test_show_tells_state_metrics_epochs_and_events(told: SimulatedAgent):
         assert words in ran.out
     assert "tensorflow allocator, CPU:0 in use" in ran.out
     assert "\x1b" not in ran.out
+
+
+def test_show_tells_one_truth_of_a_process_that_could_not_know_its_exit_status(
+    told: SimulatedAgent,
+):
+    told.emit(BootEnded(t_s=told.now_s(), why="finished"))
+    told.emit(
+        BootDied(
+            t_s=told.now_s(),
+            boot=told.boot,
+            how="status",
+            status=3,
+            why="it left with exit status 3",
+        )
+    )
+    told.wait_acked()
+
+    shown = kmonitor("show", "last")
+
+    assert "Process ended with exit status 3" in shown.out
+    assert "Process finished" not in shown.out
 
 
 def test_the_allocator_of_the_cpu_is_not_called_vram(told: SimulatedAgent):

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from kmonitor.presenters import event_log as module
-from kmonitor.presenters.event_log import LOG_KINDS, EventLog, event_line
+from kmonitor.presenters.event_log import LOG_KINDS, EventLog, event_line, overruled
 from kmonitor.presenters.formats import plain_text
 from kmonitor.presenters.record_facts import asked_text, record_picture
 from kmonitor_agent.protocol import facts
@@ -55,7 +55,7 @@ def text_of(event: facts.Event) -> str:
         (
             facts.BootDied(t_s=1.0, boot="b", how="status", status=3),
             "error",
-            "Process ended with status 3",
+            "Process ended with exit status 3",
         ),
         (
             facts.BootEnded(t_s=1.0, why="failed", error_type="ValueError", message="no"),
@@ -74,9 +74,19 @@ def text_of(event: facts.Event) -> str:
             "Fit 2 finished after 1 epoch",
         ),
         (
+            facts.FitEnded(t_s=1.0, fit=2, how="finished", epochs_done=3, epochs_before=3),
+            "info",
+            "Fit 2 finished after 6 epochs, 3 of them in this process",
+        ),
+        (
+            facts.FitEnded(t_s=1.0, fit=2, how="failed", error_type="OOM", epochs_before=1),
+            "error",
+            "Fit 2 failed after 1 epoch, 0 of them in this process: OOM",
+        ),
+        (
             facts.FitStarted(t_s=1.0, fit=1, model="m", epochs=3, initial_epoch=2, steps=1),
             "info",
-            "Fit 1 began: m, 1 epoch of 1 step",
+            "Fit 1 began: m, 1 epoch of 1 step, from epoch 3 on",
         ),
         (facts.FitEnded(t_s=1.0, fit=2, how="stopped"), "info", "Fit 2 stopped after 0 epochs"),
         (
@@ -100,7 +110,7 @@ def text_of(event: facts.Event) -> str:
                 t_s=1.0, fit=1, model="m", epochs=9, initial_epoch=2, steps=1563, batch_size=64
             ),
             "info",
-            "Fit 1 began: m, 7 epochs of 1 563 steps, batch 64",
+            "Fit 1 began: m, 7 epochs of 1 563 steps, batch 64, from epoch 3 on",
         ),
         (
             facts.Diagnosis(
@@ -315,6 +325,31 @@ def test_the_log_is_newest_first_and_holds_each_row_once():
     assert not log.add(3, BOOT, run="r", name="x", wall_s=3.0)
     assert not log.add(9, facts.Sample(t_s=1.0), run="r", name="x", wall_s=1.0)
     assert [row.row for row in log.rows()] == [3, 2, 1]
+
+
+FINISHED = facts.BootEnded(t_s=2.0, why="finished")
+FAILED = facts.BootDied(
+    t_s=2.1, boot="boot", how="status", status=3, why="it left with exit status 3"
+)
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1)], ids=["as it came", "older rows later"])
+def test_what_a_process_could_not_know_of_its_end_is_told_once(order: tuple[int, ...]):
+    log = EventLog()
+    events: dict[int, facts.AnyEvent] = {1: BOOT, 2: FINISHED, 3: FAILED}
+    for row in order:
+        log.add(row, events[row], run="run1", name="x", wall_s=float(row))
+        log.add(row, events[row], run="run2", name="y", wall_s=row + 0.5) if row != 3 else None
+
+    told = [row.line.text for row in log.rows() if row.run == "run1"]
+    assert told[0] == "Process ended with exit status 3"
+    assert len(told) == 2
+    assert "Process finished" in [row.line.text for row in log.rows() if row.run == "run2"]
+
+
+def test_a_process_that_finished_before_another_died_is_still_told():
+    assert overruled([BOOT, FINISHED, BOOT, FAILED]) == set()
+    assert overruled([BOOT, FINISHED, None, FAILED]) == {1}
 
 
 def test_the_filter_shows_warnings_or_actions_and_says_when_there_are_none():
