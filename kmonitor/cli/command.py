@@ -25,7 +25,7 @@ from kmonitor_agent.protocol.commands import (
     SafePoint,
     SaveArguments,
 )
-from kmonitor_agent.protocol.facts import ActionRecord, Diagnosis
+from kmonitor_agent.protocol.facts import ActionRecord, BootStarted, Diagnosis
 from kmonitor_agent.protocol.messages import ENDED_STATES, Row, RunSummary
 
 Action = CommandName
@@ -76,7 +76,7 @@ def command(  # noqa: PLR0913 - the user's arguments
     arguments = _arguments(action, limits, at, mode=mode, export=export)
     with open_hub(host, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
-        _see_that_it_can(chosen, action)
+        _see_that_it_can(client, chosen, action)
         asked_by = _who_asks()
         status = client.command(chosen, action, arguments, asked_by=asked_by)
         if wait and status.state not in FINAL_STATES:
@@ -108,7 +108,7 @@ def _arguments(
     return SaveArguments(at=at, export=True) if export else NoArguments(at=at)
 
 
-def _see_that_it_can(run: RunSummary, action: CommandName) -> None:
+def _see_that_it_can(client: HubClient, run: RunSummary, action: CommandName) -> None:
     if run.state in ENDED_STATES:
         raise Expected(
             f'"{plain(run.name)}" has ended ({run.state}); nothing can be asked of it any more.',
@@ -116,14 +116,17 @@ def _see_that_it_can(run: RunSummary, action: CommandName) -> None:
         )
     if action in run.actions:
         return
-    if action == "restart" and run.actions:
-        raise Expected(
-            f'"{plain(run.name)}" cannot be restarted: kmonitor run did not start it, or its Keras'
-            " cannot be taken up by another process.",
-            "Start it with: kmonitor run -- python train.py",
-        )
     can = ", ".join(run.actions) or "nothing: it was started with commands=False, or is starting"
-    raise Expected(f'"{plain(run.name)}" cannot {action} now.', f"It can: {can}.")
+    told = _why_unavailable(client, run, action) if run.actions else ""
+    why = f": {plain(told)}" if told else " now"
+    raise Expected(f'"{plain(run.name)}" cannot {action}{why}.', f"It can: {can}.")
+
+
+def _why_unavailable(client: HubClient, run: RunSummary, action: CommandName) -> str:
+    """What the run's newest process said of it when it began; empty if nothing."""
+    boots = [read_event(row) for row in client.all_rows(run.run, ("boot",))]
+    newest = next((each for each in reversed(boots) if isinstance(each, BootStarted)), None)
+    return "" if newest is None else newest.unavailable.get(action, "")
 
 
 def _who_asks() -> str:

@@ -142,6 +142,20 @@ def test_a_training_that_takes_no_commands_says_so(live_hub: LiveHub):
     assert "commands=False" in ran.err
 
 
+def test_what_a_training_cannot_do_is_refused_with_its_own_reason_alone(live_hub: LiveHub):
+    why = "kmonitor run's folder cannot be written: no space left"
+    with SimulatedAgent(
+        live_hub.folders, actions=["save", "stop"], unavailable={"restart": why}
+    ) as agent:
+        agent.wait_acked()
+        ran = kmonitor("command", "last", "restart")
+
+    assert ran.status == 1
+    assert f"cannot restart: {why}." in " ".join(ran.err.split())
+    assert "did not start it" not in ran.err
+    assert "It can: save, stop." in ran.err
+
+
 def test_nothing_is_asked_of_a_run_that_has_ended(training: SimulatedAgent):
     training.end_fit()
     training.end_boot()

@@ -78,7 +78,7 @@ class SimulatedAgent:
         on_command: What it does with a command that is new to it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a process says of itself
         self,
         folders: Folders,
         *,
@@ -86,6 +86,7 @@ class SimulatedAgent:
         run: str | None = None,
         pid: int | None = None,
         actions: list[CommandName] | None = None,
+        unavailable: dict[str, str] | None = None,
         after: "SimulatedAgent | None" = None,
     ) -> None:
         """Args: `after`: an ended boot of the same run, whose events it carries on from."""
@@ -127,6 +128,7 @@ class SimulatedAgent:
                 backend="tensorflow",
                 versions={"keras": "3.15.0"},
                 actions=ACTIONS if actions is None else actions,
+                unavailable=unavailable or {},
             )
         )
 
