@@ -2,14 +2,15 @@
 """A Keras 3 model taken up by another process: built as it was, told where to go on."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kmonitor_agent.frameworks import keras_data
-from kmonitor_agent.frameworks.base import CannotBuild, KerasModel
+from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.built_again import build_as_before
+from kmonitor_agent.frameworks.keras3_state import optimizers_of
 
 _BACKENDS = ("tensorflow", "jax", "torch")
-_UNREADABLE = (AttributeError, TypeError, ValueError, NotImplementedError)
 
 
 def why_not_resumable(model: KerasModel, callbacks: Sequence[Any]) -> str:
@@ -46,14 +47,6 @@ def why_not_exact(inexact: str) -> str:
     return ""
 
 
-def read_build_config(model: KerasModel) -> Any:
-    """What `build_from_config` takes in another process; None if the model has none."""
-    try:
-        return model.get_build_config()
-    except _UNREADABLE:
-        return None
-
-
 def read_trained(model: KerasModel) -> tuple[tuple[int, ...], ...]:
     """For each of the model's optimizers, which of the model's variables it trains.
 
@@ -67,35 +60,8 @@ def read_trained(model: KerasModel) -> tuple[tuple[int, ...], ...]:
 
 
 def build_again(model: KerasModel, config: Any, trained: Sequence[Sequence[int]]) -> None:
-    """Build a model and its optimizers as they were in the process before.
-
-    Args:
-        model: What the script has just passed to `fit`.
-        config: See `read_build_config`.
-        trained: See `read_trained`.
-
-    Raises:
-        CannotBuild: It is not the same model, or Keras cannot build it from its configuration.
-    """
-    if not getattr(model, "built", False):
-        if not config:
-            raise CannotBuild(
-                "the model was built by its first step and says nothing of how: call"
-                " model.build(input_shape) before fit"
-            )
-        try:
-            model.build_from_config(config)
-        except Exception as exc:  # a user's `build` may raise anything
-            raise CannotBuild(f"the model could not be built as before: {exc}") from exc
-    optimizers = list(optimizers_of(model))
-    if len(optimizers) != len(trained):
-        raise CannotBuild(f"it had {len(trained)} optimizers and now has {len(optimizers)}")
-    variables = list(model.variables)
-    for optimizer, places in zip(optimizers, trained, strict=True):
-        if places and not getattr(optimizer, "built", True):
-            if max(places) >= len(variables):
-                raise CannotBuild("it has fewer variables than before")
-            optimizer.build([variables[place] for place in places])
+    """See `TakingUp.build_again`."""
+    build_as_before(model, config, trained, optimizers_of(model), _build)
 
 
 def make_global_seed() -> None:
@@ -118,21 +84,9 @@ def begin_at(model: KerasModel, epoch: int | None) -> None:
     model._initial_epoch = epoch  # noqa: SLF001 - private, looked for; Keras' own callback does so
 
 
-def optimizers_of(model: KerasModel) -> Iterator[Any]:
-    """The model's optimizers, those that its own `train_step` uses included; each once."""
-    keras = sys.modules["keras"]
-    seen: set[int] = set()
-    for value in (getattr(model, "optimizer", None), *list(vars(model).values())):
-        for each in _flat(value):
-            if isinstance(each, keras.optimizers.Optimizer) and id(each) not in seen:
-                seen.add(id(each))
-                yield each
-
-
-def _flat(value: Any) -> Iterable[Any]:
-    if isinstance(value, list | tuple):
-        return value
-    return value.values() if isinstance(value, dict) else (value,)
+def _build(optimizer: Any, variables: list[Any]) -> None:
+    if variables and not getattr(optimizer, "built", True):
+        optimizer.build(variables)
 
 
 def _trained_by(optimizer: Any) -> list[Any]:

@@ -72,10 +72,6 @@ class TakingUp(Protocol):
         """
         ...
 
-    def read_build_config(self, model: KerasModel, /) -> Any:
-        """What builds the model in another process; None if it does not say."""
-        ...
-
     def read_trained(self, model: KerasModel, /) -> tuple[tuple[int, ...], ...]:
         """For each of the model's optimizers, which of the model's variables it trains."""
         ...

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kmonitor_agent.frameworks import tf_keras_data
-from kmonitor_agent.frameworks.base import CannotBuild, KerasModel
+from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.built_again import build_as_before
 
-_UNREADABLE = (AttributeError, TypeError, ValueError, NotImplementedError)
 _LOOKED_FOR = ("_training_state", "_maybe_load_initial_counters_from_ckpt", "_steps_per_execution")
 
 
@@ -59,14 +59,6 @@ def why_not_exact(inexact: str) -> str:
     return inexact
 
 
-def read_build_config(model: KerasModel) -> Any:
-    """What `build_from_config` takes in another process; None if the model has none."""
-    try:
-        return model.get_build_config()
-    except _UNREADABLE:
-        return None
-
-
 def read_trained(model: KerasModel) -> tuple[tuple[int, ...], ...]:
     """See `TakingUp.read_trained`."""
     return tuple(_trained_by(each, list(model.variables)) for each in optimizers_of(model))
@@ -74,24 +66,9 @@ def read_trained(model: KerasModel) -> tuple[tuple[int, ...], ...]:
 
 def build_again(model: KerasModel, config: Any, trained: Sequence[Sequence[int]]) -> None:
     """See `TakingUp.build_again`."""
-    if not getattr(model, "built", False):
-        if not config or config.get("input_shape") is None:
-            raise CannotBuild(
-                "the model was built by its first step and says nothing of how: call"
-                " model.build(input_shape) before fit"
-            )
-        try:
-            model.build_from_config(config)
-        except Exception as exc:  # a user's `build` may raise anything
-            raise CannotBuild(f"the model could not be built as before: {exc}") from exc
-    optimizers = list(optimizers_of(model))
-    if len(optimizers) != len(trained):
-        raise CannotBuild(f"it had {len(trained)} optimizers and now has {len(optimizers)}")
-    variables = list(model.variables)
-    for optimizer, places in zip(optimizers, trained, strict=True):
-        if places and max(places) >= len(variables):
-            raise CannotBuild("it has fewer variables than before")
-        _build(_inner(optimizer), [variables[place] for place in places])
+    says_how = bool(config) and config.get("input_shape") is not None
+    optimizers = [_inner(each) for each in optimizers_of(model)]
+    build_as_before(model, config if says_how else None, trained, optimizers, _build)
 
 
 def make_global_seed() -> None:

@@ -11,6 +11,7 @@ from kmonitor_agent.frameworks.base import (
     ReclaimSteps,
     StateUnreadable,
 )
+from kmonitor_agent.frameworks.built_again import read_build_config
 from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
 from kmonitor_agent.frameworks.taking_up import RunningData, find_data, taking_up
 from kmonitor_agent.reclaim.archive import Checkpoint, SaveRefused
@@ -239,7 +240,7 @@ class Resumption:
             epochs_run=self._epochs_run(),
             evaluations=self._evaluations,
             stopped=bool(getattr(model, "stop_training", False)),
-            build_config=keras.read_build_config(model),
+            build_config=read_build_config(model),
             optimizers=keras.read_trained(model),
             callbacks=plain,
             random=read_random_states(),
