@@ -118,8 +118,8 @@ def _see_that_it_can(client: HubClient, run: RunSummary, action: CommandName) ->
         return
     can = ", ".join(run.actions) or "nothing: it was started with commands=False, or is starting"
     told = _why_unavailable(client, run, action) if run.actions else ""
-    why = f": {plain(told)}" if told else " now"
-    raise Expected(f'"{plain(run.name)}" cannot {action}{why}.', f"It can: {can}.")
+    why = f": {plain(told)}" if told else " now."
+    raise Expected(f'"{plain(run.name)}" cannot {action}{why}', f"It can: {can}.")
 
 
 def _why_unavailable(client: HubClient, run: RunSummary, action: CommandName) -> str:

@@ -58,19 +58,19 @@ def event_line(event: AnyEvent, *, name: str) -> EventLine | None:
 def overruled(events: Sequence[AnyEvent | None]) -> set[int]:
     """Which of a run's events, oldest first, are not told since a later one knows better.
 
-    A process cannot know its own exit status: that it finished is its word until `kmonitor run`,
-    which had started it, tells how it died.
+    A process cannot know its own exit status: that it finished, or was interrupted, is its word
+    until `kmonitor run`, which had started it, tells how it ended.
     """
     found = set[int]()
-    finished: int | None = None
+    ended: int | None = None
     for place, event in enumerate(events):
         match event:
-            case BootEnded(why="finished"):
-                finished = place
-            case BootDied() if finished is not None:
-                found.add(finished)
+            case BootEnded(why="finished" | "interrupted"):
+                ended = place
+            case BootDied() if ended is not None:
+                found.add(ended)
             case BootStarted():
-                finished = None
+                ended = None
             case _:
                 pass
     return found

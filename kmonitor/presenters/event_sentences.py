@@ -127,8 +127,11 @@ def _model(event: facts.ModelFacts, name: str) -> EventLine | None:
 def _fit(event: facts.FitStarted, name: str) -> EventLine:
     del name
     text = tr("Fit {fit} began: {model}").format(fit=event.fit, model=event.model)
+    left = event.epochs - event.initial_epoch
+    if event.epochs and left <= 0:
+        return EventLine("play", "info", text + tr(", none of its epochs is left"))
     if event.epochs:
-        text += f", {epochs_text(event.epochs - event.initial_epoch)}"
+        text += f", {epochs_text(left)}"
     if event.steps:
         text += tr(" of {steps}").format(steps=steps_text(event.steps))
     if event.batch_size:
@@ -143,7 +146,8 @@ def _fit_ended(event: facts.FitEnded, name: str) -> EventLine:
     del name
     done = tr("after {epochs}").format(epochs=epochs_text(event.epochs_before + event.epochs_done))
     if event.epochs_before:
-        done += tr(", {n} of them in this process").format(n=count_text(event.epochs_done))
+        n = count_text(event.epochs_done) if event.epochs_done else tr("none")
+        done += tr(", {n} of them in this process").format(n=n)
     match event.how:
         case "finished":
             text = tr("Fit {fit} finished {done}").format(fit=event.fit, done=done)

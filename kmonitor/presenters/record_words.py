@@ -128,6 +128,8 @@ def place_text(record: ActionRecord) -> str:
 
 def death_text(event: BootDied) -> str:
     """How a process died: "Process died: out of memory: the kernel killed it (...)"."""
+    if event.why and event.asked:
+        return tr("Process was ended by {why}").format(why=event.why)
     if event.why and event.how != "status":
         return tr("Process died: {why}").format(why=event.why)
     match event.how:

@@ -130,12 +130,12 @@ class Supervisor:
         before = memory_kills()
         self._supervision.forget_leaving()
         ended = self._start().wait()
-        death = cause_of(ended, before, memory_kills())
         leaving = self._supervision.leaving()
         if leaving is not None and ended.asked and not ended.signal:
             # It was on its way to be started again when it was told to end.
             ended = Ended(signal=ended.asked, asked=ended.asked)
             leaving = None
+        death = cause_of(ended, before, memory_kills())
         goes_on = self._goes_on(ended, leaving)
         self._tell_runs(death, ended, goes_on=goes_on)
         self._say(death, leaving, goes_on=goes_on)

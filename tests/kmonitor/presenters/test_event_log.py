@@ -53,6 +53,13 @@ def text_of(event: facts.Event) -> str:
             "Process was ended by SIGINT",
         ),
         (
+            facts.BootDied(
+                t_s=1.0, boot="b", how="signal", why="SIGINT, sent to kmonitor run", asked=True
+            ),
+            "warning",
+            "Process was ended by SIGINT, sent to kmonitor run",
+        ),
+        (
             facts.BootDied(t_s=1.0, boot="b", how="status", status=3),
             "error",
             "Process ended with exit status 3",
@@ -81,7 +88,7 @@ def text_of(event: facts.Event) -> str:
         (
             facts.FitEnded(t_s=1.0, fit=2, how="failed", error_type="OOM", epochs_before=1),
             "error",
-            "Fit 2 failed after 1 epoch, 0 of them in this process: OOM",
+            "Fit 2 failed after 1 epoch, none of them in this process: OOM",
         ),
         (
             facts.FitStarted(t_s=1.0, fit=1, model="m", epochs=3, initial_epoch=2, steps=1),
@@ -105,6 +112,11 @@ def text_of(event: facts.Event) -> str:
             "Fit 2 failed after 0 epochs: OOM",
         ),
         (facts.FitStarted(t_s=1.0, fit=1, model="m"), "info", "Fit 1 began: m"),
+        (
+            facts.FitStarted(t_s=1.0, fit=1, model="m", epochs=6, initial_epoch=6, steps=2),
+            "info",
+            "Fit 1 began: m, none of its epochs is left",
+        ),
         (
             facts.FitStarted(
                 t_s=1.0, fit=1, model="m", epochs=9, initial_epoch=2, steps=1563, batch_size=64
@@ -350,6 +362,8 @@ def test_what_a_process_could_not_know_of_its_end_is_told_once(order: tuple[int,
 def test_a_process_that_finished_before_another_died_is_still_told():
     assert overruled([BOOT, FINISHED, BOOT, FAILED]) == set()
     assert overruled([BOOT, FINISHED, None, FAILED]) == {1}
+    assert overruled([BOOT, facts.BootEnded(t_s=1.0, why="interrupted"), FAILED]) == {1}
+    assert overruled([BOOT, facts.BootEnded(t_s=1.0, why="stopped"), FAILED]) == set()
 
 
 def test_the_filter_shows_warnings_or_actions_and_says_when_there_are_none():

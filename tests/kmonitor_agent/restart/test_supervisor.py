@@ -1,10 +1,18 @@
 """When a script is started again, and what the user and the hub are told of it."""
 
+import signal
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.supervised import RESTART_STATUS, Leaving, supervision_of
+from kmonitor_agent.restart import supervisor
+from kmonitor_agent.restart.child import Child, Ended
+from kmonitor_agent.restart.death import Death
+from kmonitor_agent.restart.supervisor import Supervisor, Wanted
 from tests.support.supervised import script, supervised
 
 pytestmark = [pytest.mark.slow]
@@ -76,6 +84,37 @@ def test_a_script_that_was_told_to_end_is_not_resumed(tmp_path: Path):
     ran = supervised(path, tmp_path / "starts", options=("--resume-after-crash", "2"))
 
     assert (ran.returncode, (tmp_path / "starts").read_text()) == (-15, "x")
+
+
+def test_who_was_told_to_end_while_it_left_is_said_to_have_been(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[Death] = []
+
+    class Leaves(Child):
+        """Is on its way to be started again when Ctrl+C comes."""
+
+        def __init__(self, argv: Sequence[str], environ: Mapping[str, str]) -> None:
+            del argv
+            shared = supervision_of(environ)
+            assert shared is not None
+            shared.leave(Leaving(shared.run_id("made up"), "script"))
+
+        @override
+        def wait(self) -> Ended:
+            return Ended(status=RESTART_STATUS, asked=signal.SIGINT)
+
+    def tell(folders: Folders, run: str, death: Death, **_: object) -> bool:
+        told.append(death)
+        return True
+
+    monkeypatch.setattr(supervisor, "Child", Leaves)
+    monkeypatch.setattr(supervisor, "tell_death", tell)
+
+    ended = Supervisor(Wanted(["script"]), folders=folders, environ={}, tell=print).run()
+
+    assert ended.signal == signal.SIGINT
+    assert [(death.how, death.signal) for death in told] == [("signal", "SIGINT")]
 
 
 def test_a_program_between_is_not_taken_for_the_script(tmp_path: Path):
