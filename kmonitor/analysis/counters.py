@@ -18,6 +18,7 @@ class CounterKind(StrEnum):
     RETAINED = "traces kept by the gradient registry only"
     TENSORS = "live tensors"
     OBJECTS = "Python objects"
+    PYTHON_BYTES = "bytes that Python allocated"
     NATIVE_BYTES = "bytes handed out by malloc"
     CHILDREN_BYTES = "resident set of child processes"
 
@@ -44,7 +45,7 @@ class CounterGrowth:
     Attributes:
         kind: What it counts.
         per_unit: Change a unit with its interval, in the counter's unit.
-        function: Whose traces; empty: all.
+        function: Whose traces, or the line that allocated; empty: all.
     """
 
     kind: CounterKind

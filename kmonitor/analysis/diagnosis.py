@@ -53,7 +53,8 @@ class Diagnosis:
         cause: What grows.
         sureness: How much is known.
         because: Counters that grew with memory and speak for it; may be empty.
-        function: The function with most new traces, if the cause is about traces and it is known.
+        function: The function with most new traces, or the line of the script that allocated most,
+            if the cause is about such and it is known.
         advice: What may help, the mildest first.
     """
 
@@ -95,7 +96,7 @@ _SPEAKS_FOR: Final = {
     Cause.RETAINED_TRACES: frozenset({*_TRACES, CounterKind.TENSORS, CounterKind.OBJECTS}),
     Cause.RETRACING: _TRACES,
     Cause.REBUILT: frozenset({*_TRACES, CounterKind.TENSORS, CounterKind.OBJECTS}),
-    Cause.PYTHON: frozenset({CounterKind.TENSORS, CounterKind.OBJECTS}),
+    Cause.PYTHON: frozenset({CounterKind.TENSORS, CounterKind.OBJECTS, CounterKind.PYTHON_BYTES}),
     Cause.WORKERS: frozenset({CounterKind.CHILDREN_BYTES}),
     Cause.NATIVE: frozenset({CounterKind.NATIVE_BYTES}),
 }
@@ -104,6 +105,7 @@ _IN_ORDER: Final = (
     (Cause.REBUILT, {CounterKind.TRACES, CounterKind.TENSORS}),
     (Cause.RETRACING, {CounterKind.TRACES}),
     (Cause.WORKERS, {CounterKind.CHILDREN_BYTES}),
+    (Cause.PYTHON, {CounterKind.PYTHON_BYTES}),
     (Cause.PYTHON, {CounterKind.TENSORS}),
     (Cause.PYTHON, {CounterKind.OBJECTS}),
     (Cause.NATIVE, {CounterKind.NATIVE_BYTES}),
@@ -137,7 +139,7 @@ def diagnose(
     cause = _cause({one.kind for one in grew_with}, read)
     speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
     because = tuple(one for one in grew_with if one.kind in speaks_for)
-    function = _function(because) if speaks_for & _TRACES else None
+    function = _function(because)
     return Diagnosis(cause, _sureness(cause), because, function, _ADVICE[cause])
 
 
@@ -156,7 +158,7 @@ def _sureness(cause: Cause) -> Sureness:
 
 
 def _function(because: Sequence[CounterGrowth]) -> str | None:
-    named = [one for one in because if one.kind in _TRACES and one.function]
+    named = [one for one in because if one.function]
     return max(named, key=lambda one: one.per_unit.middle).function if named else None
 
 

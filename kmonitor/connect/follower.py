@@ -30,6 +30,7 @@ from kmonitor_agent.protocol.messages import (
     RunsTold,
     SeriesTold,
     ToDesktop,
+    VerdictsTold,
 )
 
 LOG = logging.getLogger("kmonitor.connect")
@@ -92,6 +93,7 @@ Answer = (
     RunsTold
     | RowsTold
     | SeriesTold
+    | VerdictsTold
     | CommandTold
     | EditTold
     | HubTold

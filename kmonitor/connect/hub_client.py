@@ -20,6 +20,7 @@ from kmonitor_agent.protocol.commands import (
     CommandStatus,
     NoArguments,
 )
+from kmonitor_agent.protocol.facts import Verdict
 from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.protocol.messages import (
     AuditAsked,
@@ -43,6 +44,8 @@ from kmonitor_agent.protocol.messages import (
     RunSummary,
     SeriesAsked,
     SeriesTold,
+    VerdictsAsked,
+    VerdictsTold,
 )
 
 _NO_ARGUMENTS = NoArguments()
@@ -188,6 +191,10 @@ class HubClient:
             buckets=buckets,
         )
         return self._ask(asked, SeriesTold)
+
+    def verdicts(self, run: str) -> list[Verdict]:
+        """How a run stands now, one verdict a metric. Raises: `HubRefused`, not known there."""
+        return self._ask(VerdictsAsked(ask=self._next(), run=run), VerdictsTold).verdicts
 
     def command(
         self,

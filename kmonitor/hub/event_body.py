@@ -5,19 +5,21 @@ from collections.abc import Iterable
 from kmonitor.hub.guard import HubFaults
 from kmonitor_agent.local.run_spool import SpooledEvent, lost_body
 from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
-from kmonitor_agent.protocol.facts import AnyEvent
+from kmonitor_agent.protocol.errors import Malformed, ProtocolError, UnsupportedType
+from kmonitor_agent.protocol.facts import AnyEvent, Verdict
 
 TakenEvent = tuple[int, str, AnyEvent | None, bytes]
 """seq, kind, event (None: a type of a newer agent, kept as it is), body."""
 
 
 def read_event(seq: int, body: bytes) -> TakenEvent:
-    """One event ready to be taken. Raises: `ProtocolError` when it is none."""
+    """One event ready to be taken. Raises: `ProtocolError` when it is none of a training's."""
     try:
         event = decode_event(body)
     except UnsupportedType as exc:
         return seq, exc.type_name, None, body
+    if isinstance(event, Verdict):
+        raise Malformed("only the hub judges")
     return seq, str(event.__struct_config__.tag), event, body
 
 

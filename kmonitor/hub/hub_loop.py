@@ -10,6 +10,7 @@ from kmonitor.hub.doors import Doors
 from kmonitor.hub.folder_feed import FolderFeed
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.ingest import Ingest
+from kmonitor.hub.judging import Judging
 from kmonitor.hub.keys_desk import KeysDesk
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.liveness import Liveness
@@ -22,6 +23,7 @@ from kmonitor.hub.schedule import Schedule
 from kmonitor.hub.series_desk import SeriesDesk
 from kmonitor.hub.spool_shipping import SpoolShipping
 from kmonitor.hub.store.database import Database
+from kmonitor.hub.verdict_desk import VerdictDesk
 from kmonitor.hub.views import Views
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import Clock
@@ -85,12 +87,12 @@ class HubLoop:
         self._ledger = Ledger(database, faults, clock)
         self._doors = doors = Doors(folders, context, faults, clock)
         self._series = SeriesDesk(database.path, wake.wake)
+        self._verdicts = VerdictDesk(database.path, wake.wake)
+        self._judging = Judging(self._ledger, self._verdicts, faults, doors.to_desktop)
         processes = ProcessWatch(folders.state)
         self._host = processes.host
         self._ingest = Ingest(self._ledger, faults, clock, doors.to_agent)
         self._views = Views(self._ledger, self._series, faults, clock, doors.to_desktop)
-        self._views.host = processes.host
-        self._views.on_hub_asked = self._tell_hub
         self._keys = KeysDesk(doors, self._ledger, clock)
         self._join(doors)
         self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
@@ -105,6 +107,9 @@ class HubLoop:
         self._is_moved = False
 
     def _join(self, doors: Doors) -> None:
+        self._views.host = self._host
+        self._views.judges = self._verdicts
+        self._views.on_hub_asked = self._tell_hub
         self._views.on_access_asked = self._answer_about_access
         self._views.who = doors.gate.who
         doors.gate.on_refused = self._keys.refused
@@ -136,6 +141,7 @@ class HubLoop:
         schedule = self._schedule(is_in_place)
         self._doors.watch(self._wake.fileno())
         self._series.start()
+        self._verdicts.start()
         while not (self._is_stopping or self._is_moved):
             now_s = self._clock.monotonic_s()
             wait_s = schedule.wait_s(now_s)
@@ -156,6 +162,7 @@ class HubLoop:
             if self._ledger.commit():
                 self._ingest.acknowledge()
         self._series.stop()
+        self._verdicts.stop()
         self._doors.close()
         self._ledger.database.close()
 
@@ -204,6 +211,7 @@ class HubLoop:
         self._doors.serve(self._ingest.handle, self._views.handle)
         for identity, told in self._series.take_answers():
             self._doors.to_desktop(identity, told)
+        self._judging.take()
 
     def _look_at_memory(self) -> None:
         self._doors.look_at_memory(is_working=self._series.is_working)
@@ -212,6 +220,7 @@ class HubLoop:
         wait_s = self._ledger.wait_s(self._clock.monotonic_s())
         if wait_s == 0.0 and self._ledger.commit():
             self._ingest.acknowledge()
+            self._judging.after_commit()
             self._views.hint()
 
     def _sweep(self) -> None:

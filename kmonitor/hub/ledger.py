@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from kmonitor.hub.command_book import CommandBook, CommandEntry
 from kmonitor.hub.event_body import TakenEvent
 from kmonitor.hub.guard import HubFaults
@@ -21,9 +23,15 @@ from kmonitor_agent.protocol.facts import (
     BootEnded,
     BootStarted,
     CommandProgress,
+    EpochEnded,
+    EpochStarted,
+    FitEnded,
+    GraphSize,
     Lost,
     Notice,
+    Verdict,
 )
+from kmonitor_agent.protocol.verdicts import ALARMED_STATES
 
 COMMIT_INTERVAL_S = 0.06
 """At least so long from one commit to the next; one that comes alone is committed at once."""
@@ -34,6 +42,10 @@ _ROW_OVERHEAD_BYTES = 200
 _STORED_OVERHEAD_BYTES = 70
 """What a row takes in the database besides its body: columns, and its place in two indexes.
 Source: measured by filling a database with 100 000 samples."""
+
+
+_ENDS_UNIT = (EpochEnded, FitEnded, EpochStarted, GraphSize)
+"""With one of these an epoch or a fit is over and has all that belongs to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +82,7 @@ class Ledger:
         book: All commands.
         database: Where they are kept.
         head: Newest row id that is committed: what desktops may see.
+        unit_ended: Runs of which an epoch or a fit has ended; who judges them takes them out.
     """
 
     def __init__(self, database: Database, faults: HubFaults, clock: Clock) -> None:
@@ -85,6 +98,7 @@ class Ledger:
         self._thens: list[Callable[[], object]] = []
         self._not_before_s = 0.0
         self._unconfirmed: dict[str, int] = {}
+        self.unit_ended: set[str] = set()
 
     @property
     def head(self) -> int:
@@ -109,7 +123,9 @@ class Ledger:
             self._pending.events.append((row, record.key, seq, t_s, wall_s, kind, body))
             self._pending_bytes += len(body) + _ROW_OVERHEAD_BYTES
             record.stored_bytes += len(body) + _STORED_OVERHEAD_BYTES
-            if isinstance(event, CommandProgress):
+            if isinstance(event, _ENDS_UNIT):
+                self.unit_ended.add(record.run)
+            elif isinstance(event, CommandProgress):
                 self._progress(event, row)
             elif _ends_run(event):
                 self._boot_is_over(record, "the training ended before it answered")
@@ -151,16 +167,27 @@ class Ledger:
         # At the time of its newest event; the run comes back only with events of its own number.
         t_s = max(0.0, record.last_t_s - record.boot_offset_s)
         notice = Notice(t_s=t_s, level="error", code="lost", text=why)
-        body = encode_event(notice)
+        self._take_own(record, record.last_t_s, "notice", encode_event(notice))
+        self._boot_is_over(record, "the training's process is gone")
+
+    def take_verdict(self, record: RunRecord, verdict: Verdict) -> None:
+        """Write down what the hub itself makes of a run; `verdict.t_s` is a run time."""
+        run_t_s = verdict.t_s
+        of_boot = replace(verdict, t_s=max(0.0, run_t_s - record.boot_offset_s))
+        record.verdicts.pop(verdict.metric, None)
+        if verdict.state in ALARMED_STATES:
+            record.verdicts[verdict.metric] = verdict.state
+        self._take_own(record, run_t_s, "verdict", encode_event(of_boot))
+
+    def _take_own(self, record: RunRecord, run_t_s: float, kind: str, body: bytes) -> None:
+        # A row of the hub's own has a number below 0: no agent's number can be that.
         row, wall_s = self._next_row, self._clock.wall_s()
         self._next_row += 1
-        self._pending.events.append(
-            (row, record.key, -row, record.last_t_s, wall_s, "notice", body)
-        )
+        self._pending.events.append((row, record.key, -row, run_t_s, wall_s, kind, body))
         self._pending_bytes += len(body) + _ROW_OVERHEAD_BYTES
+        record.stored_bytes += len(body) + _STORED_OVERHEAD_BYTES
         record.rows += 1
         self.registry.touch(record)
-        self._boot_is_over(record, "the training's process is gone")
 
     def audit(self, who: str, what: str, run: str, subject: str, result: str) -> None:
         """Write down who did what."""

@@ -5,6 +5,7 @@ import msgspec
 from kmonitor_agent.protocol.commands import CommandName, LimitSpec
 from kmonitor_agent.protocol.facts import SourceOf
 from kmonitor_agent.protocol.messages import ENDED_STATES, MetricNow, RunState, RunSummary
+from kmonitor_agent.protocol.verdicts import VerdictMetric, VerdictState
 
 _AT_LIMIT_S = 60.0
 """Slurm looks each half minute for jobs past their limit, and leaves them half a minute to end.
@@ -100,6 +101,9 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     pinned: bool = False
     stored_bytes: int = 0
     owner: str = ""
+    verdicts: dict[VerdictMetric, VerdictState] = msgspec.field(
+        default_factory=dict[VerdictMetric, VerdictState]
+    )
     change: int = 0
 
     @property
@@ -180,6 +184,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             is_shipped=self.is_shipped,
             pinned=self.pinned,
             stored_bytes=self.stored_bytes,
+            verdicts=self.verdicts,
         )
 
     def _metric(self, field: str, of_field: str = "") -> MetricNow:

@@ -33,6 +33,7 @@ from kmonitor_agent.protocol.messages import (
     RunsAsked,
     RunsTold,
     SeriesAsked,
+    VerdictsAsked,
 )
 from kmonitor_agent.release import VERSION
 
@@ -54,6 +55,14 @@ class SeriesDesk(Protocol):
         ...
 
 
+class VerdictDesk(Protocol):
+    """Who judges runs, on a thread of its own."""
+
+    def ask(self, identity: bytes, asked: VerdictsAsked, run_key: int) -> bool:
+        """Take a question; False when too many wait."""
+        ...
+
+
 class Views:
     """Owned by the hub's main thread.
 
@@ -63,6 +72,7 @@ class Views:
         on_access_asked: Answers `KeysAsked` and `AuditAsked`.
         who: Tells who is behind an identity.
         commands: Judges commands.
+        judges: Who judges runs; None: nobody does.
         is_abandoned: Asked of a run that is not over: whether it may be deleted all the same.
         is_read_only: Nothing can be changed here.
     """
@@ -82,6 +92,7 @@ class Views:
         self._clock = clock
         self._send = send
         self.commands = CommandDesk(ledger, clock)
+        self.judges: VerdictDesk | None = None
         self._intake = Intake("view", faults, send)
         self._heard_s: dict[bytes, float] = {}
         # Only who stays connected pings.
@@ -150,7 +161,7 @@ class Views:
 
     def _serve(self, identity: bytes, message: FromDesktop) -> None:
         match message:
-            case RunsAsked() | RowsAsked() | SeriesAsked():
+            case RunsAsked() | RowsAsked() | SeriesAsked() | VerdictsAsked():
                 self._look_up(identity, message)
             case CommandAsked():
                 self._command(identity, message)
@@ -165,7 +176,9 @@ class Views:
             case _:
                 assert_never(message)
 
-    def _look_up(self, identity: bytes, message: RunsAsked | RowsAsked | SeriesAsked) -> None:
+    def _look_up(
+        self, identity: bytes, message: RunsAsked | RowsAsked | SeriesAsked | VerdictsAsked
+    ) -> None:
         match message:
             case RunsAsked():
                 self._send(identity, self._runs(message))
@@ -173,6 +186,8 @@ class Views:
                 self._send(identity, self._rows(message))
             case SeriesAsked():
                 self._ask_series(identity, message)
+            case VerdictsAsked():
+                self._ask_verdicts(identity, message)
 
     def _pong(self, identity: bytes, message: Ping | Pong) -> None:
         if isinstance(message, Ping):
@@ -232,6 +247,14 @@ class Views:
         sources = [source for field, source in record.sources.items() if field in wanted]
         if not self._series.ask(identity, asked, record.key, sources):
             text = "too many charts are being drawn at once"
+            self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
+
+    def _ask_verdicts(self, identity: bytes, asked: VerdictsAsked) -> None:
+        record = self._ledger.registry.get(asked.run)
+        if record is None:
+            self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
+        elif self.judges is None or not self.judges.ask(identity, asked, record.key):
+            text = "too many runs are being judged at once"
             self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
 
     def _command(self, identity: bytes, asked: CommandAsked) -> None:

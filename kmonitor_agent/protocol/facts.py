@@ -1,4 +1,7 @@
-"""Every event of a run under one roof: what the agent tells, once each, in order."""
+"""Every event of a run under one roof: what the agent tells, once each, in order.
+
+`Verdict` alone is the hub's own.
+"""
 
 from kmonitor_agent.protocol.acts import (
     ActionRecord,
@@ -35,6 +38,7 @@ from kmonitor_agent.protocol.measured import (
     SourceOf,
     Sources,
 )
+from kmonitor_agent.protocol.verdicts import GrewWith, LimitForecast, Verdict
 
 AnyEvent = (
     BootStarted
@@ -57,6 +61,7 @@ AnyEvent = (
     | Fault
     | Notice
     | Lost
+    | Verdict
 )
 """Every event."""
 
@@ -78,8 +83,10 @@ __all__ = [
     "Footprint",
     "FunctionTraces",
     "GraphSize",
+    "GrewWith",
     "LayerFacts",
     "LimitCrossed",
+    "LimitForecast",
     "LimitsInForce",
     "Lost",
     "ModelFacts",
@@ -91,4 +98,5 @@ __all__ = [
     "SourceOf",
     "Sources",
     "StepTimes",
+    "Verdict",
 ]

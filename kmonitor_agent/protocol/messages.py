@@ -49,6 +49,8 @@ from kmonitor_agent.protocol.view_messages import (
     SeriesAsked,
     SeriesColumn,
     SeriesTold,
+    VerdictsAsked,
+    VerdictsTold,
 )
 
 FromAgent = Hello | Batch | Ping | Pong | Bye | ErrorMessage
@@ -61,6 +63,7 @@ FromDesktop = (
     RunsAsked
     | RowsAsked
     | SeriesAsked
+    | VerdictsAsked
     | CommandAsked
     | EditAsked
     | HubAsked
@@ -75,6 +78,7 @@ ToDesktop = (
     RunsTold
     | RowsTold
     | SeriesTold
+    | VerdictsTold
     | CommandTold
     | EditTold
     | HubTold
@@ -131,6 +135,8 @@ __all__ = [
     "SeriesTold",
     "ToAgent",
     "ToDesktop",
+    "VerdictsAsked",
+    "VerdictsTold",
     "Wall",
     "Welcome",
 ]

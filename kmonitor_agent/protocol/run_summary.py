@@ -7,6 +7,7 @@ import msgspec
 from kmonitor_agent.protocol.agent_messages import Wall
 from kmonitor_agent.protocol.commands import CommandName, LimitSpec
 from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
+from kmonitor_agent.protocol.verdicts import VerdictMetric, VerdictState
 
 RunState = Literal[
     "starting",
@@ -96,6 +97,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         group: The same for all of them, and for later launches that look the same.
         is_shipped: It was read from a folder, and its process cannot be asked for anything.
         pinned: It is never removed to save room.
+        verdicts: Metrics that grow: "growing" or "suspected"; those that do not are left out.
         stored_bytes: About what it takes in the hub's database.
         change: Grows with every change of this summary, for `RunsAsked.since_change`.
     """
@@ -143,4 +145,5 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     group: Name = ""
     is_shipped: bool = False
     pinned: bool = False
+    verdicts: dict[VerdictMetric, VerdictState] = {}
     stored_bytes: Count = 0

@@ -18,6 +18,7 @@ from kmonitor_agent.protocol.commands import (
 from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
 from kmonitor_agent.protocol.measured import SourceOf
 from kmonitor_agent.protocol.run_summary import RunSummary
+from kmonitor_agent.protocol.verdicts import Verdict
 from kmonitor_agent.protocol.version import MAX_PAGE_ROWS
 
 
@@ -177,6 +178,32 @@ class SeriesTold(Message, frozen=True, tag="series_told"):
     epoch_t_s: bytes = b""
     epoch_end_t_s: bytes = b""
     fit_of_epoch: bytes = b""
+
+
+class VerdictsAsked(Message, frozen=True, tag="verdicts"):
+    """Desktop to hub: how one run stands now, judged from its history if that was never done.
+
+    Attributes:
+        ask: Number of the question.
+        run: Which run.
+    """
+
+    ask: Count
+    run: Id
+
+
+class VerdictsTold(Message, frozen=True, tag="verdicts_told"):
+    """Answer: the newest verdict of each metric that was measured.
+
+    Attributes:
+        ask: The question.
+        run: Run id.
+        verdicts: At most one a metric.
+    """
+
+    ask: Count
+    run: Id
+    verdicts: Annotated[list[Verdict], msgspec.Meta(max_length=16)] = []
 
 
 class CommandAsked(Message, frozen=True, tag="cmdreq"):

@@ -10,7 +10,7 @@ import typing
 
 import msgspec
 
-from kmonitor_agent.protocol.facts import AnyEvent
+from kmonitor_agent.protocol.facts import AnyEvent, Verdict
 from kmonitor_agent.protocol.messages import FromAgent
 
 _FIELD = re.compile(r"^(?:Attributes:\s*)?([a-z_][a-z0-9_, ]*): (.*)$")
@@ -21,7 +21,8 @@ def structs_that_leave() -> list[type[msgspec.Struct]]:
     found: dict[type[msgspec.Struct], None] = {}
     for union in (AnyEvent, FromAgent):
         for struct in typing.get_args(union):
-            _gather(struct, found)
+            if struct is not Verdict:  # the hub's own
+                _gather(struct, found)
     return list(found)
 
 

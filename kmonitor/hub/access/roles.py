@@ -19,6 +19,7 @@ from kmonitor_agent.protocol.messages import (
     RowsAsked,
     RunsAsked,
     SeriesAsked,
+    VerdictsAsked,
 )
 
 _AGENT: Final = frozenset[Role]({"agent"})
@@ -36,6 +37,7 @@ MAY_SEND: Final[Mapping[type[msgspec.Struct], frozenset[Role]]] = {
     RunsAsked: _VIEWER,
     RowsAsked: _VIEWER,
     SeriesAsked: _VIEWER,
+    VerdictsAsked: _VIEWER,
     HubAsked: _VIEWER,  # to end the hub, only its own user on its own host may: see `Gate`
     CommandAsked: _OPERATOR,
     EditAsked: _OPERATOR,

@@ -1,0 +1,129 @@
+"""One run's verdicts: kept from unit to unit, and told when they turn or their figures change."""
+
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from kmonitor.analysis.counters import Counter
+from kmonitor.analysis.diagnosis import Diagnosis, diagnose
+from kmonitor.analysis.growth import RAM_FLOOR, Floor
+from kmonitor.analysis.leak import ALARMED, Per, next_verdict, unit_of
+from kmonitor.analysis.leak import Verdict as Judgement
+from kmonitor.analysis.slowdown import next_slowdown
+from kmonitor.hub.limit_ahead import forecast_of
+from kmonitor.hub.run_units import RunUnits, Unit
+from kmonitor.hub.unit_values import Floats, allocation_growth, counters_of, cut, values_of
+from kmonitor.hub.verdict_events import Judged, differs, state_of, verdict_event
+from kmonitor_agent.protocol.facts import Event, Verdict
+from kmonitor_agent.protocol.verdicts import VERDICT_METRICS, VerdictMetric
+
+GRAPH_FLOOR: Final = Floor(50.0, 0.02)
+"""Operations: the smallest traced step has more."""
+
+_MOST_FRESH: Final = 60
+"""Of a history that is read at once only so many units are judged one after the other: an alarm
+takes five, and what an earlier hub had found was stored."""
+
+
+class RunJudge:
+    """Owned by the judging thread.
+
+    Attributes:
+        row: Newest row of the run that was read.
+    """
+
+    def __init__(self) -> None:
+        self.row = 0
+        self._units = RunUnits()
+        self._per = Per.EPOCH
+        self._has_judged = False
+        self._verdicts: dict[VerdictMetric, Judgement] = {}
+        self._stored: dict[VerdictMetric, Verdict] = {}
+        self._now: dict[VerdictMetric, Verdict] = {}
+
+    def read(self, t_s: float, event: Event) -> None:
+        """Take the next event of the run.
+
+        Args:
+            t_s: Its run time, seconds.
+            event: Of a kind in `run_units.KINDS`.
+        """
+        if not isinstance(event, Verdict):
+            self._units.add(t_s, event)
+        elif not self._has_judged:
+            # Of a hub before this one: an alarm outlives a restart of the hub.
+            self._stored[event.metric] = self._now[event.metric] = event
+            self._verdicts[event.metric] = Judgement(state_of(event.state))
+
+    def judge(self) -> list[Verdict]:
+        """Judge the units that were completed since; the verdicts that are to be stored."""
+        self._has_judged = True
+        per = unit_of(self._units.fits_ended)
+        if per is not self._per:
+            self._per = per
+            self._verdicts.clear()
+        n_fresh = min(self._units.take_fresh(per), _MOST_FRESH)
+        if not n_fresh:
+            return []
+        new: list[Verdict] = []
+        units = list(self._units.done[per])
+        for metric in VERDICT_METRICS:
+            told = self._judge(metric, units, n_fresh)
+            if told is None:
+                continue
+            self._now[metric] = told
+            before = self._stored.get(metric)
+            if differs(before, told):
+                turned = before is None or before.state != told.state
+                self._stored[metric] = msgspec.structs.replace(told, turned=turned)
+                new.append(self._stored[metric])
+        return new
+
+    def now(self) -> list[Verdict]:
+        """The newest verdict of each metric that was measured."""
+        return [self._now[metric] for metric in VERDICT_METRICS if metric in self._now]
+
+    def _judge(self, metric: VerdictMetric, units: list[Unit], n_fresh: int) -> Verdict | None:
+        values = values_of(metric, units, self._per)
+        is_there = np.isfinite(values)
+        if not is_there.any():
+            return None
+        verdict = self._verdicts.get(metric, Judgement())
+        counters = counters_of(metric, units)
+        for last in range(len(units) - n_fresh, len(units)):
+            if is_there[last]:
+                kept = is_there[: last + 1]
+                verdict = _next(metric, verdict, values[: last + 1][kept], cut(counters, kept))
+        self._verdicts[metric] = verdict
+        measured = [unit for unit, there in zip(units, is_there, strict=True) if there]
+        growth, before = verdict.growth, self._now.get(metric)
+        is_older = growth is None or growth.last >= len(measured)
+        if verdict.state in ALARMED and is_older and before is not None:
+            # It stands over a start or reload: its evidence is that of before.
+            return msgspec.structs.replace(before, unit=units[-1].number, forecast=None)
+        judged = Judged(metric, self._per, verdict, measured, units[-1].number)
+        forecast = None
+        if verdict.state in ALARMED:
+            forecast = forecast_of(metric, self._units, measured, self._per)
+        return verdict_event(judged, self._diagnosis(metric, verdict, counters), forecast)
+
+    def _diagnosis(
+        self, metric: VerdictMetric, verdict: Judgement, counters: list[Counter]
+    ) -> Diagnosis | None:
+        growth = verdict.growth
+        if metric == "step_time" or verdict.state not in ALARMED or growth is None:
+            return None
+        grew_with = list(verdict.grew_with)
+        if metric == "ram":
+            grew_with += allocation_growth(self._units.allocated, growth)
+        return diagnose(growth, grew_with, frozenset(counter.kind for counter in counters))
+
+
+def _next(
+    metric: VerdictMetric, before: Judgement, values: Floats, counters: list[Counter]
+) -> Judgement:
+    if metric == "step_time":
+        return next_slowdown(before, values)
+    floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
+    return next_verdict(before, values, counters, floor=floor)

@@ -1,0 +1,229 @@
+"""A run's events gathered into what is judged: one value of everything an epoch, and a fit."""
+
+import math
+import sys
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from kmonitor.analysis.growth import MAX_UNITS
+from kmonitor.analysis.leak import Per
+from kmonitor_agent.protocol.facts import (
+    ActionRecord,
+    BootStarted,
+    Diagnosis,
+    EpochEnded,
+    EpochStarted,
+    Event,
+    FitEnded,
+    FitStarted,
+    GraphSize,
+    LimitsInForce,
+    ModelFacts,
+    Sample,
+)
+
+if TYPE_CHECKING:
+    from kmonitor_agent.protocol.commands import LimitSpec
+
+KINDS: Final = (
+    *("boot", "fit_start", "fit_end", "epoch_start", "epoch_end", "sample", "graph", "model"),
+    *("action", "limits", "diagnosis", "verdict"),
+)
+"""Types of events that are read, `verdict` among them."""
+
+KEPT_UNITS: Final = 2 * MAX_UNITS
+"""Older ones change no judgement."""
+
+_MOST_FUNCTIONS: Final = 16
+_JUDGED: Final[tuple[Per, ...]] = (Per.EPOCH, Per.FIT)
+
+
+@dataclass(slots=True)
+class Unit:
+    """One epoch or fit; NaN where not measured.
+
+    Attributes:
+        number: Epochs or fits of the run that had ended with it.
+        began_s: Run time, seconds.
+        ended_s: Likewise.
+        low: Smallest sample of `ram` and `vram`, bytes.
+        high: Largest.
+        children_bytes: Resident set of child processes.
+        operations: In live traces, at its end.
+        traces: Live ones, likewise.
+        retained: Of them, those kept for dead models only.
+        functions: Traces by function, of the largest.
+        step_s: Median step time, seconds.
+        kind: What makes step times of fits comparable: the model's parameters and batch size.
+    """
+
+    number: int
+    began_s: float
+    ended_s: float = math.nan
+    low: dict[str, float] = field(default_factory=dict[str, float])
+    high: dict[str, float] = field(default_factory=dict[str, float])
+    children_bytes: float = math.nan
+    operations: float = math.nan
+    traces: float = math.nan
+    retained: float = math.nan
+    functions: dict[str, float] = field(default_factory=dict[str, float])
+    step_s: float = math.nan
+    kind: tuple[int, int | None] = (0, None)
+
+    def sample(self, event: Sample) -> None:
+        """A sample fell into it."""
+        for metric, value in (("ram", event.ram_bytes), ("vram", event.vram_bytes)):
+            if value is not None:
+                self.low[metric] = min(value, self.low.get(metric, value))
+                self.high[metric] = max(value, self.high.get(metric, value))
+        if event.ram_children_bytes is not None:
+            self.children_bytes = event.ram_children_bytes
+
+    def graph(self, event: GraphSize) -> None:
+        """The graph was counted, at its end unless another count follows."""
+        self.operations = float(event.operations)
+        self.traces = float(event.traces)
+        self.retained = math.nan if event.retained is None else float(event.retained)
+        self.functions = {
+            sys.intern(each.name): float(each.traces)
+            for each in event.by_function[:_MOST_FUNCTIONS]
+        }
+
+
+class RunUnits:
+    """The units of one run since its last start or reload; owned by the judging thread.
+
+    Attributes:
+        done: Complete units, the newest last, by what a unit is.
+        fresh: How many of them were completed since `take_fresh`.
+        fits_ended: Of the whole run.
+        limits: In force.
+        ram_of: The smaller of host memory and the control group's limit, bytes.
+        is_cgroup: Whether that is the control group's.
+        vram_of: What VRAM is a part of, bytes; None if nobody says.
+        allocated: Bytes that Python allocated in one epoch by the last *Diagnose*, and the line
+            that allocated most; None: nobody looked, in this process.
+    """
+
+    def __init__(self) -> None:
+        self.done: dict[Per, deque[Unit]] = {per: deque(maxlen=KEPT_UNITS) for per in _JUDGED}
+        self.fits_ended = 0
+        self.limits: list[LimitSpec] = []
+        self.ram_of: float | None = None
+        self.is_cgroup = False
+        self.vram_of: float | None = None
+        self.allocated: tuple[float, str] | None = None
+        self._epochs_ended = 0
+        self._fresh: dict[Per, int] = dict.fromkeys(_JUDGED, 0)
+        self._open: dict[Per, Unit] = {per: Unit(1, 0.0) for per in _JUDGED}
+        self._ended: tuple[int, int, Unit] | None = None
+        self._steps_s: list[float] = []
+        self._kind: tuple[int, int | None] = (0, None)
+
+    def take_fresh(self, per: Per) -> int:
+        """How many units were completed since this was asked last."""
+        fresh, self._fresh[per] = self._fresh[per], 0
+        return min(fresh, len(self.done[per]))
+
+    def add(self, t_s: float, event: Event) -> None:
+        """One event of the run, in order.
+
+        Args:
+            t_s: Its run time, seconds.
+            event: Of a kind in `KINDS`; others change nothing.
+        """
+        match event:
+            case Sample():
+                self._sample(event)
+            case GraphSize():
+                self._graph(event)
+            case EpochStarted():
+                self._complete_epoch()
+                self._open[Per.EPOCH].began_s = t_s
+            case EpochEnded():
+                self._epoch_ended(t_s, event)
+            case FitStarted():
+                self._kind = (0, event.batch_size)
+            case FitEnded():
+                self._fit_ended(t_s)
+            case _:
+                self._note(t_s, event)
+
+    def _note(self, t_s: float, event: Event) -> None:
+        match event:
+            case ModelFacts():
+                self._kind = (event.parameters, self._kind[1])
+            case BootStarted():
+                self._complete_epoch()
+                self.allocated = None
+                self._begin_anew(t_s)
+            case ActionRecord() if event.ok and event.action == "reload":
+                self._complete_epoch()
+                self._begin_anew(t_s)
+            case LimitsInForce():
+                self.limits = event.limits
+            case Diagnosis() if event.allocations:
+                grown = sum(max(0, each.grown_bytes) for each in event.allocations)
+                self.allocated = (float(grown), event.allocations[0].place)
+            case _:
+                pass
+
+    def _sample(self, event: Sample) -> None:
+        for unit in self._open.values():
+            unit.sample(event)
+        if event.ram_of_bytes is not None:
+            self.ram_of = event.ram_of_bytes
+            self.is_cgroup = event.cgroup_limit_bytes == event.ram_of_bytes
+        if event.vram_of_bytes is not None:
+            self.vram_of = event.vram_of_bytes
+
+    def _graph(self, event: GraphSize) -> None:
+        self._open[Per.FIT].graph(event)
+        ended = self._ended
+        if ended is not None and ended[:2] == (event.fit, event.epoch):
+            # Told just after the epoch's end, of its end.
+            ended[2].graph(event)
+            self._complete_epoch()
+        else:
+            self._open[Per.EPOCH].graph(event)
+
+    def _epoch_ended(self, t_s: float, event: EpochEnded) -> None:
+        self._complete_epoch()
+        self._epochs_ended += 1
+        unit = self._open[Per.EPOCH]
+        unit.ended_s = t_s
+        unit.kind = self._kind
+        if event.step_times is not None:
+            unit.step_s = event.step_times.p50_s
+            self._steps_s.append(unit.step_s)
+        self._ended = (event.fit, event.epoch, unit)
+        self._open[Per.EPOCH] = Unit(self._epochs_ended + 1, t_s)
+
+    def _complete_epoch(self) -> None:
+        """The epoch that ended last has all that belongs to it."""
+        if self._ended is not None:
+            self._add(Per.EPOCH, self._ended[2])
+            self._ended = None
+
+    def _fit_ended(self, t_s: float) -> None:
+        self._complete_epoch()
+        self.fits_ended += 1
+        unit = self._open[Per.FIT]
+        unit.ended_s = t_s
+        unit.kind = self._kind
+        if self._steps_s:
+            unit.step_s = sorted(self._steps_s)[len(self._steps_s) // 2]
+        self._steps_s.clear()
+        self._add(Per.FIT, unit)
+        self._open[Per.FIT] = Unit(self.fits_ended + 1, t_s)
+
+    def _add(self, per: Per, unit: Unit) -> None:
+        self.done[per].append(unit)
+        self._fresh[per] += 1
+
+    def _begin_anew(self, t_s: float) -> None:
+        for per in _JUDGED:
+            self.done[per].clear()
+            self._fresh[per] = 0
+            self._open[per] = Unit(self._open[per].number, t_s)

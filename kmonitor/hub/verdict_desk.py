@@ -1,0 +1,192 @@
+"""Runs are judged on a thread of its own, which only reads."""
+
+import sqlite3
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kmonitor.hub.run_judge import RunJudge
+from kmonitor.hub.run_units import KINDS
+from kmonitor.hub.store.pages import Wanted, read_page
+from kmonitor.hub.store.schema import open_reader
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.errors import ProtocolError
+from kmonitor_agent.protocol.facts import Verdict
+from kmonitor_agent.protocol.messages import ErrorMessage, VerdictsAsked, VerdictsTold
+
+MAX_WAITING: Final = 256
+"""Runs that wait to be judged; what comes while so many do is dropped and counted."""
+
+_MAX_ASKED: Final = 64
+_MAX_JUDGES: Final = 256
+_PAUSE_S: Final = 0.2
+"""From one round to the next: a run whose epochs are shorter is judged for several at once."""
+
+_PAGE_ROWS: Final = 2_000
+_JOIN_S: Final = 10.0
+_RETRY_MS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of one look.
+
+    Attributes:
+        run: Run id.
+        verdicts: To be stored; may be empty.
+        identity: Who asked; empty: nobody.
+        told: The answer for them.
+        fault: What failed; None if nothing did.
+    """
+
+    run: str
+    verdicts: tuple[Verdict, ...] = ()
+    identity: bytes = b""
+    told: VerdictsTold | ErrorMessage | None = None
+    fault: Exception | None = None
+
+
+class VerdictDesk:
+    """Owns the thread `kmonitor-hub-verdicts` and its read-only connection.
+
+    A run that it has not met is read from its beginning, later only what was stored since.
+    Everything but `_main` and below is for the hub's main thread.
+
+    Attributes:
+        dropped: Looks that were not taken because too many waited.
+    """
+
+    def __init__(self, path: Path, wake: Callable[[], None]) -> None:
+        """Nothing runs before `start`.
+
+        Args:
+            path: The database.
+            wake: Makes the hub's loop take what was found; called from this desk's thread.
+        """
+        self.dropped = 0
+        self._path = path
+        self._wake = wake
+        self._news = threading.Condition()
+        self._is_stopping = threading.Event()
+        self._waiting: OrderedDict[str, int] = OrderedDict()
+        self._asked: deque[tuple[bytes, VerdictsAsked, int]] = deque()
+        self._found: deque[Found] = deque()
+        self._judges: OrderedDict[int, RunJudge] = OrderedDict()
+        self._thread = threading.Thread(
+            target=self._main, name="kmonitor-hub-verdicts", daemon=True
+        )
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the page that it reads."""
+        self._is_stopping.set()
+        with self._news:
+            self._news.notify()
+        if self._thread.is_alive():
+            self._thread.join(_JOIN_S)
+
+    def look(self, run: str, run_key: int) -> None:
+        """Units of a run may have ended: judge it, now or never."""
+        with self._news:
+            if run not in self._waiting and len(self._waiting) >= MAX_WAITING:
+                self.dropped += 1
+                return
+            self._waiting[run] = run_key
+            self._news.notify()
+
+    def ask(self, identity: bytes, asked: VerdictsAsked, run_key: int) -> bool:
+        """Take a question; False when too many wait."""
+        with self._news:
+            if len(self._asked) >= _MAX_ASKED:
+                return False
+            self._asked.append((identity, asked, run_key))
+            self._news.notify()
+        return True
+
+    def take_found(self) -> list[Found]:
+        """What was found since."""
+        found: list[Found] = []
+        while self._found:
+            found.append(self._found.popleft())
+        return found
+
+    @property
+    def has_found(self) -> bool:
+        """Whether something waits to be taken."""
+        return bool(self._found)
+
+    def _main(self) -> None:
+        connection = open_reader(self._path)
+        try:
+            while not self._is_stopping.is_set():
+                self._round(connection)
+                self._is_stopping.wait(0.0 if self._asked else _PAUSE_S)
+                with self._news:
+                    self._news.wait_for(self._has_work)
+        finally:
+            connection.close()
+
+    def _has_work(self) -> bool:
+        return bool(self._asked or self._waiting or self._is_stopping.is_set())
+
+    def _round(self, connection: sqlite3.Connection) -> None:
+        with self._news:
+            asked, waiting = list(self._asked), dict(self._waiting)
+            self._asked.clear()
+            self._waiting.clear()
+        for identity, question, run_key in asked:
+            self._put(self._answer(connection, identity, question, run_key))
+        for run, run_key in waiting.items():
+            if self._is_stopping.is_set():
+                return
+            found = self._look(connection, run, run_key)
+            if found.verdicts or found.fault is not None:
+                self._put(found)
+
+    def _put(self, found: Found) -> None:
+        self._found.append(found)
+        self._wake()
+
+    def _answer(
+        self, connection: sqlite3.Connection, identity: bytes, asked: VerdictsAsked, run_key: int
+    ) -> Found:
+        found = self._look(connection, asked.run, run_key)
+        if found.fault is not None:
+            retry_ms = _RETRY_MS if isinstance(found.fault, sqlite3.OperationalError) else 0
+            text = f"the run could not be judged: {found.fault}"
+            told = ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=asked.ask)
+            return Found(asked.run, identity=identity, told=told, fault=found.fault)
+        now = self._judges[run_key].now()
+        answer = VerdictsTold(ask=asked.ask, run=asked.run, verdicts=now)
+        return Found(asked.run, found.verdicts, identity, answer)
+
+    def _look(self, connection: sqlite3.Connection, run: str, run_key: int) -> Found:
+        try:
+            judge = self._judges.setdefault(run_key, RunJudge())
+            self._judges.move_to_end(run_key)
+            self._read(connection, run_key, judge)
+            verdicts = tuple(judge.judge())
+            while len(self._judges) > _MAX_JUDGES:
+                self._judges.popitem(last=False)
+            return Found(run, verdicts)
+        except Exception as exc:  # noqa: BLE001 - a thread's main: one run must not end all
+            self._judges.pop(run_key, None)
+            return Found(run, fault=exc)
+
+    def _read(self, connection: sqlite3.Connection, run_key: int, judge: RunJudge) -> None:
+        head = int(connection.execute("SELECT max(row) FROM events").fetchone()[0] or 0)
+        while judge.row < head and not self._is_stopping.is_set():
+            wanted = Wanted(judge.row, _PAGE_ROWS, (run_key,), KINDS)
+            page = read_page(connection, wanted, head)
+            for _row, _key, _seq, t_s, body in page.rows:
+                try:
+                    judge.read(t_s, decode_event(body))
+                except ProtocolError:
+                    continue  # of a newer agent
+            judge.row = page.cursor

@@ -1,0 +1,225 @@
+"""What is made of a run's units, and what of it is told anew."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from kmonitor.hub.run_judge import RunJudge
+from kmonitor_agent.protocol.commands import LimitSpec
+from kmonitor_agent.protocol.facts import (
+    AllocationGrowth,
+    BootStarted,
+    Diagnosis,
+    Event,
+    LimitsInForce,
+    Sample,
+    Verdict,
+)
+from tests.support.growing_run import EPOCH_S, MIB, Growing, events_of
+
+
+def _judged(
+    events: Iterable[Event], judge: RunJudge | None = None
+) -> tuple[RunJudge, list[Verdict]]:
+    """The judge, and what it told, when it looks after each epoch's count."""
+    judge, told = judge or RunJudge(), list[Verdict]()
+    for event in events:
+        judge.read(event.t_s, event)
+        told += judge.judge()
+    return judge, told
+
+
+def _of(told: Iterable[Verdict], metric: str) -> list[Verdict]:
+    return [verdict for verdict in told if verdict.metric == metric]
+
+
+def test_a_steady_run_is_learnt_and_then_steady_and_told_once():
+    judge, told = _judged(events_of(Growing(), 9))
+    assert told == []
+    assert {(one.metric, one.state) for one in judge.now()} == {
+        ("ram", "learning"),
+        ("graph", "learning"),
+        ("step_time", "learning"),
+    }
+
+    _, told = _judged(events_of(Growing(), 60, first=9), judge)
+
+    assert sorted((one.metric, one.state, one.unit) for one in told) == [
+        ("graph", "steady", 10),
+        ("ram", "steady", 10),
+        ("step_time", "steady", 10),
+    ]
+
+
+def test_traces_that_nobody_needs_are_suspected_and_named():
+    grows = Growing(ram_mib=8.0, traces=2, retained=2, function="train_function")
+
+    judge, told = _judged(events_of(grows, 40))
+
+    ram = _of(told, "ram")
+    assert [one.state for one in ram if one.turned] == ["steady", "growing", "suspected"]
+    (now,) = _of(judge.now(), "ram")
+    assert (now.cause, now.sureness, now.name) == ("retained_traces", "counted", "train_function")
+    assert now.advice[:2] == ["collect", "reload"]
+    assert now.slope == pytest.approx(8.0 * MIB, rel=0.05)
+    assert (now.slope_low or 0.0) <= (now.slope or 0.0) <= (now.slope_high or 0.0)
+    assert now.grew_with[0].kind == "retained"
+    assert now.grew_with[0].per_unit == pytest.approx(2.0)
+    # The window is what was judged, the warm-up left out.
+    assert (now.from_s, now.to_s) == (6 * EPOCH_S, 39 * EPOCH_S + 9.0)
+    assert _of(judge.now(), "graph")[0].state == "suspected"
+
+
+def test_a_function_that_is_traced_again_and_again_is_named():
+    judge, _ = _judged(events_of(Growing(ram_mib=4.0, traces=3, function="scale"), 30))
+
+    (now,) = _of(judge.now(), "ram")
+    assert (now.state, now.cause, now.name) == ("suspected", "retracing", "scale")
+    assert now.advice[0] == "tensors_not_numbers"
+
+
+def test_growth_without_anything_counted_beside_it_is_no_suspicion():
+    judge, _ = _judged(events_of(Growing(ram_mib=8.0), 40))
+
+    (now,) = _of(judge.now(), "ram")
+    assert (now.state, now.cause, now.sureness) == ("growing", "unknown", "open")
+    assert now.grew_with == []
+
+
+def test_what_diagnose_found_names_the_line():
+    events = [
+        *events_of(Growing(ram_mib=8.0), 30),
+        Diagnosis(
+            t_s=300.0,
+            fit=1,
+            epoch=29,
+            seconds=0.1,
+            allocations=[
+                AllocationGrowth("train.py:12", int(7.5 * MIB)),
+                AllocationGrowth("b", 9),
+            ],
+        ),
+        *events_of(Growing(ram_mib=8.0), 1, first=30),
+    ]
+
+    judge, _ = _judged(events)
+
+    (now,) = _of(judge.now(), "ram")
+    assert (now.state, now.cause, now.name) == ("suspected", "python", "train.py:12")
+    assert now.grew_with[0].kind == "python_bytes"
+
+
+def test_the_forecast_holds_the_moment_at_which_the_limit_is_met():
+    judge, _ = _judged(events_of(Growing(ram_mib=8.0, ram_of_bytes=1400 * MIB), 30))
+
+    (now,) = _of(judge.now(), "ram")
+    assert now.forecast is not None
+    # The largest sample is 1004 MiB at first and 8 MiB more each epoch; 29 more were judged.
+    left = (1400 - 1004 - 29 * 8) / 8
+    assert now.forecast.units == pytest.approx(left, abs=0.5)
+    assert now.forecast.earliest <= left <= (now.forecast.latest or 0.0)
+    assert (now.forecast.of, now.forecast.limit) == ("host", 1400 * MIB)
+    assert now.forecast.unit_s == pytest.approx(EPOCH_S)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (LimitSpec("ram", value=1500 * MIB), (1500 * MIB, "own")),
+        (LimitSpec("ram", fraction=0.5), (2000 * MIB, "own")),
+        (LimitSpec("ram", value=900 * MIB), (4000 * MIB, "cgroup")),
+    ],
+)
+def test_the_runs_own_limit_ahead_counts_else_memorys_end(
+    limit: LimitSpec, expected: tuple[float, str]
+):
+    events = [
+        LimitsInForce(t_s=0.0, limits=[limit]),
+        *events_of(Growing(ram_mib=8.0, ram_of_bytes=4000 * MIB), 29),
+        Sample(t_s=290.0, ram_of_bytes=4000 * MIB, cgroup_limit_bytes=4000 * MIB),
+    ]
+    judge, _ = _judged(events)
+    last = [e for e in events_of(Growing(ram_mib=8.0), 1, first=29) if not isinstance(e, Sample)]
+    middle = Sample(t_s=295.0, ram_bytes=1232 * MIB)
+
+    _judged([last[0], middle, *last[1:]], judge)
+
+    (now,) = _of(judge.now(), "ram")
+    assert now.forecast is not None
+    assert (now.forecast.limit, now.forecast.of) == expected
+
+
+def test_many_short_fits_are_judged_by_fits():
+    grows = Growing(ram_mib=10.0, traces=2, retained=2, epochs_a_fit=2)
+
+    judge, _ = _judged(events_of(grows, 30))
+
+    (now,) = _of(judge.now(), "ram")
+    assert (now.per, now.state, now.cause) == ("fit", "suspected", "retained_traces")
+    assert now.slope == pytest.approx(10.0 * MIB, rel=0.05)
+
+
+def test_slower_and_slower_steps_grow_and_have_no_cause():
+    judge, _ = _judged(events_of(Growing(step_s=0.002), 30))
+
+    (now,) = _of(judge.now(), "step_time")
+    assert (now.state, now.cause, now.advice) == ("growing", "", [])
+    assert now.slope == pytest.approx(0.002, rel=0.01)
+
+
+def test_units_without_a_sample_count_as_units():
+    """A leak of 4 MiB a unit stays one of 4 where only every second one was measured."""
+    events = [
+        event
+        for event in events_of(Growing(ram_mib=4.0), 60)
+        if not (isinstance(event, Sample) and event.epoch % 2)
+    ]
+
+    judge, _ = _judged(events)
+
+    (now,) = _of(judge.now(), "ram")
+    assert now.slope == pytest.approx(4.0 * MIB, rel=0.1)
+    assert (now.units, now.unit) == (30, 60)
+
+
+def test_an_alarm_outlives_the_hub_that_raised_it():
+    grows = Growing(ram_mib=8.0, traces=2, retained=2)
+    _, told = _judged(events_of(grows, 30))
+    successor = RunJudge()
+    for event in [*events_of(grows, 30), *told]:
+        successor.read(event.t_s, event)
+
+    assert successor.judge() == []
+    assert _of(successor.now(), "ram")[0].state == "suspected"
+
+
+def test_an_alarm_stands_over_a_restart_with_the_evidence_of_before():
+    grows = Growing(ram_mib=8.0, traces=2, retained=2)
+    judge, _ = _judged(events_of(grows, 30))
+    (before,) = _of(judge.now(), "ram")
+    boot = BootStarted(t_s=0.0, boot="b", name="n", host="h", pid=1, started_wall_s=1.0)
+
+    _, told = _judged([boot, *events_of(Growing(), 4, first=30)], judge)
+
+    (now,) = _of(judge.now(), "ram")
+    assert (now.state, now.from_s, now.forecast) == ("suspected", before.from_s, None)
+    _, told = _judged(events_of(Growing(), 30, first=34), judge)
+    assert [one.state for one in _of(told, "ram")] == ["cleared"]
+
+
+def test_the_same_figures_are_not_told_again():
+    _, told = _judged(events_of(Growing(ram_mib=8.0, traces=2, retained=2), 150))
+
+    assert len(_of(told, "ram")) <= 6
+
+
+def test_a_long_history_is_judged_at_its_end_only():
+    judge = RunJudge()
+    grows = Growing(ram_mib=8.0, traces=2, retained=2)
+    for event in events_of(grows, 1000):
+        judge.read(event.t_s, event)
+
+    told = judge.judge()
+
+    assert _of(told, "ram")[0].state == "suspected"
+    assert _of(told, "ram")[0].unit == 1000

@@ -1,0 +1,205 @@
+"""Verdicts in the hub: judged beside its loop, stored as its own, told when asked."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+
+import msgspec
+import pytest
+
+from kmonitor.connect.hub_client import HubClient, HubRefused
+from kmonitor.hub.event_body import read_event
+from kmonitor.hub.judging import Judging
+from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.verdict_desk import MAX_WAITING, VerdictDesk
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.codec import decode_event, encode_event
+from kmonitor_agent.protocol.errors import Malformed
+from kmonitor_agent.protocol.facts import BootEnded, Event, Verdict
+from kmonitor_agent.protocol.messages import ErrorMessage, VerdictsAsked, VerdictsTold
+from tests.support.growing_run import Growing, events_of
+from tests.support.hub_parts import HubParts
+from tests.support.simulated_agent import SimulatedAgent
+from tests.support.waiting import wait_until
+
+LEAK = Growing(ram_mib=8.0, traces=2, retained=2, function="train_function")
+
+
+class Bench:
+    """Ledger, desk and what is between them; `sent` is what desktops were told."""
+
+    def __init__(self, parts: HubParts) -> None:
+        self.parts = parts
+        self.desk = VerdictDesk(parts.path, lambda: None)
+        self.sent: list[tuple[bytes, msgspec.Struct]] = []
+        self.judging = Judging(
+            parts.ledger, self.desk, parts.faults, lambda who, told: self.sent.append((who, told))
+        )
+        self.record = parts.started_run(pid=1)
+
+    def take(self, *events: Event) -> None:
+        """Store events and have the run looked at."""
+        self.parts.take(self.record, *events)
+        assert self.parts.ledger.commit()
+        self.judging.after_commit()
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        """Store and answer what is found until something holds."""
+
+        def look() -> object:
+            self.judging.take()
+            assert self.parts.ledger.commit()
+            return condition()
+
+        wait_until(look, what=what)
+
+    def verdicts(self) -> list[tuple[int, Verdict]]:
+        """(seq, verdict) of all that are stored."""
+        wanted = Wanted(0, 1000, (self.record.key,), ("verdict",))
+        rows = self.parts.database.page(wanted).rows
+        found = [(seq, decode_event(body)) for _, _, seq, _, body in rows]
+        return [(seq, event) for seq, event in found if isinstance(event, Verdict)]
+
+
+@pytest.fixture
+def bench(parts: HubParts) -> Iterator[Bench]:
+    bench = Bench(parts)
+    yield bench
+    bench.desk.stop()
+
+
+def test_a_leak_is_stored_and_marked_in_the_runs_summary(bench: Bench):
+    bench.desk.start()
+
+    bench.take(*events_of(LEAK, 40))
+    bench.until(bench.verdicts, "verdicts are stored")
+
+    ram = [one for _, one in bench.verdicts() if one.metric == "ram"]
+    assert (ram[0].state, ram[0].turned) == ("suspected", True)
+    assert bench.record.summary().verdicts["ram"] == "suspected"
+    assert "step_time" not in bench.record.summary().verdicts
+
+
+def test_a_verdict_takes_no_number_of_the_agents(bench: Bench):
+    accepted = bench.record.accepted
+    n_events = len(list(events_of(LEAK, 40)))
+    bench.desk.start()
+
+    bench.take(*events_of(LEAK, 40))
+    bench.until(bench.verdicts, "verdicts are stored")
+
+    assert bench.record.accepted == accepted + n_events
+    assert all(seq < 0 for seq, _ in bench.verdicts())
+    bench.parts.reopen()
+    again = bench.parts.ledger.registry.get(bench.record.run)
+    assert again is not None
+    assert again.accepted == accepted + n_events
+    assert again.verdicts["ram"] == "suspected"
+
+
+def test_a_verdict_of_a_training_is_refused():
+    told = Verdict(t_s=1.0, metric="ram", state="steady", per="epoch")
+
+    with pytest.raises(Malformed, match="only the hub judges"):
+        read_event(1, encode_event(told))
+
+
+def test_a_run_that_was_never_judged_is_judged_when_asked(bench: Bench):
+    # As a hub without judgement has left it.
+    bench.parts.take(bench.record, *events_of(LEAK, 40), BootEnded(t_s=401.0, why="finished"))
+    assert bench.parts.ledger.commit()
+    bench.desk.start()
+
+    assert bench.desk.ask(b"who", VerdictsAsked(ask=7, run=bench.record.run), bench.record.key)
+    bench.until(lambda: bench.sent, "an answer")
+
+    ((who, told),) = bench.sent
+    assert isinstance(told, VerdictsTold)
+    assert (who, told.ask) == (b"who", 7)
+    assert [(one.metric, one.state) for one in told.verdicts] == [
+        ("ram", "suspected"),
+        ("graph", "suspected"),
+        ("step_time", "steady"),
+    ]
+
+
+def test_a_run_without_an_epoch_has_no_verdict(bench: Bench):
+    assert bench.parts.ledger.commit()
+    bench.desk.start()
+
+    bench.desk.ask(b"who", VerdictsAsked(ask=1, run=bench.record.run), bench.record.key)
+    bench.until(lambda: bench.sent, "an answer")
+
+    assert bench.sent == [(b"who", VerdictsTold(ask=1, run=bench.record.run))]
+
+
+def test_a_fault_of_the_judgement_is_counted_and_the_next_look_works(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(*_args: object) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("kmonitor.hub.verdict_desk.read_page", broken)
+        bench.desk.start()
+        bench.take(*events_of(LEAK, 40))
+        bench.desk.ask(b"who", VerdictsAsked(ask=3, run=bench.record.run), bench.record.key)
+        bench.until(lambda: bench.sent, "an answer")
+        bench.until(lambda: bench.parts.faults.counts().get("verdicts"), "a fault is counted")
+    told = bench.sent[0][1]
+    assert isinstance(told, ErrorMessage)
+    assert told.retry_ms > 0
+
+    bench.take(*events_of(LEAK, 1, first=40))
+
+    bench.until(bench.verdicts, "verdicts are stored")
+
+
+def test_looks_that_come_too_fast_are_dropped_and_counted(bench: Bench):
+    # The thread does not run: nothing is taken out.
+    for number in range(MAX_WAITING + 3):
+        bench.desk.look(f"run {number}", number)
+    bench.desk.look("run 0", 0)
+
+    bench.judging.after_commit()
+
+    assert bench.desk.dropped == 3
+    assert bench.parts.faults.counts() == {"verdicts: behind": 1}
+
+
+def test_verdicts_of_a_run_that_was_deleted_go_nowhere(bench: Bench):
+    bench.desk.start()
+    bench.take(*events_of(LEAK, 40))
+    wait_until(lambda: bench.desk.has_found, what="something is found")
+    bench.parts.ledger.registry.delete(bench.record)
+
+    bench.judging.take()
+
+    assert bench.parts.ledger.commit()
+    assert bench.verdicts() == []
+
+
+def test_a_record_of_an_earlier_version_has_no_marks():
+    body = msgspec.msgpack.encode({"key": 1, "run": "r", "boot": "b", "host": "h"})
+
+    assert msgspec.msgpack.decode(body, type=RunRecord).summary().verdicts == {}
+
+
+@pytest.mark.slow
+def test_a_living_hub_streams_verdicts_as_its_own_and_tells_them(
+    client: HubClient, folders: Folders
+):
+    with SimulatedAgent(folders) as agent:
+        for event in events_of(LEAK, 40):
+            agent.emit(event)
+        agent.wait_acked()
+        rows = wait_until(
+            lambda: client.rows(runs=[agent.run], kinds=["verdict"]).rows, what="verdicts"
+        )
+        told = client.verdicts(agent.run)
+
+    assert rows is not None
+    assert {row.seq for row in rows} == {0}
+    assert told[0].state == "suspected"
+    with pytest.raises(HubRefused):
+        client.verdicts("unknown")

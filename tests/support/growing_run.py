@@ -1,0 +1,90 @@
+"""Made-up events of a run whose memory, graph or step time develops in a chosen way."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kmonitor_agent.protocol.facts import (
+    EpochEnded,
+    EpochStarted,
+    Event,
+    FitEnded,
+    FitStarted,
+    FunctionTraces,
+    GraphSize,
+    Sample,
+    StepTimes,
+)
+
+MIB = 2.0**20
+EPOCH_S = 10.0
+
+
+@dataclass(frozen=True)
+class Growing:
+    """What grows an epoch, or a fit when `epochs_a_fit` is not 0.
+
+    Attributes:
+        ram_mib: Resident set.
+        traces: Live traces of `function`.
+        retained: Of them those that nobody needs.
+        step_s: Step time, seconds.
+    """
+
+    ram_mib: float = 0.0
+    traces: int = 0
+    retained: int = 0
+    step_s: float = 0.0
+    function: str = "one_step_on_iterator"
+    epochs_a_fit: int = 0
+    ram_of_bytes: float = 16e9
+
+
+def events_of(grows: Growing, n: int, *, first: int = 0) -> Iterator[Event]:
+    """Events of `n` epochs (or fits) from number `first` on, each 10 s long."""
+    if grows.epochs_a_fit:
+        for unit in range(first, first + n):
+            fit, t_s = unit + 1, unit * EPOCH_S
+            yield FitStarted(t_s=t_s, fit=fit, model="net", batch_size=32)
+            for epoch in range(grows.epochs_a_fit):
+                yield from _epoch(grows, unit, fit, epoch, t_s)
+            yield FitEnded(t_s=t_s + EPOCH_S, fit=fit, how="finished")
+        return
+    if not first:
+        yield FitStarted(t_s=0.0, fit=1, model="net", batch_size=32)
+    for unit in range(first, first + n):
+        yield from _epoch(grows, unit, 1, unit, unit * EPOCH_S)
+
+
+def _epoch(grows: Growing, unit: int, fit: int, epoch: int, t_s: float) -> Iterator[Event]:
+    seconds = EPOCH_S / max(1, grows.epochs_a_fit)
+    began_s = t_s + epoch % max(1, grows.epochs_a_fit) * seconds if grows.epochs_a_fit else t_s
+    wobble = (unit * 7 % 5) * 0.3 * MIB
+    ram = 1000 * MIB + grows.ram_mib * MIB * unit + wobble
+    yield EpochStarted(t_s=began_s, fit=fit, epoch=epoch)
+    for part, more in ((0.3, 0.0), (0.6, 4 * MIB)):
+        yield Sample(
+            t_s=began_s + part * seconds,
+            fit=fit,
+            epoch=epoch,
+            ram_bytes=ram + more,
+            ram_of_bytes=grows.ram_of_bytes,
+        )
+    p50_s = 0.02 + grows.step_s * unit
+    times = StepTimes(count=9, mean_s=p50_s, p50_s=p50_s, p95_s=p50_s, p99_s=p50_s, max_s=p50_s)
+    yield EpochEnded(
+        t_s=began_s + 0.9 * seconds, fit=fit, epoch=epoch, seconds=9.0, step_times=times
+    )
+    traces, retained = 5 + grows.traces * unit, grows.retained * unit
+    yield GraphSize(
+        t_s=began_s + 0.91 * seconds,
+        fit=fit,
+        epoch=epoch,
+        operations=100 * traces,
+        traces=traces,
+        functions=2 * traces,
+        retained=retained,
+        by_function=[
+            FunctionTraces(grows.function, traces, 100 * traces, retained),
+            FunctionTraces("test_step", 1, 90),
+        ],
+    )
