@@ -1,4 +1,4 @@
-"""`kmonitor show`: one run in words: summary, metrics, epochs and events."""
+"""`kmonitor show`: one run in words: summary, metrics, verdicts, epochs and events."""
 
 import time
 from typing import Annotated
@@ -22,6 +22,7 @@ from kmonitor.cli.summary_words import (
     step_words,
 )
 from kmonitor.cli.terminal import fields_of, plain, say, say_json, say_table
+from kmonitor.cli.verdict_lines import say_verdicts, verdicts_of
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.presenters.event_log import overruled
 from kmonitor.presenters.formats import bytes_text, duration_text, moment_text, plain_text
@@ -33,7 +34,8 @@ from kmonitor_agent.protocol.messages import Row, RunSummary
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
 _TOLD = ("boot", "boot_end", "model", "fit_start", "fit_end", "epoch_end", "graph", "action")
 _TOLD_TOO = ("boot_died", "command", "limits", "crossing", "paused", "fault", "notice", "lost")
-_KINDS = (*_TOLD, *_TOLD_TOO)
+_JUDGED = ("verdict",)
+_KINDS = (*_TOLD, *_TOLD_TOO, *_JUDGED)
 """All but samples, which are for charts and `kmonitor export`."""
 
 
@@ -47,13 +49,13 @@ def show(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Show one run: its state, the four metrics, its epochs, and what happened.
+    """Show one run: state, metrics and how they develop, its epochs, and what happened.
 
     Examples: `kmonitor show last`, `kmonitor show 3f2a --follow`
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
-        json: One JSON object: `summary` and `events`; with `--follow` one event a line.
+        json: One JSON object: `summary`, `verdicts`, `events`; with `--follow` one event a line.
         follow_it: Go on with each new event until the run has ended, or Ctrl+C.
         folder: Of the runs whose spools lie in this folder, which is only read.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
@@ -64,18 +66,19 @@ def show(
         chosen = choose_run(client.runs(), run)
         rows = list(client.all_rows(chosen.run, _KINDS))
         if json:
-            _say_as_json(chosen, rows, as_lines=follow_it)
+            _say_as_json(client, chosen, rows, as_lines=follow_it)
         else:
-            _say_in_words(chosen, rows, _why_no_device(client, chosen))
+            _say_in_words(client, chosen, rows)
         if follow_it:
             _go_on(client, chosen, rows, json=json)
     return DONE
 
 
-def _say_as_json(run: RunSummary, rows: list[Row], *, as_lines: bool) -> None:
+def _say_as_json(client: HubClient, run: RunSummary, rows: list[Row], *, as_lines: bool) -> None:
     events = [event_object(row) for row in rows]
     if not as_lines:
-        say_json({"summary": fields_of(run), "events": events})
+        verdicts = [fields_of(verdict) for verdict in verdicts_of(client, run)]
+        say_json({"summary": fields_of(run), "verdicts": verdicts, "events": events})
         return
     for event in events:
         say_json(event)
@@ -86,11 +89,12 @@ def _why_no_device(client: HubClient, run: RunSummary) -> str:
     return device_absence(event for event in events if isinstance(event, Sources))
 
 
-def _say_in_words(run: RunSummary, rows: list[Row], no_device: str) -> None:
+def _say_in_words(client: HubClient, run: RunSummary, rows: list[Row]) -> None:
     for title, text in _facts(run):
         say(f"{title:<12} {plain(plain_text(text))}")
     say()
-    _say_metrics(run, no_device)
+    _say_metrics(run, _why_no_device(client, run))
+    say_verdicts(run, verdicts_of(client, run))
     say_epochs(rows)
     _say_events(run, rows)
 

@@ -286,6 +286,8 @@ class HubClient:
         while (told := self._link.receive()) is not None:
             if isinstance(told, ErrorMessage) and told.ask == ask and not told.retry_ms:
                 raise HubRefused(told.code, told.text)
+            if isinstance(told, ErrorMessage) and (told.code, told.ask) == ("unsupported", 0):
+                raise HubRefused(told.code, told.text)  # an older hub, which cannot read `ask`
             if isinstance(told, answer) and getattr(told, "ask", 0) == ask:
                 return told
         return None

@@ -10,6 +10,7 @@ from kmonitor.analysis.growth import MAX_UNITS
 from kmonitor.analysis.leak import Per
 from kmonitor_agent.protocol.facts import (
     ActionRecord,
+    BootEnded,
     BootStarted,
     Diagnosis,
     EpochEnded,
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
     from kmonitor_agent.protocol.commands import LimitSpec
 
 KINDS: Final = (
-    *("boot", "fit_start", "fit_end", "epoch_start", "epoch_end", "sample", "graph", "model"),
+    *(
+        "boot",
+        "boot_end",
+        "fit_start",
+        "fit_end",
+        "epoch_start",
+        "epoch_end",
+        "sample",
+        "graph",
+        "model",
+    ),
     *("action", "limits", "diagnosis", "verdict"),
 )
 """Types of events that are read, `verdict` among them."""
@@ -147,6 +158,8 @@ class RunUnits:
                 self._kind = (0, event.batch_size)
             case FitEnded():
                 self._fit_ended(t_s)
+            case BootEnded():
+                self._complete_epoch()
             case _:
                 self._note(t_s, event)
 

@@ -39,6 +39,7 @@ LOG_KINDS = (
     "fault",
     "notice",
     "lost",
+    "verdict",
 )
 """Event types that can have a line."""
 

@@ -14,6 +14,7 @@ from kmonitor.presenters.limit_words import (
     round_amount,
 )
 from kmonitor.presenters.record_words import action_icon, death_text, record_sentence
+from kmonitor.presenters.verdict_words import log_words
 from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.commands import CommandName
 
@@ -270,6 +271,17 @@ def _lost(event: facts.Lost, name: str) -> EventLine:
         first=event.first, last=event.last, why=event.why
     )
     return EventLine("warning", "warning", text)
+
+
+@sentence.register
+def _verdict(event: facts.Verdict, name: str) -> EventLine | None:
+    del name
+    # That a run is steady says nothing on its own, and newer figures stand on the card.
+    if not event.turned or event.state in {"learning", "steady"}:
+        return None
+    level: Level = "info" if event.state == "cleared" else "warning"
+    icon = "check" if event.state == "cleared" else "warning"
+    return EventLine(icon, level, log_words(event))
 
 
 def _error(event: facts.BootEnded | facts.FitEnded) -> str:

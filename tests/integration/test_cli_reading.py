@@ -14,6 +14,7 @@ from kmonitor.connect.local_hub import stop_hub
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import BootDied, BootEnded
 from tests.support.command_line import MODULE, kmonitor, start_kmonitor
+from tests.support.growing_run import Growing, events_of
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 
@@ -120,6 +121,40 @@ def test_a_metric_without_a_value_says_why(live_hub: LiveHub):
     assert "no step was measured yet" in early
     assert "histogram" not in early
     assert "the run ended before it was measured" in late
+
+
+def test_show_tells_what_grows_with_its_evidence_and_when_a_limit_is_met(live_hub: LiveHub):
+    grows = Growing(
+        ram_mib=8.0, traces=2, retained=2, function="train_function", ram_of_bytes=1400 * 2.0**20
+    )
+    with SimulatedAgent(live_hub.folders) as agent:
+        for event in events_of(grows, 40):
+            agent.emit(event)
+        agent.wait_acked()
+        live = kmonitor("show", "last").out
+        verdicts = kmonitor("show", "last", "--json").json["verdicts"]
+        agent.end_boot()
+        agent.wait_acked()
+        ended = kmonitor("show", "last").out
+
+    for words in (
+        "RAM         leak suspected: traces of models that are gone are kept",
+        "+8.02 MiB / epoch (95 % interval",
+        "With it grew: traces of models that are gone +2 / epoch",
+        "host limit 1.4 GiB in about 10 epochs (",
+        f"What may help: Collect (kmonitor command {agent.run[:8]} collect)",
+        "Step time   steady",
+    ):
+        assert words in live
+    assert [one["state"] for one in verdicts] == ["suspected", "suspected", "steady"]
+    assert "leak suspected" in ended
+    assert "host limit" not in ended
+
+
+def test_a_run_that_has_just_begun_is_learnt(told: SimulatedAgent):
+    assert "RAM         learning: a verdict takes 10 epochs, 1 measured so far" in (
+        kmonitor("show", "last").out
+    )
 
 
 def test_show_as_json_has_summary_and_events(told: SimulatedAgent):

@@ -1,0 +1,65 @@
+"""A run's verdicts as `kmonitor show` prints them, with what they rest on."""
+
+import time
+from collections.abc import Sequence
+
+from kmonitor.cli.summary_words import metric_title
+from kmonitor.cli.terminal import plain, say
+from kmonitor.connect.hub_client import HubClient, HubRefused
+from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.run_states import has_ended
+from kmonitor.presenters.verdict_words import (
+    advice_of,
+    evidence_lines,
+    forecast_words,
+    headline,
+)
+from kmonitor_agent.protocol.facts import Verdict
+from kmonitor_agent.protocol.messages import RunSummary
+
+_INDENT = " " * 12
+
+
+def verdicts_of(client: HubClient, run: RunSummary) -> list[Verdict]:
+    """How the run stands; empty where no epoch has ended, or the hub is too old to judge."""
+    try:
+        return client.verdicts(run.run)
+    except HubRefused:
+        return []
+
+
+def say_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
+    """Print them; nothing where there is none."""
+    if not verdicts:
+        return
+    say()
+    for verdict in verdicts:
+        _say(metric_title(run, verdict.metric)[:11], headline(verdict))
+        if verdict.state in {"growing", "suspected"}:
+            for line in _evidence(run, verdict):
+                _say("", line)
+
+
+def _evidence(run: RunSummary, verdict: Verdict) -> list[str]:
+    lines = evidence_lines(verdict)
+    # What has ended meets no limit any more, and takes no command.
+    if not has_ended(run):
+        lines.append(
+            forecast_words(verdict, started_wall_s=run.started_wall_s, now_wall_s=time.time())
+        )
+    advice = [
+        f"{each.text} (kmonitor command {run.run[:8]} {each.command})"
+        if each.command
+        else each.text
+        for each in advice_of(verdict)
+        if each.command is None or each.command in run.actions
+    ]
+    if advice:
+        lines.append(f"What may help: {'; '.join(advice)}")
+    return [line for line in lines if line]
+
+
+def _say(title: str, text: str) -> None:
+    say(
+        f"{title:<12}{plain(plain_text(text))}" if title else f"{_INDENT}{plain(plain_text(text))}"
+    )

@@ -1,0 +1,279 @@
+"""Verdicts in words: never more than is known, the evidence beside the claim."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from kmonitor.presenters.formats import (
+    bytes_text,
+    count_text,
+    moment_text,
+    number_text,
+    rate_text,
+    seconds_text,
+)
+from kmonitor.presenters.language import tr
+from kmonitor.presenters.limit_words import METRIC_UNITS, metric_in_sentence, round_amount
+from kmonitor_agent.protocol.commands import CommandName
+from kmonitor_agent.protocol.facts import GrewWith, LimitForecast, Verdict
+
+if TYPE_CHECKING:
+    from kmonitor_agent.protocol.verdicts import VerdictState
+
+MIN_UNITS: Final = 10
+"""So many are needed before anything is said; as `analysis.growth` has it."""
+
+_FAR_UNITS: Final = 1000.0
+_ROUNDED_FROM: Final = 100.0
+
+Tone = Literal["mute", "ok", "warn", "crit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Something that may help.
+
+    Attributes:
+        text: What to do.
+        command: The command that does it; None: only the script can be changed.
+    """
+
+    text: str
+    command: CommandName | None = None
+
+
+def state_words(verdict: Verdict) -> str:
+    """What is known, in two or three words: "leak suspected", "learning 4/10"."""
+    is_time = verdict.metric == "step_time"
+    n = min(verdict.units, MIN_UNITS)
+    words: dict[VerdictState, str] = {
+        "learning": tr("learning {n}/{all}").format(n=n, all=MIN_UNITS),
+        "steady": tr("steady"),
+        "cleared": tr("no longer slower") if is_time else tr("no longer growing"),
+        "growing": tr("slowing down") if is_time else tr("growing"),
+        "suspected": tr("growing") if verdict.metric == "graph" else tr("leak suspected"),
+    }
+    return words[verdict.state]
+
+
+def tone_of(verdict: Verdict) -> Tone:
+    """How loud it is."""
+    tones: dict[str, Tone] = {"growing": "warn", "suspected": "crit", "cleared": "ok"}
+    return tones.get(verdict.state, "mute")
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one sentence: "leak suspected: train_function is traced again and again"."""
+    if verdict.state == "learning":
+        needed, units = units_text(MIN_UNITS, verdict), count_text(verdict.units)
+        return tr("learning: a verdict takes {needed}, {n} measured so far").format(
+            needed=needed, n=units
+        )
+    text = state_words(verdict)
+    cause = cause_words(verdict)
+    return f"{text}: {cause}" if cause else text
+
+
+def cause_words(verdict: Verdict) -> str:
+    """What grows, as far as it is counted; empty where nothing was looked for."""
+    name = verdict.name
+    words = {
+        "retained_traces": tr("traces of models that are gone are kept"),
+        "retracing": tr("{name} is traced again and again").format(name=name or tr("a function")),
+        "rebuilt": tr("models or optimizers are built anew, and something keeps them"),
+        "python": tr("Python keeps objects"),
+        "workers": tr("child processes of the training take more and more"),
+        "native": tr("native code keeps what it takes with malloc"),
+        "cache": tr("the allocator's cache or fragmentation, as far as is counted"),
+        "unknown": tr("nothing that is counted grew with it"),
+    }
+    if name and verdict.cause == "retained_traces":
+        return f"{words[verdict.cause]} ({name})"
+    if name and verdict.cause == "python":
+        return tr("Python keeps what is allocated, most of it at {line}").format(line=name)
+    return words.get(verdict.cause, "")
+
+
+def sureness_words(verdict: Verdict) -> str:
+    """How much the counters say; empty where there is no cause."""
+    words = {
+        "counted": tr("That very thing was counted, and grew over the same units"),
+        "fitting": tr("What grew is usually caused by this; it is not proven"),
+        "open": tr("The cause is open"),
+    }
+    return words.get(verdict.sureness, "")
+
+
+def slope_words(verdict: Verdict) -> str:
+    """How fast, how sure, and over what; empty before anything was judged."""
+    if verdict.slope is None or verdict.slope_low is None or verdict.slope_high is None:
+        return ""
+    unit = METRIC_UNITS[verdict.metric]
+    rate = rate_text(verdict.slope, unit, per_word(verdict))
+    low, high = (_change(verdict, end) for end in (verdict.slope_low, verdict.slope_high))
+    text = tr("{rate} (95 % interval {low} to {high})").format(rate=rate, low=low, high=high)
+    return tr("{slope}, over {window}").format(
+        slope=text, window=units_text(verdict.window, verdict)
+    )
+
+
+def grew_with_words(verdict: Verdict) -> list[str]:
+    """What grew over the same units, one line each."""
+    return [_grew_with(one, verdict) for one in verdict.grew_with]
+
+
+def why_not_words(verdict: Verdict) -> str:
+    """Why a rise is not called growth; empty where it is, or nothing was judged."""
+    words = {
+        "too_small": tr("it changes by little, or no more than it scatters"),
+        "no_trend": tr("there is no lasting trend"),
+        "steps": tr("it rises in few steps, as buffers do"),
+        "slowing": tr("its growth slows down"),
+        "bending": tr("its growth bends towards a ceiling, as a cache's does"),
+        "stopped": tr("it rose before, and not lately"),
+    }
+    return words.get(verdict.why_not, "")
+
+
+def forecast_words(verdict: Verdict, *, started_wall_s: float, now_wall_s: float) -> str:
+    """When which limit is met: "limit in about 14 epochs (10 to 21), about 14:35".
+
+    Args:
+        verdict: With or without a forecast; empty without.
+        started_wall_s: When the run started, UTC epoch seconds.
+        now_wall_s: Now, likewise.
+    """
+    forecast = verdict.forecast
+    if forecast is None:
+        return ""
+    whose = limit_words(verdict, forecast)
+    if forecast.latest is None or forecast.units >= _FAR_UNITS:
+        least = units_text(_rounded(math.floor(forecast.earliest)), verdict)
+        return tr("{limit} not before {units} from now").format(limit=whose, units=least)
+    ends = (math.floor(forecast.earliest), math.ceil(forecast.latest))
+    low, high = (count_text(_rounded(end)) for end in ends)
+    units = units_text(_rounded(round(forecast.units)), verdict)
+    text = tr("{limit} in about {units} ({low} to {high})").format(
+        limit=whose, units=units, low=low, high=high
+    )
+    if forecast.unit_s is None:
+        return text
+    wall_s = started_wall_s + verdict.to_s + forecast.units * forecast.unit_s
+    moment = moment_text(wall_s, now_wall_s=now_wall_s)
+    return tr("{forecast}, about {moment}").format(forecast=text, moment=moment)
+
+
+def limit_words(verdict: Verdict, forecast: LimitForecast) -> str:
+    """Which limit: "limit 72 GiB", "host limit 15.6 GiB"."""
+    amount = round_amount(verdict.metric, forecast.limit)
+    match forecast.of:
+        case "own":
+            return tr("limit {amount}").format(amount=amount)
+        case "host":
+            return tr("host limit {amount}").format(amount=amount)
+        case "cgroup":
+            return tr("cgroup limit {amount}").format(amount=amount)
+        case "device":
+            return tr("device limit {amount}").format(amount=amount)
+
+
+def advice_of(verdict: Verdict) -> list[Advice]:
+    """What may help, the mildest first; nothing while nothing grows."""
+    return [found for code in verdict.advice if (found := _advice(code, verdict)) is not None]
+
+
+def evidence_lines(verdict: Verdict) -> list[str]:
+    """What a verdict rests on, one line each."""
+    lines = [slope_words(verdict)]
+    if verdict.state in {"steady", "cleared"}:
+        lines.append(why_not_words(verdict))
+    grew = grew_with_words(verdict)
+    if grew:
+        lines.append(tr("With it grew: {what}").format(what="; ".join(grew)))
+    lines.append(sureness_words(verdict))
+    return [line for line in lines if line]
+
+
+def log_words(verdict: Verdict) -> str:
+    """The verdict as a line of the event log."""
+    metric = metric_in_sentence(verdict.metric)
+    return f"{metric[:1].upper()}{metric[1:]}: {headline(verdict)}"
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The loudest of a run's verdicts; None if nothing grows."""
+    order = {"suspected": 0, "growing": 1}
+    found = sorted(
+        (one for one in verdicts if one.state in order), key=lambda one: order[one.state]
+    )
+    return found[0] if found else None
+
+
+def per_word(verdict: Verdict) -> str:
+    """One unit: "epoch", "fit" or "fold"."""
+    return {"epoch": tr("epoch"), "fit": tr("fit"), "fold": tr("fold")}[verdict.per]
+
+
+def units_text(n: float, verdict: Verdict) -> str:
+    """So many units: "1 epoch", "14 fits"."""
+    many = {"epoch": tr("epochs"), "fit": tr("fits"), "fold": tr("folds")}[verdict.per]
+    return f"{count_text(n)} {per_word(verdict) if n == 1 else many}"
+
+
+def _advice(code: str, verdict: Verdict) -> Advice | None:
+    name = verdict.name or tr("the function")
+    known = {
+        "collect": Advice(tr("Collect"), "collect"),
+        "reload": Advice(tr("Reload"), "reload"),
+        "restart": Advice(tr("Restart"), "restart"),
+        "diagnose": Advice(tr("Diagnose"), "diagnose"),
+        "tensors_not_numbers": Advice(
+            tr("pass tensors instead of Python numbers to {name}").format(name=name)
+        ),
+        "run_folds": Advice(tr("train each model in a process of its own")),
+        "build_once": Advice(tr("build model and optimizer once, outside of the loop")),
+        "fewer_workers": Advice(tr("start fewer workers, or anew for each epoch")),
+    }
+    return known.get(code)
+
+
+def _grew_with(one: GrewWith, verdict: Verdict) -> str:
+    kinds = {
+        "traces": tr("live traces"),
+        "retained": tr("traces of models that are gone"),
+        "tensors": tr("live tensors"),
+        "objects": tr("Python objects"),
+        "python_bytes": tr("what Python allocated"),
+        "native_bytes": tr("what malloc handed out"),
+        "children_bytes": tr("memory of child processes"),
+    }
+    is_size = one.kind.endswith("_bytes")
+    texts = [
+        bytes_text(value) if is_size else number_text(value)
+        for value in (one.per_unit, one.low, one.high)
+    ]
+    what = kinds.get(one.kind, one.kind)
+    if one.name:
+        what += f" ({one.name})"
+    text = tr("{what} +{per_unit} / {per}").format(
+        what=what, per_unit=texts[0], per=per_word(verdict)
+    )
+    return text if one.low == one.high else f"{text} ({texts[1]} \u2013 {texts[2]})"
+
+
+def _change(verdict: Verdict, value: float) -> str:
+    unit = METRIC_UNITS[verdict.metric]
+    if unit == "seconds":
+        return f"\u2212{seconds_text(-value)}" if value < 0 else seconds_text(value)
+    if unit == "bytes":
+        return f"\u2212{bytes_text(-value)}" if value < 0 else bytes_text(value)
+    return number_text(value)
+
+
+def _rounded(n: float) -> float:
+    """Two digits: more would claim what nobody knows."""
+    if n < _ROUNDED_FROM:
+        return n
+    step = 10.0 ** (math.floor(math.log10(n)) - 1)
+    return round(n / step) * step
