@@ -15,6 +15,7 @@ from kmonitor.desktop.questions import question_box
 from kmonitor.desktop.records_controller import RecordsController
 from kmonitor.desktop.settings_file import LimitAnswer, WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
+from kmonitor.desktop.verdict_controller import VerdictController
 from kmonitor.desktop.window import MainWindow
 from kmonitor.presenters.action_panel import actions_picture, confirm
 from kmonitor.presenters.action_ways import arguments_of
@@ -71,6 +72,7 @@ class WindowController(QObject):
         self._board: ChartBoard | None = None
         self._guide: GuideWindow | None = None
         self.records = RecordsController(parts.window, parts.desk, parts.look, self)
+        self.verdicts = VerdictController(parts.window, parts.desk, parts.look, self)
         self.hosts = HostMenus(parts.window, parts.desk, self)
         self._asked_back: CommandName | None = None
         self._search = ""
@@ -104,6 +106,7 @@ class WindowController(QObject):
     def attach_board(self, board: "ChartBoard") -> None:
         """The charts are loaded."""
         self._board = board
+        self.verdicts.attach_board(board)
         board.presenter.count(self._wanted_axis)
         board.view_changed.connect(self._on_board_view_changed)
         board.flag_chosen.connect(self._on_board_flag_chosen)
@@ -145,6 +148,7 @@ class WindowController(QObject):
         self.records.settings_changed.connect(self.settings_changed)
         self.records.run_wanted.connect(self._on_run_tree_run_chosen)
         self.records.diagnose_requested.connect(self._on_records_diagnose_requested)
+        self.verdicts.command_wanted.connect(self._on_actions_command_requested)
         window.banner.retry_requested.connect(self._on_banner_retry_requested)
         self.hosts.changed.connect(self.refresh)
         window.banner.close_requested.connect(self._on_banner_close_requested)
@@ -194,6 +198,7 @@ class WindowController(QObject):
         )
         window.run_tree.show_rows(rows, desk.book.selected, self._empty_text())
         self.records.refresh()
+        self.verdicts.refresh()
         window.actions_panel.show_blank(is_blank=run is None)
         if run is not None:
             window.actions_panel.show_picture(

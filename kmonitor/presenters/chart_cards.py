@@ -10,6 +10,7 @@ from kmonitor.presenters.limit_desk import LimitLine, metric_now
 from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name, round_amount
 from kmonitor.presenters.rate_words import NO_RATE, RatePicture
 from kmonitor.presenters.run_states import has_ended
+from kmonitor.presenters.verdict_words import NO_VERDICT, VerdictPicture
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.messages import MetricNow, RunSummary
 
@@ -35,6 +36,7 @@ class CardPicture:
         has_limit: Whether there is one that can be removed now.
         description: All of it in one sentence, for a screen reader.
         choices: What the limit can do; empty where nothing can be chosen.
+        verdict: Whether it grows.
     """
 
     title: str
@@ -50,6 +52,7 @@ class CardPicture:
     has_limit: bool
     description: str
     choices: tuple[ActionChoice, ...] = ()
+    verdict: VerdictPicture = NO_VERDICT
 
 
 def card_picture(

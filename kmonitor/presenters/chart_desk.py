@@ -21,6 +21,7 @@ from kmonitor.presenters.chart_picture import (
     XKind,
 )
 from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.forecast_picture import ForecastMaker
 from kmonitor.presenters.formats import amount_text, duration_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitLine, metric_now, round_threshold
@@ -35,6 +36,7 @@ from kmonitor.presenters.rates import (
 )
 from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.series_store import Window
+from kmonitor.presenters.verdict_card import verdict_picture
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.messages import RunSummary
 
@@ -51,10 +53,12 @@ class ChartDesk:
 
     Attributes:
         x_kind: What the horizontal axis counts.
+        evidence_of: The metric whose verdict is opened; its window is shaded.
     """
 
     def __init__(self, desk: Desk, feed: ChartFeed) -> None:
         self.x_kind: XKind = "epochs"
+        self.evidence_of: LimitMetric | None = None
         self._desk = desk
         self._feed = feed
         self._range: tuple[float, float] | None = None
@@ -105,6 +109,9 @@ class ChartDesk:
         curves = self._curves(metric, window)
         highest = _highest(curves[:1]) or _highest(curves)
         limit = self._limit(run, metric, highest)
+        verdict = self._desk.verdicts.get(run.run, metric)
+        maker = self._forecasts(run)
+        is_opened = verdict is not None and metric == self.evidence_of
         return ChartPicture(
             unit=unit,
             x_kind=self.x_kind,
@@ -117,6 +124,10 @@ class ChartDesk:
             gaps=self._gaps(run, metric),
             empty_text=self._empty_text(run, metric),
             title=card_title(run, metric),
+            forecast=maker.picture(
+                verdict, self._feed.column(run.run, metric), self._known_range()[1]
+            ),
+            evidence=maker.evidence(verdict) if is_opened and verdict is not None else None,
         )
 
     def card(self, metric: LimitMetric, *, now_s: float) -> CardPicture | None:
@@ -136,6 +147,12 @@ class ChartDesk:
             line=self._desk.limits.line(run, metric),
             is_connected=self._can_ask(run),
             device_absent=self._device_absent(run),
+        )
+        verdict = self._desk.verdicts.get(run.run, metric)
+        judged = verdict_picture(run, verdict, now_wall_s=self._desk.now_wall_s())
+        words = [picture.description, judged.text, judged.forecast]
+        picture = replace(
+            picture, verdict=judged, description=", ".join(word for word in words if word)
         )
         age = "" if has_ended(run) else self._desk.age_text(run.run)
         return replace(picture, note=age) if age else picture
@@ -174,6 +191,17 @@ class ChartDesk:
         return CrosshairLine(self._desk.book.hue(run.run), run.name, value, text)
 
     def _full_range(self) -> tuple[float, float]:
+        start, end = self._known_range()
+        run = self._desk.book.current()
+        if run is None:
+            return start, end
+        verdicts = self._desk.verdicts.of_run(run.run)
+        return start, end + self._forecasts(run).ahead(verdicts, end - start)
+
+    def _forecasts(self, run: RunSummary) -> ForecastMaker:
+        return ForecastMaker(self._feed.store, run, self.x_kind)
+
+    def _known_range(self) -> tuple[float, float]:
         run = self._desk.book.current()
         return self._feed.store.full_range([run.run] if run else [], self.x_kind)
 

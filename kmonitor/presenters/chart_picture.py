@@ -103,6 +103,35 @@ class GapPicture:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ForecastPicture:
+    """Where growth leads, if it goes on like this.
+
+    Attributes:
+        x: Of the newest moment.
+        y: The newest value, in the chart's unit.
+        limit: What is met, in the chart's unit.
+        x_meets: Most likely there.
+        x_earliest: Not before.
+        x_latest: Not after; None: it may never be met.
+        limit_text: "host limit 15.6 GiB"; empty where the chart has a line for it anyway.
+    """
+
+    x: float
+    y: float
+    limit: float
+    x_meets: float
+    x_earliest: float
+    x_latest: float | None
+    limit_text: str = ""
+
+    def y_at(self, x: float) -> float:
+        """Height of the likely line there, at most the limit's."""
+        width = self.x_meets - self.x
+        part = (x - self.x) / width if width > 0.0 else 1.0
+        return self.y + min(max(part, 0.0), 1.0) * (self.limit - self.y)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ChartPicture:
     """Everything that one chart shows.
@@ -119,6 +148,8 @@ class ChartPicture:
         gaps: Of the selected run.
         empty_text: Shown in the middle when no curve has a point.
         title: Name of the metric, for the accessible description: "RAM".
+        forecast: Where the selected run's growth leads, or None.
+        evidence: From and to of the window that an opened verdict rests on, or None.
     """
 
     unit: Unit
@@ -132,6 +163,8 @@ class ChartPicture:
     gaps: tuple[GapPicture, ...] = ()
     empty_text: str = ""
     title: str = ""
+    forecast: ForecastPicture | None = None
+    evidence: tuple[float, float] | None = None
 
     @property
     def has_points(self) -> bool:
@@ -153,6 +186,7 @@ def _words(picture: ChartPicture) -> tuple[object, ...]:
     return (
         *(picture.unit, picture.x_kind, picture.x_range, picture.y_range, picture.limit),
         *(picture.flags, picture.gaps, picture.empty_text, picture.title),
+        *(picture.forecast, picture.evidence),
     )
 
 

@@ -18,6 +18,7 @@ from kmonitor.presenters.limit_desk import LimitDesk
 from kmonitor.presenters.readings import RunReadings
 from kmonitor.presenters.reclaim_table import ReclaimBook
 from kmonitor.presenters.run_book import RunBook
+from kmonitor.presenters.verdict_book import VerdictBook
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.commands import Arguments, CommandName
@@ -32,6 +33,7 @@ from kmonitor_agent.protocol.messages import (
     RunsTold,
     RunSummary,
     SeriesTold,
+    VerdictsTold,
 )
 
 Topic = Literal["link", "runs", "log", "series", "readings", "commands"]
@@ -69,7 +71,7 @@ class Desk:
         book: The runs of all hubs. link: The connection to this machine's hub. hosts: Those to
             others. log: Event log. commands: What was asked from here.
         limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
-            found.
+            found. verdicts: What grows.
         changed: What changed since the window last looked; the window clears it.
     """
 
@@ -80,6 +82,7 @@ class Desk:
         self.log = EventLog()
         self.reclaims = ReclaimBook()
         self.diagnoses = DiagnosisBook()
+        self.verdicts = VerdictBook(ask)
         self.commands = CommandDesk(ask, asked_by=user)
         self.limits = LimitDesk(self.commands, user=user)
         self.changed: set[Topic] = set()
@@ -117,6 +120,10 @@ class Desk:
         host = self.hosts.get(self.book.at(run))
         hub = self.link_of(run).hub
         return why_no_command(hub, host.name if host is not None else hub.host if hub else "")
+
+    def now_wall_s(self) -> float:
+        """Now, UTC epoch seconds."""
+        return self._clock.wall_s()
 
     def age_text(self, run: str) -> str:
         """How old the last data of a run are, where its hub is lost; empty where it is not."""
@@ -225,6 +232,8 @@ class Desk:
                 self._take_rows(message, at)
             case SeriesTold():
                 self._take_series(message)
+            case VerdictsTold():
+                self._judged(self.verdicts.take(message))
             case CommandTold():
                 self._take_command(message)
             case ErrorMessage():
@@ -281,6 +290,7 @@ class Desk:
         self.log.forget(runs)
         self.reclaims.forget(runs)
         self.diagnoses.forget(runs)
+        self.verdicts.forget(runs)
         self._history.forget(runs)
         for run in runs:
             self._readings.pop(run, None)
@@ -318,6 +328,7 @@ class Desk:
             self.changed.add("readings")
         elif self._log(row, event):
             self.changed.add("log")
+        self._judged(self.verdicts.take_event(row.run, event, is_live=is_live))
         if self._charts is not None:
             self._charts.take_event(row, event, is_live=is_live)
             self.changed.add("series")
@@ -353,10 +364,16 @@ class Desk:
             self.changed |= {"commands", "series"}
         if self._charts is not None:
             self._charts.refuse(error.ask)
+        self.verdicts.refuse(error.ask)
+
+    def _judged(self, is_another: bool) -> None:  # noqa: FBT001 - what a book answers
+        if is_another:
+            self.changed |= {"series", "readings"}
 
     def _show_runs(self) -> None:
         shown = [run for run in self.book.shown() if self.is_reached(run.run)]
         for summary in shown[:1]:
             self._history.want(summary)
+            self.verdicts.want(summary.run)
         if self._charts is not None:
             self._charts.show_runs(shown)

@@ -10,6 +10,7 @@ from kmonitor.presenters.language import tr
 from kmonitor.presenters.run_book import RunBook
 from kmonitor.presenters.run_groups import RunGroup, group_line, groups_of, rank_name
 from kmonitor.presenters.run_states import StatePicture, has_ended, state_picture
+from kmonitor.presenters.verdict_card import suspicion_words
 from kmonitor_agent.protocol.messages import RunSummary
 
 _LONGEST_WHY: Final = 60
@@ -28,6 +29,7 @@ class RunRow:
         fraction: Part of the planned epochs that is done, 0..1; None: unknown or ended.
         tooltip: Full name and more.
         is_pale: Ended: written in the secondary colour.
+        mark: What the mark beside its name says; empty: there is none.
         depth: 1 for a rank below the row that stands for its group, else 0.
     """
 
@@ -40,6 +42,7 @@ class RunRow:
     tooltip: str
     is_pale: bool
     depth: int = 0
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,13 @@ def _group_rows(
 ) -> list[RunRow]:
     states = {run: row.state for run, row in known.items()}
     lead = known[group.lead.run]
-    rows = [replace(lead, line=group_line(group, lead.line, states))]
+    line = group_line(group, lead.line, states)
+    # A rank's mark is not lost while the ranks are folded away.
+    marked = next((known[run.run] for run in group.members if known[run.run].mark), lead)
+    tooltip = lead.tooltip
+    if marked.mark and not lead.mark:
+        tooltip += "\n" + marked.mark
+    rows = [replace(lead, line=line, mark=marked.mark, tooltip=tooltip)]
     if group.shows_ranks(selected, search):
         rows += [
             replace(known[run.run], name=rank_name(run, group.lead), depth=1)
@@ -183,6 +192,9 @@ def _run_row(summary: RunSummary, state: StatePicture, hue: int | None) -> RunRo
     lines = [summary.name, f"{state.word} \u00b7 {summary.host} \u00b7 pid {summary.pid}"]
     if state.why:
         lines.append(state.why)
+    mark = suspicion_words(summary.verdicts)
+    if mark:
+        lines.append(mark)
     return RunRow(
         run=summary.run,
         name=summary.name,
@@ -192,6 +204,7 @@ def _run_row(summary: RunSummary, state: StatePicture, hue: int | None) -> RunRo
         fraction=None if ended else _fraction(summary),
         tooltip="\n".join(lines),
         is_pale=ended,
+        mark=mark,
     )
 
 

@@ -1,7 +1,6 @@
 """Verdicts in words: never more than is known, the evidence beside the claim."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -19,7 +18,7 @@ from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.facts import GrewWith, LimitForecast, Verdict
 
 if TYPE_CHECKING:
-    from kmonitor_agent.protocol.verdicts import VerdictState
+    from kmonitor_agent.protocol.verdicts import VerdictMetric, VerdictState
 
 MIN_UNITS: Final = 10
 """So many are needed before anything is said; as `analysis.growth` has it."""
@@ -43,6 +42,31 @@ class Advice:
     command: CommandName | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class VerdictPicture:
+    """The verdict on a card.
+
+    Attributes:
+        text: "leak suspected"; empty: there is none.
+        tone: How loud.
+        forecast: When a limit is met, in short; empty where that is not known.
+        forecast_tooltip: The same with the limit and the time of day.
+        is_quiet: Whether it needs no line of its own.
+        tooltip: The verdict in one sentence.
+    """
+
+    text: str = ""
+    tone: Tone = "mute"
+    forecast: str = ""
+    forecast_tooltip: str = ""
+    is_quiet: bool = True
+    tooltip: str = ""
+
+
+NO_VERDICT: Final = VerdictPicture()
+"""Nothing was judged yet."""
+
+
 def state_words(verdict: Verdict) -> str:
     """What is known, in two or three words: "leak suspected", "learning 4/10"."""
     is_time = verdict.metric == "step_time"
@@ -52,9 +76,14 @@ def state_words(verdict: Verdict) -> str:
         "steady": tr("steady"),
         "cleared": tr("no longer slower") if is_time else tr("no longer growing"),
         "growing": tr("slowing down") if is_time else tr("growing"),
-        "suspected": tr("growing") if verdict.metric == "graph" else tr("leak suspected"),
+        "suspected": suspicion_of(verdict.metric),
     }
     return words[verdict.state]
+
+
+def suspicion_of(metric: "VerdictMetric") -> str:
+    """What a suspicion is called: a graph that grows is known to, memory may be given back."""
+    return tr("growing") if metric == "graph" else tr("leak suspected")
 
 
 def tone_of(verdict: Verdict) -> Tone:
@@ -137,7 +166,7 @@ def why_not_words(verdict: Verdict) -> str:
 
 
 def forecast_words(verdict: Verdict, *, started_wall_s: float, now_wall_s: float) -> str:
-    """When which limit is met: "limit in about 14 epochs (10 to 21), about 14:35".
+    """When which limit is met: "limit 72 GiB in about 14 epochs (10 to 21), about 14:35".
 
     Args:
         verdict: With or without a forecast; empty without.
@@ -147,21 +176,18 @@ def forecast_words(verdict: Verdict, *, started_wall_s: float, now_wall_s: float
     forecast = verdict.forecast
     if forecast is None:
         return ""
-    whose = limit_words(verdict, forecast)
-    if forecast.latest is None or forecast.units >= _FAR_UNITS:
-        least = units_text(_rounded(math.floor(forecast.earliest)), verdict)
-        return tr("{limit} not before {units} from now").format(limit=whose, units=least)
-    ends = (math.floor(forecast.earliest), math.ceil(forecast.latest))
-    low, high = (count_text(_rounded(end)) for end in ends)
-    units = units_text(_rounded(round(forecast.units)), verdict)
-    text = tr("{limit} in about {units} ({low} to {high})").format(
-        limit=whose, units=units, low=low, high=high
-    )
-    if forecast.unit_s is None:
+    text = _when_words(verdict, forecast, limit_words(verdict, forecast))
+    if _is_open_ended(forecast) or forecast.unit_s is None:
         return text
     wall_s = started_wall_s + verdict.to_s + forecast.units * forecast.unit_s
     moment = moment_text(wall_s, now_wall_s=now_wall_s)
     return tr("{forecast}, about {moment}").format(forecast=text, moment=moment)
+
+
+def short_forecast_words(verdict: Verdict) -> str:
+    """The same where there is little room: "limit in about 14 epochs (10 to 21)"."""
+    forecast = verdict.forecast
+    return _when_words(verdict, forecast, tr("limit")) if forecast is not None else ""
 
 
 def limit_words(verdict: Verdict, forecast: LimitForecast) -> str:
@@ -201,15 +227,6 @@ def log_words(verdict: Verdict) -> str:
     return f"{metric[:1].upper()}{metric[1:]}: {headline(verdict)}"
 
 
-def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The loudest of a run's verdicts; None if nothing grows."""
-    order = {"suspected": 0, "growing": 1}
-    found = sorted(
-        (one for one in verdicts if one.state in order), key=lambda one: order[one.state]
-    )
-    return found[0] if found else None
-
-
 def per_word(verdict: Verdict) -> str:
     """One unit: "epoch", "fit" or "fold"."""
     return {"epoch": tr("epoch"), "fit": tr("fit"), "fold": tr("fold")}[verdict.per]
@@ -219,6 +236,22 @@ def units_text(n: float, verdict: Verdict) -> str:
     """So many units: "1 epoch", "14 fits"."""
     many = {"epoch": tr("epochs"), "fit": tr("fits"), "fold": tr("folds")}[verdict.per]
     return f"{count_text(n)} {per_word(verdict) if n == 1 else many}"
+
+
+def _when_words(verdict: Verdict, forecast: LimitForecast, whose: str) -> str:
+    if forecast.latest is None or _is_open_ended(forecast):
+        least = units_text(_rounded(math.floor(forecast.earliest)), verdict)
+        return tr("{limit} in {units} at the earliest").format(limit=whose, units=least)
+    ends = (math.floor(forecast.earliest), math.ceil(forecast.latest))
+    low, high = (count_text(_rounded(end)) for end in ends)
+    units = units_text(_rounded(round(forecast.units)), verdict)
+    return tr("{limit} in about {units} ({low} to {high})").format(
+        limit=whose, units=units, low=low, high=high
+    )
+
+
+def _is_open_ended(forecast: LimitForecast) -> bool:
+    return forecast.latest is None or forecast.units >= _FAR_UNITS
 
 
 def _advice(code: str, verdict: Verdict) -> Advice | None:

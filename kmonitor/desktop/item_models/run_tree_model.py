@@ -167,5 +167,5 @@ def _run_data(row: RunRow, role: int) -> Any:
     if role == Qt.ItemDataRole.DisplayRole:
         return row.name
     if role == Qt.ItemDataRole.AccessibleTextRole:
-        return f"{row.name}, {row.state.word}, {row.line}"
+        return ", ".join(x for x in (row.name, row.state.word, row.line, row.mark) if x)
     return row.tooltip if role == Qt.ItemDataRole.ToolTipRole else None

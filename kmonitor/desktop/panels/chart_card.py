@@ -19,8 +19,10 @@ from kmonitor.desktop.controls.choice_menu import add_choices
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.look import Look, repolish, role_label, set_tone
 from kmonitor.desktop.panels.skeleton import Skeleton
+from kmonitor.desktop.panels.verdict_row import VerdictButton, VerdictRow
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.chart_cards import CardPicture
+from kmonitor.presenters.verdict_words import NO_VERDICT
 
 _TOP_HEIGHT = 22
 _NARROW_BELOW = 280
@@ -74,6 +76,7 @@ class ChartCard(QFrame):
         crosshair_left: metric.
         range_zoomed: from, to.
         zoom_reset: the whole range is wanted.
+        evidence_wanted: metric: what its verdict rests on.
     """
 
     limit_dropped = Signal(str, float)
@@ -84,6 +87,7 @@ class ChartCard(QFrame):
     crosshair_left = Signal(str)
     range_zoomed = Signal(float, float)
     zoom_reset = Signal()
+    evidence_wanted = Signal(str)
 
     def __init__(self, metric: str, title: str, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -96,6 +100,8 @@ class ChartCard(QFrame):
         self._value = role_label("value")
         self._rate = ElidedLabel("strong", at_end=True)
         self._hint = role_label("meta")
+        self._quiet = VerdictButton()
+        self._verdict = VerdictRow()
         self._limit = QPushButton()
         self._set_limit = QPushButton()
         self._is_narrow: bool | None = None
@@ -107,6 +113,8 @@ class ChartCard(QFrame):
         self._fit_to_width()
         self._set_limit.clicked.connect(self._on_set_limit_clicked)
         self._limit.clicked.connect(self._on_limit_clicked)
+        self._quiet.clicked.connect(self._on_verdict_clicked)
+        self._verdict.clicked.connect(self._on_verdict_clicked)
         look.palette_changed.connect(self._on_look_palette_changed)
 
     def attach_chart(self, chart: QWidget, signals: Chart) -> None:
@@ -140,6 +148,9 @@ class ChartCard(QFrame):
         self._rate.setText(_ARROWS[picture.rate.direction] + picture.rate.text)
         set_tone(self._rate, "warn" if picture.rate.direction > 0 else "mute")
         self._rate.setToolTip(picture.rate.tooltip)
+        quiet = picture.verdict if picture.verdict.is_quiet else NO_VERDICT
+        self._quiet.show_picture(quiet, picture.title)
+        self._verdict.show_picture(picture.verdict, picture.title)
         self._limit.setText(picture.limit)
         self._limit.setVisible(bool(picture.limit))
         self._limit.setEnabled(bool(picture.choices))
@@ -182,10 +193,14 @@ class ChartCard(QFrame):
         top.addWidget(self._set_limit)
         # The same height with and without the button, so that four cards stand in line.
         self._title.setMinimumHeight(_TOP_HEIGHT)
+        self._build_words(top)
+
+    def _build_words(self, top: QHBoxLayout) -> None:
         words = QHBoxLayout()
         words.setSpacing(8)
         words.addWidget(self._value, 0, Qt.AlignmentFlag.AlignBottom)
         words.addWidget(self._rate, 1, Qt.AlignmentFlag.AlignBottom)
+        words.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignBottom)
         self._rate.setContentsMargins(0, 0, 0, 3)
         self._column.setContentsMargins(SIZES.padding, 11, 10, 8)
         self._column.setSpacing(2)
@@ -194,6 +209,7 @@ class ChartCard(QFrame):
         self._hint.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._hint.hide()
         self._column.addLayout(words)
+        self._column.addWidget(self._verdict)
         self._column.addWidget(self._hint)
         self._column.addSpacing(2)
         self._column.addWidget(self._skeleton, 1)
@@ -248,6 +264,10 @@ class ChartCard(QFrame):
     @Slot()
     def _on_look_palette_changed(self) -> None:
         self._draw_icon()
+
+    @Slot()
+    def _on_verdict_clicked(self) -> None:
+        self.evidence_wanted.emit(self._metric)
 
     @Slot()
     def _on_set_limit_clicked(self) -> None:

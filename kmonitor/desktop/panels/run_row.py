@@ -93,6 +93,10 @@ class RunRowDelegate(QStyledItemDelegate):
             icon = icon_pixmap(row.state.icon, colours.mute, 12, scale)
             painter.drawPixmap(area.left() + 11, area.top() + 12, icon)
         name_area = QRect(area.left() + 30, area.top() + 7, area.width() - 38, 20)
+        if row.mark:
+            mark = icon_pixmap("warning", colours.tone("crit"), 13, scale)
+            painter.drawPixmap(area.right() - 22, area.top() + 10, mark)
+            name_area.setWidth(name_area.width() - 18)
         _set_font(painter, SIZES.control_px, QFont.Weight.Medium)
         self._text(painter, name_area, row.name, "sub" if row.is_pale else "text")
         self._paint_line(painter, area, row)

@@ -5,7 +5,9 @@ from html import escape
 
 from kmonitor.desktop.theme import SIZES, Palette
 from kmonitor.presenters.diagnosis import DiagnosisPicture, DiagnosisRow, DiagnosisSection
+from kmonitor.presenters.language import tr
 from kmonitor.presenters.record_facts import RecordPicture
+from kmonitor.presenters.verdict_card import EvidencePicture
 
 
 def diagnosis_html(picture: DiagnosisPicture, palette: Palette) -> str:
@@ -24,6 +26,15 @@ def record_html(picture: RecordPicture, palette: Palette) -> str:
         for fact in picture.facts
     )
     return f'<table width="100%" cellspacing="0">{rows}</table>'
+
+
+def evidence_html(picture: EvidencePicture, palette: Palette) -> str:
+    """What a verdict rests on, and what may help."""
+    parts = [_paragraph(line, palette.text) for line in picture.lines]
+    if picture.advice:
+        parts.append(_paragraph(tr("What may help in the script:"), palette.sub))
+        parts += [_paragraph(f"\u2022 {each}", palette.text) for each in picture.advice]
+    return "".join(parts)
 
 
 def _section(section: DiagnosisSection, palette: Palette) -> str:

@@ -66,6 +66,13 @@ def _y_axis(picture: ChartPicture, height: float) -> Axis:
         if not math.isnan(extreme)
     ] or [0.0]
     limit = picture.limit.value if picture.limit is not None else None
+    forecast = picture.forecast
+    if forecast is not None:
+        end = forecast.y_at(picture.x_range[1])
+        extremes.append(end)
+        if end >= forecast.limit:
+            # Its words stand above it.
+            limit = max(limit or 0.0, forecast.limit)
     return value_axis(
         min(extremes), max(extremes), unit=picture.unit, height_px=height, limit=limit
     )
@@ -78,11 +85,15 @@ def _room_for_ends(picture: ChartPicture, width: float, colours: ChartColours) -
     # The grip beside the newest dot, not on it.
     has_grip = limit is not None and limit.is_draggable
     least = GRIP_WIDTH_PX + _DOT_ROOM_PX + 2.0 if has_grip else _DOT_ROOM_PX
-    for curve in picture.curves:
-        if not len(curve.x):
-            continue
-        part = (min(float(curve.x[-1]), hi) - lo) / (hi - lo)
-        wanted = max(least, name_width(curve, colours))
+    ends = [
+        (float(curve.x[-1]), max(least, name_width(curve, colours)))
+        for curve in picture.curves
+        if len(curve.x)
+    ]
+    if picture.forecast is not None and picture.forecast.x_meets <= hi:
+        ends.append((picture.forecast.x_meets, least))
+    for x, wanted in ends:
+        part = (min(x, hi) - lo) / (hi - lo)
         # The line's end is at `part` of what is left after the room itself.
         if part > 0.0:
             room = max(room, width - (width - wanted) / part)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
 from typing_extensions import override
 
 from kmonitor.desktop.plots.backdrop import Scene, paint_backdrop
+from kmonitor.desktop.plots.forecast_layer import paint_evidence, paint_forecast
 from kmonitor.desktop.plots.overlay import paint_overlay
 from kmonitor.desktop.plots.run_curve import RunCurve
 
@@ -74,12 +75,14 @@ class ChartView(pg.GraphicsView):
         painter.fillRect(rect, chart.colours.colour("card"))
         painter.save()
         paint_backdrop(painter, chart)
+        paint_evidence(painter, chart)
         painter.restore()
 
     @override
     def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         if self._chart is not None:
             painter.save()
+            paint_forecast(painter, self._chart)
             paint_overlay(painter, self._chart)
             painter.restore()
 

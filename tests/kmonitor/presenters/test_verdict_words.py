@@ -11,12 +11,12 @@ from kmonitor.presenters.verdict_words import (
     evidence_lines,
     forecast_words,
     headline,
+    short_forecast_words,
     slope_words,
     state_words,
     sureness_words,
     tone_of,
     why_not_words,
-    worst,
 )
 from kmonitor_agent.protocol.facts import GrewWith, LimitForecast, Verdict
 
@@ -88,17 +88,22 @@ def test_a_forecast_has_its_band_and_the_time_of_day():
     assert _forecast(LEAK) == f"limit 12 GiB in about 14 epochs (10 to 21), about {moment}"
 
 
+def test_a_short_forecast_leaves_out_which_limit_and_the_time_of_day():
+    assert plain_text(short_forecast_words(LEAK)) == "limit in about 14 epochs (10 to 21)"
+    assert short_forecast_words(replace(LEAK, forecast=None)) == ""
+
+
 @pytest.mark.parametrize(
     ("forecast", "words"),
     [
         (None, ""),
         (
             LimitForecast(16 * GIB, "host", 9.0, 5.0),
-            "host limit 16 GiB not before 5 epochs from now",
+            "host limit 16 GiB in 5 epochs at the earliest",
         ),
         (
             LimitForecast(8 * GIB, "cgroup", 1748.0, 1294.0, 2689.0),
-            "cgroup limit 8 GiB not before 1 300 epochs from now",
+            "cgroup limit 8 GiB in 1 300 epochs at the earliest",
         ),
         (
             LimitForecast(24 * GIB, "device", 348.0, 211.0, 566.0),
@@ -195,10 +200,3 @@ def test_the_log_tells_turns_of_what_grows_and_what_no_longer_does():
     assert (cleared.level, cleared.text) == ("info", "RAM: no longer growing")
     assert event_line(replace(LEAK, turned=False), name="run") is None
     assert event_line(replace(LEAK, state="steady"), name="run") is None
-
-
-def test_the_worst_of_a_run_is_the_suspicion():
-    growing = replace(LEAK, metric="graph", state="growing")
-
-    assert worst([growing, LEAK]) is LEAK
-    assert worst([replace(LEAK, state="steady")]) is None

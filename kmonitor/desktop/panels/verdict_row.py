@@ -1,0 +1,61 @@
+"""The verdict on a card: a button of few words, and when a limit is met beside it."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
+
+from kmonitor.desktop.controls.elided_label import ElidedLabel
+from kmonitor.desktop.controls.look import set_tone
+from kmonitor.presenters.verdict_words import NO_VERDICT, VerdictPicture
+
+
+class VerdictButton(QPushButton):
+    """Says the verdict in few words; a click opens the evidence."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("kind", "verdict")
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.hide()
+
+    def show_picture(self, picture: VerdictPicture, title: str) -> None:
+        """Show this.
+
+        Args:
+            picture: The verdict; nothing is shown without one.
+            title: The card's.
+        """
+        self.setText(picture.text)
+        self.setToolTip(picture.tooltip)
+        self.setAccessibleName(f"{title}: {picture.text}")
+        self.setAccessibleDescription(picture.tooltip)
+        set_tone(self, picture.tone)
+        self.setVisible(bool(picture.text))
+
+
+class VerdictRow(QWidget):
+    """A line of its own for a verdict that is not quiet.
+
+    Signals:
+        clicked: The evidence is wanted.
+    """
+
+    clicked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._button = VerdictButton()
+        self._forecast = ElidedLabel("meta", at_end=True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(self._button)
+        row.addWidget(self._forecast, 1)
+        self._button.clicked.connect(self.clicked)
+        self.hide()
+
+    def show_picture(self, picture: VerdictPicture, title: str) -> None:
+        """Show this; a quiet verdict takes no line."""
+        self._button.show_picture(NO_VERDICT if picture.is_quiet else picture, title)
+        self._forecast.setText(picture.forecast)
+        self._forecast.setToolTip(picture.forecast_tooltip)
+        self.setVisible(not picture.is_quiet and bool(picture.text))

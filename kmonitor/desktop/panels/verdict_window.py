@@ -1,0 +1,75 @@
+"""A verdict in full: what it rests on, and what may help, as buttons where it can be done."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QHideEvent
+from PySide6.QtWidgets import QPushButton, QWidget
+from typing_extensions import override
+
+from kmonitor.desktop.controls.look import Look, set_tone
+from kmonitor.desktop.panels.sheet import SheetWindow
+from kmonitor.desktop.panels.sheet_text import evidence_html
+from kmonitor.presenters.verdict_card import EvidencePicture
+
+
+class VerdictWindow(SheetWindow):
+    """Shows an `EvidencePicture`; not modal, so that the chart beside it shows the window.
+
+    Signals (main thread):
+        command_wanted: Name of a command that may help.
+        closed: It is shown no more.
+    """
+
+    command_wanted = Signal(str)
+    closed = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        self._picture: EvidencePicture | None = None
+        self._buttons: list[QPushButton] = []
+        super().__init__(look, "", parent)
+        self.setWindowTitle(self.tr("Verdict"))
+        self.resize(560, 380)
+
+    def show_picture(self, picture: EvidencePicture) -> None:
+        """Show this verdict."""
+        if picture == self._picture:
+            return
+        before, self._picture = self._picture, picture
+        self.show_words(picture.title, picture.subtitle, picture.lead)
+        set_tone(self._title, picture.tone if picture.tone in {"warn", "crit"} else "")
+        if before is None or before.actions != picture.actions:
+            self._show_actions(picture)
+        self.redraw()
+
+    @override
+    def redraw(self) -> None:
+        """Draw the evidence in the colours in force."""
+        if self._picture is not None:
+            html = evidence_html(self._picture, self._look.palette)
+            self.show_evidence(html, self._picture.as_text())
+
+    @override
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        # Minimised by the desktop it is still open.
+        if not event.spontaneous():
+            self.closed.emit()
+
+    def _show_actions(self, picture: EvidencePicture) -> None:
+        for button in self._buttons:
+            self.bottom.removeWidget(button)
+            button.deleteLater()
+        self._buttons = []
+        for at, (command, title) in enumerate(picture.actions):
+            button = QPushButton(title)
+            button.setObjectName(command)
+            button.setAccessibleName(title)
+            button.setToolTip(self.tr("Ask the training for it, at its next safe point"))
+            button.setAutoDefault(False)
+            button.clicked.connect(self._on_action_clicked)
+            self.bottom.insertWidget(at, button)
+            self._buttons.append(button)
+            button.show()
+
+    @Slot()
+    def _on_action_clicked(self) -> None:
+        self.command_wanted.emit(self.sender().objectName())

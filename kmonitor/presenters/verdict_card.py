@@ -1,0 +1,130 @@
+"""What a card, the chart's window of evidence and the run tree show of verdicts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.presenters.chart_cards import card_title
+from kmonitor.presenters.language import tr
+from kmonitor.presenters.limit_words import metric_name
+from kmonitor.presenters.run_states import has_ended
+from kmonitor.presenters.verdict_words import (
+    NO_VERDICT,
+    Tone,
+    VerdictPicture,
+    advice_of,
+    cause_words,
+    evidence_lines,
+    forecast_words,
+    headline,
+    short_forecast_words,
+    state_words,
+    suspicion_of,
+    tone_of,
+)
+from kmonitor_agent.protocol.commands import CommandName
+from kmonitor_agent.protocol.facts import Verdict
+from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor_agent.protocol.verdicts import VerdictMetric, VerdictState
+
+_QUIET: Final = frozenset[VerdictState]({"learning", "steady"})
+
+
+@dataclass(frozen=True, slots=True)
+class EvidencePicture:
+    """A verdict in full.
+
+    Attributes:
+        title: "RAM: leak suspected".
+        subtitle: Of which run.
+        lead: What grows, in one sentence.
+        lines: What it rests on, and when a limit is met.
+        advice: What may help and only the script's author can do.
+        actions: (command, title) of what may help and can be asked for now.
+        tone: How loud.
+    """
+
+    title: str
+    subtitle: str
+    lead: str
+    lines: tuple[str, ...]
+    advice: tuple[str, ...]
+    actions: tuple[tuple[CommandName, str], ...]
+    tone: Tone = "mute"
+
+    def as_text(self) -> str:
+        """All of it, for the clipboard."""
+        return "\n".join((self.title, self.subtitle, self.lead, *self.lines, *self.advice))
+
+
+def verdict_picture(
+    run: RunSummary, verdict: Verdict | None, *, now_wall_s: float
+) -> VerdictPicture:
+    """The verdict on a card.
+
+    Args:
+        run: The run.
+        verdict: Of the card's metric; None: none yet.
+        now_wall_s: Now, UTC epoch seconds.
+    """
+    if verdict is None or (has_ended(run) and verdict.state == "learning"):
+        return NO_VERDICT
+    return VerdictPicture(
+        text=state_words(verdict),
+        tone=tone_of(verdict),
+        forecast="" if has_ended(run) else short_forecast_words(verdict),
+        forecast_tooltip=_forecast(run, verdict, now_wall_s),
+        is_quiet=verdict.state in _QUIET,
+        tooltip=tr("{verdict}. Click for the evidence.").format(verdict=headline(verdict)),
+    )
+
+
+def evidence_picture(
+    run: RunSummary, verdict: Verdict, *, now_wall_s: float, can_ask: bool
+) -> EvidencePicture:
+    """A verdict in full.
+
+    Args:
+        run: The run.
+        verdict: The verdict.
+        now_wall_s: Now, UTC epoch seconds.
+        can_ask: Whether the run takes commands from here.
+    """
+    is_alarm = verdict.state not in _QUIET and verdict.state != "cleared"
+    lines = [*evidence_lines(verdict), _forecast(run, verdict, now_wall_s)]
+    advice = advice_of(verdict) if is_alarm else []
+    title = f"{card_title(run, verdict.metric)}: {state_words(verdict)}"
+    return EvidencePicture(
+        title=title,
+        subtitle=run.name,
+        lead=_sentence(cause_words(verdict) or headline(verdict), verdict.name),
+        lines=tuple(_sentence(line, "") for line in lines if line),
+        advice=tuple(each.text for each in advice if each.command is None),
+        actions=tuple(
+            (each.command, each.text)
+            for each in advice
+            if each.command is not None and can_ask and each.command in run.actions
+        ),
+        tone=tone_of(verdict),
+    )
+
+
+def suspicion_words(verdicts: Mapping[VerdictMetric, VerdictState]) -> str:
+    """What the run tree's mark says: "RAM: leak suspected"; empty: no mark."""
+    return ", ".join(
+        f"{metric_name(metric)}: {suspicion_of(metric)}"
+        for metric, state in verdicts.items()
+        if state == "suspected"
+    )
+
+
+def _sentence(text: str, name: str) -> str:
+    # What the script calls `one_step` stays that.
+    return text if name and text.startswith(name) else text[:1].upper() + text[1:]
+
+
+def _forecast(run: RunSummary, verdict: Verdict, now_wall_s: float) -> str:
+    # What has ended meets no limit any more.
+    if has_ended(run):
+        return ""
+    return forecast_words(verdict, started_wall_s=run.started_wall_s, now_wall_s=now_wall_s)

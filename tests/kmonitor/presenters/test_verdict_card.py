@@ -1,0 +1,243 @@
+"""Verdicts as the window keeps and shows them."""
+
+from dataclasses import replace as changed
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kmonitor.presenters.forecast_picture import ForecastMaker
+from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.run_book import RunBook
+from kmonitor.presenters.run_tree import host_rows
+from kmonitor.presenters.series_store import SeriesStore
+from kmonitor.presenters.verdict_book import VerdictBook
+from kmonitor.presenters.verdict_card import (
+    evidence_picture,
+    suspicion_words,
+    verdict_picture,
+)
+from kmonitor.presenters.verdict_words import NO_VERDICT
+from kmonitor_agent.protocol.facts import EpochEnded, LimitForecast
+from kmonitor_agent.protocol.messages import Message, SeriesAsked, VerdictsAsked, VerdictsTold
+from tests.support.made_up_runs import made_up_run, told_runs, told_series
+from tests.support.made_up_verdicts import GIB, LEAK, NOW_WALL_S
+
+
+class Asked:
+    """Numbers every question and keeps it."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+
+    def __call__(self, message: Message) -> int:
+        self.messages.append(message)
+        return len(self.messages)
+
+
+def _ended(epoch: int) -> EpochEnded:
+    return EpochEnded(t_s=1.0, fit=1, epoch=epoch, seconds=1.0)
+
+
+def test_the_selected_runs_verdicts_are_asked_once_and_after_each_epoch():
+    asked = Asked()
+    book = VerdictBook(asked)
+
+    book.want("run1")
+    book.want("run1")
+    book.take_event("run1", _ended(0), is_live=True)
+    assert asked.messages == [VerdictsAsked(ask=0, run="run1")]
+
+    # What came amid the question is asked for again when it is answered.
+    assert book.take(VerdictsTold(ask=1, run="run1", verdicts=[LEAK]))
+    assert len(asked.messages) == 2
+    book.take(VerdictsTold(ask=2, run="run1", verdicts=[LEAK]))
+    book.take_event("run1", _ended(1), is_live=True)
+    assert len(asked.messages) == 3
+    assert book.get("run1", "ram") is LEAK
+
+
+def test_other_runs_and_history_are_not_asked_for():
+    asked = Asked()
+    book = VerdictBook(asked)
+    book.want("run1")
+    book.take(VerdictsTold(ask=1, run="run1"))
+
+    book.take_event("run2", _ended(0), is_live=True)
+    book.take_event("run1", _ended(0), is_live=False)
+
+    assert len(asked.messages) == 1
+
+
+def test_a_refused_question_is_asked_again_after_an_epoch():
+    asked = Asked()
+    book = VerdictBook(asked)
+    book.want("run1")
+
+    book.refuse(1)
+    book.take_event("run1", _ended(0), is_live=True)
+
+    assert len(asked.messages) == 2
+
+
+def test_an_older_verdict_replaces_no_newer_one():
+    book = VerdictBook(Asked())
+    older = replace(LEAK, unit=12, to_s=120.0, state="growing")
+
+    assert book.take_event("run1", LEAK, is_live=True)
+    assert not book.take_event("run1", older, is_live=False)
+
+    assert book.get("run1", "ram") is LEAK
+    book.forget(["run1"])
+    assert book.of_run("run1") == []
+
+
+def test_a_card_shows_an_alarm_on_a_line_of_its_own_with_its_forecast():
+    run = made_up_run()
+
+    picture = verdict_picture(run, LEAK, now_wall_s=NOW_WALL_S)
+
+    assert (picture.text, picture.tone, picture.is_quiet) == ("leak suspected", "crit", False)
+    assert plain_text(picture.forecast) == "limit in about 14 epochs (10 to 21)"
+    assert plain_text(picture.forecast_tooltip).startswith("limit 80 GiB in about 14 epochs (")
+    steady = verdict_picture(run, replace(LEAK, state="steady", forecast=None), now_wall_s=0.0)
+    assert (steady.is_quiet, steady.forecast) == (True, "")
+    assert verdict_picture(run, None, now_wall_s=0.0) is NO_VERDICT
+
+
+def test_a_run_that_has_ended_learns_nothing_and_meets_no_limit():
+    run = made_up_run(state="finished")
+
+    assert verdict_picture(run, replace(LEAK, state="learning"), now_wall_s=0.0) is NO_VERDICT
+    picture = verdict_picture(run, LEAK, now_wall_s=NOW_WALL_S)
+    assert (picture.forecast, picture.forecast_tooltip) == ("", "")
+
+
+def test_the_evidence_has_what_can_be_asked_for_as_actions():
+    run = made_up_run(actions=["collect", "reload", "stop"])
+
+    picture = evidence_picture(run, LEAK, now_wall_s=NOW_WALL_S, can_ask=True)
+
+    assert picture.title == "RAM: leak suspected"
+    assert picture.actions == (("collect", "Collect"), ("reload", "Reload"))
+    assert picture.advice[0] == "build model and optimizer once, outside of the loop"
+    assert picture.lead.startswith("Traces of models that are gone are kept")
+    assert "With it grew" in picture.as_text()
+    out_of_reach = evidence_picture(run, LEAK, now_wall_s=NOW_WALL_S, can_ask=False)
+    assert out_of_reach.actions == ()
+    steady = replace(LEAK, state="steady", why_not="steps", cause="")
+    shown = evidence_picture(run, steady, now_wall_s=NOW_WALL_S, can_ask=True)
+    assert (shown.actions, shown.advice) == ((), ())
+
+
+def test_the_run_tree_marks_suspicions_only():
+    assert suspicion_words({"ram": "suspected", "graph": "suspected", "step_time": "growing"}) == (
+        "RAM: leak suspected, Graph size: growing"
+    )
+    book = RunBook()
+    marked = made_up_run("a", verdicts={"ram": "suspected"})
+    book.take(told_runs(marked, made_up_run("b", verdicts={"ram": "growing"})))
+
+    rows = host_rows(book, search="", now_wall_s=NOW_WALL_S, is_connected=True)
+
+    marks = {row.run: row.mark for row in rows[0].runs}
+    assert marks == {"a": "RAM: leak suspected", "b": ""}
+    assert "RAM: leak suspected" in next(r for r in rows[0].runs if r.run == "a").tooltip
+
+
+def test_a_folded_group_shows_the_mark_of_any_of_its_ranks():
+    book = RunBook()
+    lead, other = (
+        made_up_run(run, group="g", rank=rank, world_size=2, verdicts=verdicts)
+        for rank, (run, verdicts) in enumerate([("a", {}), ("b", {"ram": "suspected"})])
+    )
+    book.take(told_runs(lead, other, made_up_run("c", started_wall_s=NOW_WALL_S)))
+
+    rows = host_rows(book, search="", now_wall_s=NOW_WALL_S, is_connected=True)
+
+    shown = next(row for row in rows[0].runs if row.run == "a")
+    assert shown.mark == "RAM: leak suspected"
+    assert shown.tooltip.endswith("RAM: leak suspected")
+
+
+def test_what_the_script_calls_a_function_is_not_capitalised():
+    retraced = replace(LEAK, cause="retracing", name="one_step")
+
+    picture = evidence_picture(made_up_run(), retraced, now_wall_s=NOW_WALL_S, can_ask=True)
+
+    assert picture.lead == "one_step is traced again and again"
+
+
+def _maker(**about: Any) -> ForecastMaker:
+    run = made_up_run(**about)
+    store = SeriesStore()
+    asked = SeriesAsked(ask=1, run=run.run, columns=["ram_bytes", "epoch:step_time_s"])
+    store.backfill(told_series(asked, run, 1))
+    return ForecastMaker(store, run, "epochs")
+
+
+def test_a_forecast_starts_at_the_newest_value_and_leads_to_the_limit():
+    maker = _maker()
+
+    picture = maker.picture(LEAK, "ram_bytes", 36.7)
+
+    assert picture is not None
+    assert (picture.x, picture.y) == (36.7, pytest.approx(73.4 * GIB))
+    assert picture.x_meets == pytest.approx(36.7 + 14.2)
+    assert picture.x_earliest == pytest.approx(36.7 + 10.4)
+    assert picture.x_latest == pytest.approx(36.7 + 20.7)
+    assert picture.y_at(picture.x_meets) == picture.y_at(99.0) == 80 * GIB
+    assert picture.y_at(0.0) == picture.y
+
+
+def test_a_limit_that_is_not_the_runs_own_is_named_where_it_is_met():
+    host = replace(LEAK, forecast=LimitForecast(96 * GIB, "host", 14.2, 10.4, 20.7))
+
+    named, own = (_maker().picture(one, "ram_bytes", 36.7) for one in (host, LEAK))
+
+    assert named is not None
+    assert own is not None
+    assert (plain_text(named.limit_text), own.limit_text) == ("host limit 96 GiB", "")
+
+
+def test_what_is_to_come_gets_room_but_not_more_than_a_part_of_what_is_known():
+    maker = _maker()
+
+    assert maker.ahead([LEAK], 36.7) == pytest.approx(1.05 * 20.7)
+    late = replace(LEAK, forecast=LimitForecast(80 * GIB, "own", 30.0, 20.0, 60.0))
+    assert maker.ahead([late], 36.7) == pytest.approx(0.75 * 36.7)
+    near = replace(LEAK, forecast=LimitForecast(80 * GIB, "own", 4.0, 3.0, 6.0))
+    assert maker.ahead([near], 36.7) == pytest.approx(6.3)
+    far = replace(LEAK, forecast=LimitForecast(80 * GIB, "own", 900.0, 300.0))
+    assert maker.ahead([far], 36.7) == 0.0
+    assert maker.ahead([], 36.7) == 0.0
+
+
+def test_a_forecast_by_fits_or_seconds_is_placed_on_the_axis():
+    by_fit = replace(LEAK, per="fit", forecast=LimitForecast(80 * GIB, "own", 5.0, 4.0))
+    maker = _maker(fits_done=12)
+
+    picture = maker.picture(by_fit, "ram_bytes", 36.0)
+
+    assert picture is not None
+    assert (picture.x_meets, picture.x_latest) == (pytest.approx(36.0 + 5.0 * 3.0), None)
+    seconds = changed(maker, x_kind="seconds")
+    assert seconds.picture(by_fit, "ram_bytes", 3720.0) is None
+    timed = seconds.picture(LEAK, "ram_bytes", 3720.0)
+    assert timed is not None
+    assert timed.x_meets == pytest.approx(3720.0 + 1420.0)
+
+
+def test_a_run_that_has_ended_or_is_over_its_limit_has_no_forecast():
+    over = replace(LEAK, forecast=LimitForecast(1 * GIB, "own", 4.0, 3.0, 6.0))
+
+    assert _maker(state="finished").picture(LEAK, "ram_bytes", 36.7) is None
+    assert _maker().picture(over, "ram_bytes", 36.7) is None
+    assert _maker().picture(None, "ram_bytes", 36.7) is None
+
+
+def test_the_window_of_the_evidence_is_placed_on_the_axis():
+    begin, end = _maker().evidence(replace(LEAK, from_s=1010.0, to_s=3600.0))
+
+    assert 9.0 < begin < 11.0
+    assert 34.0 < end < 37.0
