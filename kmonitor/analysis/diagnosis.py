@@ -112,6 +112,13 @@ _IN_ORDER: Final = (
 )
 """The first whose counters all grew."""
 
+_STEPS_OF_KERAS: Final = frozenset(
+    f"{kind}_step_on_{what}"
+    for kind in ("one", "multi")
+    for what in ("iterator", "data", "data_distributed")
+) | {"train_function", "test_function", "predict_function"}
+"""What Keras traces of a model for `fit`, `evaluate` and `predict`, by name."""
+
 _COUNTED: Final = frozenset({Cause.RETAINED_TRACES, Cause.RETRACING, Cause.WORKERS})
 """Here the counter is the cause; of objects or malloc it is not known who keeps them."""
 
@@ -121,6 +128,8 @@ def diagnose(
     grew_with: Sequence[CounterGrowth],
     read: frozenset[CounterKind],
     first_unit: FirstUnit | None = None,
+    *,
+    is_per_fit: bool = False,
 ) -> Diagnosis | None:
     """Name the cause of growth, or of a rise in the first unit; None if there is neither.
 
@@ -129,6 +138,7 @@ def diagnose(
         grew_with: Counters that grew over the same window.
         read: Counters that were read at all: one that is absent speaks for nothing.
         first_unit: Where it is known.
+        is_per_fit: Whether a unit is a fit and not an epoch.
 
     Source: order and counters from trainings in which each cause was built in: traces, objects,
         MiB of malloc and tensors a unit were 2.9, 1346, 1.45, 0 (retracing), 2.7, 8398, 5.0, 21
@@ -137,6 +147,8 @@ def diagnose(
     if not growth.is_growing:
         return _of_first_unit(first_unit)
     cause = _cause({one.kind for one in grew_with}, read)
+    if cause is Cause.RETRACING and is_per_fit and _are_steps_of_models(grew_with):
+        cause = Cause.REBUILT
     speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
     because = tuple(one for one in grew_with if one.kind in speaks_for)
     function = _function(because)
@@ -149,6 +161,12 @@ def _cause(grown: set[CounterKind], read: frozenset[CounterKind]) -> Cause:
         return found
     # What malloc handed out was counted and is flat: the rest is what it keeps.
     return Cause.CACHE if CounterKind.NATIVE_BYTES in read else Cause.UNKNOWN
+
+
+def _are_steps_of_models(grew_with: Sequence[CounterGrowth]) -> bool:
+    """Whether each fit left a step of its own: a model makes it once, and takes it along."""
+    named = {one.function for one in grew_with if one.function}
+    return bool(named) and named <= _STEPS_OF_KERAS
 
 
 def _sureness(cause: Cause) -> Sureness:

@@ -117,7 +117,8 @@ class RunJudge:
         grew_with = list(verdict.grew_with)
         if metric == "ram":
             grew_with += allocation_growth(self._units.allocated, growth)
-        return diagnose(growth, grew_with, frozenset(counter.kind for counter in counters))
+        read = frozenset(counter.kind for counter in counters)
+        return diagnose(growth, grew_with, read, is_per_fit=self._per is Per.FIT)
 
 
 def _next(

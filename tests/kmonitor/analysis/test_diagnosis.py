@@ -57,6 +57,26 @@ def test_the_function_with_most_new_traces_is_named():
     assert {one.kind for one in found.because} == {K.TRACES}
 
 
+@pytest.mark.parametrize(
+    ("names", "per", "cause"),
+    [
+        (["one_step_on_iterator", ""], "fit", Cause.REBUILT),
+        (["one_step_on_iterator", "augment"], "fit", Cause.RETRACING),
+        (["one_step_on_iterator"], "epoch", Cause.RETRACING),
+        ([""], "fit", Cause.RETRACING),
+    ],
+)
+def test_steps_that_each_fit_leaves_are_of_models_and_not_of_changing_arguments(
+    names: list[str], per: str, cause: Cause
+):
+    traces = [CounterGrowth(K.TRACES, Slope(1.0, 1.0, 1.0), name) for name in names]
+
+    found = diagnose(GROWING, traces, frozenset({K.TRACES}), is_per_fit=per == "fit")
+
+    assert found is not None
+    assert found.cause is cause
+
+
 def test_no_function_is_named_where_none_is_known():
     retracing = diagnose(GROWING, grew(K.TRACES), ALL_READ)
     native = diagnose(GROWING, grew(K.NATIVE_BYTES), ALL_READ)
