@@ -19,6 +19,8 @@ from kmonitor.hub.logbook import LOG
 from kmonitor.hub.memory_guard import LOOK_EVERY_S
 from kmonitor.hub.options import HubOptions, read_keep
 from kmonitor.hub.retention import Retention
+from kmonitor.hub.sample_packing import LOOK_EVERY_S as PACK_EVERY_S
+from kmonitor.hub.sample_packing import SamplePacking
 from kmonitor.hub.schedule import Schedule
 from kmonitor.hub.series_desk import SeriesDesk
 from kmonitor.hub.spool_shipping import SpoolShipping
@@ -200,6 +202,8 @@ class HubLoop:
         schedule.every(1.0, "retention", self._retention.step)
         if self._feed is not None:
             schedule.every(0.1, "folder", self._feed.step)
+        packing = SamplePacking(self._ledger, self._series, self._clock)
+        schedule.every(PACK_EVERY_S, "packing", packing.step)
         schedule.every(0.2, "keys", self._doors.look_at_keys)
         schedule.every(3600.0, "audit", self._ledger.database.bound_audit)
         schedule.every(LOOK_EVERY_S, "memory", self._look_at_memory)

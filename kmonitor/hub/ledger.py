@@ -13,6 +13,7 @@ from kmonitor.hub.registry import Registry
 from kmonitor.hub.run_fold import fold
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.store.database import Changes, Database
+from kmonitor.hub.store.sample_blocks import SampleBlock
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.local.spool_format import BootFacts
 from kmonitor_agent.protocol.codec import encode_event
@@ -189,6 +190,16 @@ class Ledger:
         record.rows += 1
         self.registry.touch(record)
 
+    def take_block(self, block: SampleBlock) -> None:
+        """Keep samples that were packed; not of a run that was deleted meanwhile."""
+        run = self.registry.id_of(block.run_key)
+        record = None if run is None else self.registry.get(run)
+        if record is None:
+            return
+        self._pending.blocks.append(block)
+        record.stored_bytes += block.n_bytes
+        self.registry.touch(record)
+
     def audit(self, who: str, what: str, run: str, subject: str, result: str) -> None:
         """Write down who did what."""
         self._pending.audit.append((self._clock.wall_s(), who, what, run, subject, result))
@@ -243,6 +254,7 @@ class Ledger:
         return bool(
             pending.events
             or pending.audit
+            or pending.blocks
             or pending.runs
             or pending.commands
             or pending.deleted

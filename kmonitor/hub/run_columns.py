@@ -1,33 +1,25 @@
-"""One run's measured values as columns, read from the database once and then only added to."""
+"""One run's measured values as columns, read from the database once and then only added to.
+
+Old samples lie there packed, a column at a time; the newest, and all others, are read as events.
+"""
 
 import math
 import sqlite3
-from typing import Any
+from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
+from kmonitor.hub.store.sample_blocks import SAMPLE_COLUMNS, PackedSamples, decoded_samples
 from kmonitor.hub.thinning import Floats
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.errors import ProtocolError
-from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, GraphSize, Sample
-
-SAMPLE_COLUMNS = tuple(
-    field for field in Sample.__struct_fields__ if field not in {"t_s", "fit", "epoch", "step"}
-)
-"""Fields of `Sample` that are columns."""
+from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, GraphSize
 
 _BLOCK_ROWS = 2_000
 """So many at a time, so that the hub's main thread gets the interpreter in between."""
 
 _FIRST_CAPACITY = 1_024
 _EVENTS = "SELECT t_s, body FROM events WHERE run_key = ? AND kind = ? AND row > ? AND row <= ?"
-
-# Only what is charted, absent as NaN: one decode and one tuple a sample instead of 18 look-ups.
-_Charted: type[Any] = msgspec.defstruct(
-    "_Charted", [(field, float | None, math.nan) for field in SAMPLE_COLUMNS], gc=False
-)
-_decode_charted = msgspec.msgpack.Decoder(_Charted).decode
 
 
 class GrowingArray:
@@ -108,11 +100,15 @@ class RunColumns:
         row: Newest row id that is in here.
     """
 
-    def __init__(self, run_key: int) -> None:
+    def __init__(self, run_key: int, *, is_packed_wanted: bool = True) -> None:
+        """Args: `is_packed_wanted`: False: all samples are read as events; blocks are damaged."""
         self.epochs = EpochColumns()
         self.gaps_t_s: list[float] = []
         self.row = 0
         self._run_key = run_key
+        self._is_packed_wanted = is_packed_wanted
+        self._packed: PackedSamples | None = None
+        self._packed_t_s = np.empty(0)
         self._t_s = GrowingArray()
         self._columns: dict[str, GrowingArray] = {}
         self._counted: dict[str, list[tuple[float, float]]] = {}
@@ -121,12 +117,27 @@ class RunColumns:
     @property
     def n_bytes(self) -> int:
         """Memory taken, bytes."""
-        return self._t_s.n_bytes + sum(column.n_bytes for column in self._columns.values())
+        packed = self._packed.n_bytes + self._packed_t_s.nbytes if self._packed else 0
+        tail = self._t_s.n_bytes + sum(column.n_bytes for column in self._columns.values())
+        return packed + tail
 
-    def update(self, connection: sqlite3.Connection, head: int) -> None:
-        """Read what was stored since, up to row `head`."""
+    def update(self, connection: sqlite3.Connection, head: int, wanted: Sequence[str]) -> None:
+        """Read what was stored since, up to row `head`, and have the `wanted` columns ready.
+
+        Raises:
+            DamagedBlocks: Packed samples are not what they were.
+        """
+        self._read_stored(connection, head)
+        if self._packed is not None:
+            for column in wanted:
+                self._packed.read(connection, column)
+
+    def _read_stored(self, connection: sqlite3.Connection, head: int) -> None:
         if head <= self.row:
             return
+        if self._packed is None and self._is_packed_wanted:
+            self._packed = PackedSamples(connection, self._run_key)
+            self._packed_t_s = np.maximum.accumulate(self._packed.t_s)
         self._read_samples(connection, head)
         self._read_counts(connection, head)
         self._read_epochs(connection, head)
@@ -138,7 +149,11 @@ class RunColumns:
         self.row = head
 
     def points(self, column: str) -> tuple[Floats, Floats]:
-        """Run times and values of a column without its NaNs; empty if it was never read."""
+        """Run times and values of a column without its NaNs; empty if it was never read.
+
+        Args:
+            column: One that was wanted in the last `update`, or any that is not of samples.
+        """
         if column in SAMPLE_COLUMNS:
             return self._with_counts(column, *self._sampled(column))
         pairs = _as_pairs(self.epochs.values.get(column, []))
@@ -146,11 +161,13 @@ class RunColumns:
         return pairs[:, 0], pairs[:, 1]
 
     def _sampled(self, column: str) -> tuple[Floats, Floats]:
-        found = self._columns.get(column)
-        if found is None:
-            return np.empty(0), np.empty(0)
-        is_read = ~np.isnan(found.values)
-        return self._t_s.values[is_read], found.values[is_read]
+        old = self._packed.values(column) if self._packed is not None else None
+        new = self._columns.get(column)
+        parts = [
+            _present(self._packed_t_s, old),
+            _present(self._t_s.values, None if new is None else new.values),
+        ]
+        return np.concatenate([t for t, _ in parts]), np.concatenate([v for _, v in parts])
 
     def _with_counts(self, column: str, t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
         # Samples repeat the last count once a second; the count itself, at an epoch's end and
@@ -163,14 +180,12 @@ class RunColumns:
         return t_s[order], np.concatenate([values, counted[:, 1]])[order]
 
     def _read_samples(self, connection: sqlite3.Connection, head: int) -> None:
-        found = connection.execute(_EVENTS + " ORDER BY row", self._asked("sample", head))
+        packed = 0 if self._packed is None else self._packed.last_row
+        asked = (self._run_key, "sample", max(self.row, packed), head)
+        found = connection.execute(_EVENTS + " ORDER BY row", asked)
         while rows := found.fetchmany(_BLOCK_ROWS):
             times = np.array([t_s for t_s, _ in rows], dtype=np.float64)
-            block = np.array(
-                [msgspec.structs.astuple(_decode_charted(body)) for _, body in rows],
-                dtype=np.float64,
-            )
-            self._add(times, block)
+            self._add(times, decoded_samples([body for _, body in rows]))
 
     def _read_counts(self, connection: sqlite3.Connection, head: int) -> None:
         for t_s, body in self._rows(connection, "graph", head):
@@ -191,8 +206,9 @@ class RunColumns:
 
     def _add(self, times: Floats, block: Floats) -> None:
         n_before = len(self._t_s.values)
-        if n_before:
-            times = np.maximum(times, self._t_s.values[-1])
+        before = self._t_s.values if n_before else self._packed_t_s
+        if len(before):
+            times = np.maximum(times, before[-1])
         # Threads of the agent may overtake each other by microseconds; charts need rising times.
         self._t_s.extend(np.maximum.accumulate(times))
         for number, name in enumerate(SAMPLE_COLUMNS):
@@ -211,6 +227,13 @@ class RunColumns:
 
     def _asked(self, kind: str, head: int) -> tuple[int, str, int, int]:
         return self._run_key, kind, self.row, head
+
+
+def _present(t_s: Floats, values: Floats | None) -> tuple[Floats, Floats]:
+    if values is None:
+        return np.empty(0), np.empty(0)
+    is_read = ~np.isnan(values)
+    return t_s[is_read], values[is_read]
 
 
 def _as_pairs(points: list[tuple[float, float]]) -> Floats:

@@ -1,4 +1,4 @@
-"""Questions for series go to a thread of their own, which only reads."""
+"""Questions for series go to a thread of their own, which only reads; it packs samples too."""
 
 import queue
 import sqlite3
@@ -13,6 +13,7 @@ import numpy as np
 
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.run_columns import RunColumns
+from kmonitor.hub.store.sample_blocks import DamagedBlocks, SampleBlock, next_block
 from kmonitor.hub.store.schema import open_reader
 from kmonitor.hub.thinning import Floats, thin, with_gaps
 from kmonitor_agent.protocol.facts import SourceOf
@@ -32,11 +33,16 @@ class _Job:
     sources: list[SourceOf]
 
 
+@dataclass(frozen=True, slots=True)
+class _Packing:
+    run_keys: list[int]
+
+
 class SeriesDesk:
     """Owns the thread `kmonitor-hub-series` and its read-only connection.
 
     Columns of the runs asked for last are kept in memory, within 256 MiB, and only what was
-    stored since is read again. `ask` and `take_answers` are for the hub's main thread.
+    stored since is read again. All methods are for the hub's main thread.
 
     Attributes:
         is_working: Whether it computes an answer now, which may take much memory for a while.
@@ -52,7 +58,8 @@ class SeriesDesk:
         self.is_working = False
         self._path = path
         self._wake = wake
-        self._jobs: queue.Queue[_Job | None] = queue.Queue()
+        self._jobs: queue.Queue[_Job | _Packing | None] = queue.Queue()
+        self._packed: deque[tuple[SampleBlock | None, list[int]]] = deque()
         self._answers: deque[tuple[bytes, msgspec.Struct]] = deque()
         self._cache: OrderedDict[int, RunColumns] = OrderedDict()
         self._thread = threading.Thread(target=self._main, name="kmonitor-hub-series", daemon=True)
@@ -83,10 +90,22 @@ class SeriesDesk:
             answers.append(self._answers.popleft())
         return answers
 
+    def pack(self, run_keys: list[int]) -> None:
+        """Have the first of these runs that has enough samples pack a block of them."""
+        self._jobs.put(_Packing(run_keys))
+
+    def take_packed(self) -> tuple[SampleBlock | None, list[int]] | None:
+        """A block, if there was one to pack, and the runs that had too few; None: not yet."""
+        return self._packed.popleft() if self._packed else None
+
     def _main(self) -> None:
         connection = open_reader(self._path)
         try:
             while (job := self._jobs.get()) is not None:
+                if isinstance(job, _Packing):
+                    self._packed.append(_pack(connection, job.run_keys))
+                    self._wake()
+                    continue
                 self.is_working = True
                 self._answers.append((job.identity, self._answer(connection, job)))
                 self.is_working = False
@@ -96,8 +115,7 @@ class SeriesDesk:
 
     def _answer(self, connection: sqlite3.Connection, job: _Job) -> msgspec.Struct:
         try:
-            columns = self._columns_of(connection, job.run_key)
-            return _told(columns, job)
+            return _told(self._columns_of(connection, job), job)
         except Exception as exc:  # noqa: BLE001 - a thread's main: one chart must not end all
             LOG.exception("series of %s", job.asked.run)
             self._cache.pop(job.run_key, None)
@@ -105,22 +123,50 @@ class SeriesDesk:
             retry_ms = _RETRY_MS if isinstance(exc, sqlite3.OperationalError) else 0
             return ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=job.asked.ask)
 
-    def _columns_of(self, connection: sqlite3.Connection, run_key: int) -> RunColumns:
-        columns = self._cache.setdefault(run_key, RunColumns(run_key))
-        self._cache.move_to_end(run_key)
-        # One read transaction, so that all kinds of events end at the same row.
-        connection.execute("BEGIN")
+    def _columns_of(self, connection: sqlite3.Connection, job: _Job) -> RunColumns:
+        columns = self._cache.setdefault(job.run_key, RunColumns(job.run_key))
+        self._cache.move_to_end(job.run_key)
         try:
-            head = connection.execute("SELECT max(row) FROM events").fetchone()[0] or 0
-            columns.update(connection, head)
-        finally:
-            connection.execute("COMMIT")
+            self._update(connection, columns, job.asked.columns)
+        except DamagedBlocks as exc:
+            LOG.warning(
+                "packed samples of %s are damaged (%s): read as events", job.asked.run, exc
+            )
+            columns = RunColumns(job.run_key, is_packed_wanted=False)
+            self._cache[job.run_key] = columns
+            self._update(connection, columns, job.asked.columns)
         while len(self._cache) > 1 and self._cache_bytes() > _MAX_CACHE_BYTES:
             self._cache.popitem(last=False)
         return columns
 
+    @staticmethod
+    def _update(connection: sqlite3.Connection, columns: RunColumns, wanted: list[str]) -> None:
+        # One read transaction, so that all kinds of events end at the same row.
+        connection.execute("BEGIN")
+        try:
+            head = connection.execute("SELECT max(row) FROM events").fetchone()[0] or 0
+            columns.update(connection, head, wanted)
+        finally:
+            connection.execute("COMMIT")
+
     def _cache_bytes(self) -> int:
         return sum(columns.n_bytes for columns in self._cache.values())
+
+
+def _pack(
+    connection: sqlite3.Connection, run_keys: list[int]
+) -> tuple[SampleBlock | None, list[int]]:
+    too_few: list[int] = []
+    for run_key in run_keys:
+        try:
+            block = next_block(connection, run_key)
+        except Exception:  # noqa: BLE001 - a thread's main: it is charted all the same
+            LOG.exception("samples of run %d could not be packed", run_key)
+            block = None
+        if block is not None:
+            return block, too_few
+        too_few.append(run_key)
+    return None, too_few
 
 
 def _told(columns: RunColumns, job: _Job) -> SeriesTold:

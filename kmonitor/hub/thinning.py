@@ -50,5 +50,5 @@ def _extremes(t_s: Floats, values: Floats, buckets: int) -> NDArray[np.intp]:
 
 def _first_equal(values: Floats, wanted: Floats, bucket_of: NDArray[np.intp]) -> NDArray[np.intp]:
     where = np.flatnonzero(values == wanted)
-    _, first = np.unique(bucket_of[where], return_index=True)
-    return where[first]
+    # Buckets rise with time: the first of each is where another bucket begins.
+    return where[np.flatnonzero(np.diff(bucket_of[where], prepend=-1))]

@@ -50,7 +50,8 @@ class ConnectDialog(QDialog):
         intro.setText(
             self.tr(
                 "Your own ssh carries it: what works as \u201cssh gpu-01\u201d without a question "
-                "works here. kmonitor must be installed there; no port is opened."
+                "works here. kmonitor must be installed there; no port is opened. A hub that "
+                "listens on the network is reached with its key: tcp://gpu-01:5577?key=\u2026"
             )
         )
         for label in (intro, self._why):
@@ -61,7 +62,7 @@ class ConnectDialog(QDialog):
             (
                 self.tr("Host"),
                 self._address,
-                self.tr("gpu-01 or user@gpu-01; tcp://\u2026?key=\u2026 of a hub that listens"),
+                self.tr("gpu-01, user@gpu-01 or tcp://\u2026"),
             ),
             (self.tr("Name"), self._name, self.tr("as it is to be called here; may stay empty")),
             (

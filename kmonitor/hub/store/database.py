@@ -9,6 +9,7 @@ from pathlib import Path
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.store.audit import bound_audit, read_audit
 from kmonitor.hub.store.pages import Page, Wanted, read_page
+from kmonitor.hub.store.sample_blocks import SampleBlock, remove_blocks, write_blocks
 from kmonitor.hub.store.schema import open_writer
 from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.protocol.messages import AuditRow
@@ -17,6 +18,7 @@ NewEvent = tuple[int, int, int, float, float, str, bytes]
 """row, run key, seq, run time in seconds, wall time in seconds, kind, body."""
 
 _SWEEP_ROWS = 2_000
+_SWEEP_BLOCKS = 200
 
 
 @dataclass(slots=True)
@@ -29,6 +31,7 @@ class Changes:
         commands: (id, entry, whether it is open) likewise.
         audit: (wall_s, who, what, run, subject, result).
         deleted: (key, run, change) of runs to remove.
+        blocks: Samples that were packed.
     """
 
     events: list[NewEvent] = field(default_factory=list[NewEvent])
@@ -40,6 +43,7 @@ class Changes:
         default_factory=list[tuple[float, str, str, str, str, str]]
     )
     deleted: list[tuple[int, str, int]] = field(default_factory=list[tuple[int, str, int]])
+    blocks: list[SampleBlock] = field(default_factory=list[SampleBlock])
 
 
 class Database:
@@ -86,6 +90,7 @@ class Database:
             run_all("INSERT OR REPLACE INTO runs VALUES (?,?,?,?)", changes.runs)
             run_all("INSERT OR REPLACE INTO commands VALUES (?,?,?)", changes.commands)
             run_all("INSERT INTO audit VALUES (NULL,?,?,?,?,?,?)", changes.audit)
+            write_blocks(self._connection, changes.blocks)
             for key, name, change in changes.deleted:
                 run("DELETE FROM runs WHERE key = ?", (key,))
                 run("INSERT OR REPLACE INTO deleted VALUES (?,?,?,0)", (key, name, change))
@@ -151,6 +156,8 @@ class Database:
         if found is None:
             return False
         key = int(found[0])
+        if remove_blocks(self._connection, key, _SWEEP_BLOCKS):
+            return True
         gone = self._connection.execute(
             "DELETE FROM events WHERE row IN (SELECT row FROM events WHERE run_key = ? LIMIT ?)",
             (key, _SWEEP_ROWS),

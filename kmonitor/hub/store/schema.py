@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kmonitor.errors import Expected
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """`PRAGMA user_version` of a database that this program writes."""
 
 _BUSY_S = 0.5
@@ -44,6 +44,14 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
             " change INTEGER NOT NULL, swept INTEGER NOT NULL)"
         ),
         "CREATE INDEX deleted_by_run ON deleted (run)",
+    ),
+    # One column of consecutive samples of a run, packed; the events stay the truth.
+    2: (
+        (
+            "CREATE TABLE sample_blocks (run_key INTEGER NOT NULL, name TEXT NOT NULL,"
+            " last_row INTEGER NOT NULL, n_samples INTEGER NOT NULL, body BLOB NOT NULL)"
+        ),
+        "CREATE UNIQUE INDEX blocks_by_name ON sample_blocks (run_key, name, last_row)",
     ),
 }
 

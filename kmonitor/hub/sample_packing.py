@@ -1,0 +1,69 @@
+"""When samples are packed into blocks: beside all else, and hardly at all while much arrives."""
+
+from typing import Final
+
+from kmonitor.hub.ledger import Ledger
+from kmonitor.hub.series_desk import SeriesDesk
+from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES
+from kmonitor_agent.local.clock import Clock
+
+LOOK_EVERY_S: Final = 0.25
+
+BUSY_EVERY_S: Final = 2.0
+"""A block each so often while events arrive: packing one takes about 60 ms of the interpreter."""
+
+
+class SamplePacking:
+    """Owned by the hub's main thread; the work is done by the thread of the series.
+
+    One block is under way at a time, so that none is packed twice.
+    """
+
+    def __init__(self, ledger: Ledger, series: SeriesDesk, clock: Clock) -> None:
+        self._ledger = ledger
+        self._series = series
+        self._clock = clock
+        self._is_under_way = False
+        self._looked_at: dict[int, int] = {}
+        self._rows_then: dict[int, int] = {}
+        self._rows = 0
+        self._not_before_s = 0.0
+
+    def step(self) -> None:
+        """Take the block that was packed; have the next one packed when it is time."""
+        if self._is_under_way:
+            self._take()
+            return
+        now_s, rows = self._clock.monotonic_s(), self._ledger.registry.rows
+        if rows != self._rows and now_s < self._not_before_s:
+            return
+        self._rows, self._not_before_s = rows, now_s + BUSY_EVERY_S
+        candidates = self._candidates()
+        if candidates:
+            self._is_under_way = True
+            self._series.pack(candidates)
+
+    def _take(self) -> None:
+        packed = self._series.take_packed()
+        if packed is None:
+            return
+        block, too_few = packed
+        if block is not None:
+            self._ledger.take_block(block)
+            # The next look must find it committed.
+            self._ledger.then(self._end)
+        else:
+            self._end()
+        for run_key in too_few:
+            self._looked_at[run_key] = self._rows_then.get(run_key, 0)
+
+    def _end(self) -> None:
+        self._is_under_way = False
+
+    def _candidates(self) -> list[int]:
+        self._rows_then = {
+            record.key: record.rows
+            for record in self._ledger.registry.all()
+            if record.rows - self._looked_at.get(record.key, 0) >= BLOCK_SAMPLES
+        }
+        return list(self._rows_then)

@@ -1,0 +1,204 @@
+"""Samples once more as packed columns, so that a chart of a million of them need not decode each.
+
+The events stay the truth: a block repeats what they say, and a run whose blocks cannot be read is
+read from its events.
+"""
+
+import math
+import sqlite3
+import zlib
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor_agent.protocol.facts import Sample
+
+Floats = NDArray[np.float64]
+
+SAMPLE_COLUMNS: Final = tuple(
+    field for field in Sample.__struct_fields__ if field not in {"t_s", "fit", "epoch", "step"}
+)
+"""Fields of `Sample` that are columns."""
+
+BLOCK_SAMPLES: Final = 8_192
+"""Samples of a block: two hours at one a second."""
+
+TIMES: Final = "t_s"
+"""The column of run times, which every block has."""
+
+_LEVEL: Final = 1
+_EVENTS = (
+    "SELECT row, t_s, body FROM events"
+    " WHERE run_key = ? AND kind = 'sample' AND row > ? ORDER BY row LIMIT ?"
+)
+_ENOUGH = (
+    "SELECT row FROM events"
+    " WHERE run_key = ? AND kind = 'sample' AND row > ? ORDER BY row LIMIT 1 OFFSET ?"
+)
+
+# Only what is charted, absent as NaN: one decode and one tuple a sample instead of 18 look-ups.
+_Charted: type[Any] = msgspec.defstruct(
+    "_Charted", [(field, float | None, math.nan) for field in SAMPLE_COLUMNS], gc=False
+)
+_decode_charted = msgspec.msgpack.Decoder(_Charted).decode
+
+
+class DamagedBlocks(Exception):
+    """Blocks of a run do not hold what they say."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleBlock:
+    """Consecutive samples of one run.
+
+    Attributes:
+        run_key: The run.
+        last_row: Row id of the newest sample in it.
+        n_samples: How many.
+        columns: Packed columns by name; one in which nothing was read is left out.
+    """
+
+    run_key: int
+    last_row: int
+    n_samples: int
+    columns: dict[str, bytes]
+
+    @property
+    def n_bytes(self) -> int:
+        """Room it takes."""
+        return sum(map(len, self.columns.values()))
+
+
+def decoded_samples(bodies: list[bytes]) -> Floats:
+    """Charted values of encoded samples, `[n, len(SAMPLE_COLUMNS)]`, absent as NaN."""
+    return np.array(
+        [msgspec.structs.astuple(_decode_charted(body)) for body in bodies], dtype=np.float64
+    ).reshape(-1, len(SAMPLE_COLUMNS))
+
+
+def next_block(
+    connection: sqlite3.Connection, run_key: int, n_samples: int = BLOCK_SAMPLES
+) -> SampleBlock | None:
+    """The oldest samples of a run that no block has; None while they are fewer than `n_samples`.
+
+    Args:
+        connection: Any connection on the hub's database.
+        run_key: The run.
+        n_samples: Samples of a block.
+    """
+    packed = _last_row(connection, run_key)
+    enough = connection.execute(_ENOUGH, (run_key, packed, n_samples - 1)).fetchone()
+    if enough is None:
+        return None
+    rows = connection.execute(_EVENTS, (run_key, packed, n_samples)).fetchall()
+    values = decoded_samples([body for _, _, body in rows])
+    columns = {TIMES: _packed(np.array([t_s for _, t_s, _ in rows], dtype=np.float64))}
+    for number, name in enumerate(SAMPLE_COLUMNS):
+        if not np.isnan(values[:, number]).all():
+            columns[name] = _packed(values[:, number])
+    return SampleBlock(run_key, rows[-1][0], len(rows), columns)
+
+
+class PackedSamples:
+    """The samples of a run that lie in blocks; columns are read when they are asked for.
+
+    Attributes:
+        last_row: Row id of the newest of them; 0: there is none.
+        t_s: Their run times, as stored.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, run_key: int) -> None:
+        """Args: as `next_block`. Raises: `DamagedBlocks`."""
+        self._run_key = run_key
+        found = _rows_of(connection, run_key, TIMES)
+        self.last_row = int(found[-1][0]) if found else 0
+        self._place: dict[int, tuple[int, int]] = {}
+        times: list[Floats] = []
+        n = 0
+        for last_row, n_samples, body in found:
+            times.append(_unpacked(body, n_samples))
+            self._place[last_row] = (n, n_samples)
+            n += n_samples
+        self.t_s: Floats = np.concatenate(times) if times else np.empty(0)
+        self._columns: dict[str, Floats | None] = {}
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory taken."""
+        columns = (column for column in self._columns.values() if column is not None)
+        return self.t_s.nbytes + sum(column.nbytes for column in columns)
+
+    def read(self, connection: sqlite3.Connection, column: str) -> None:
+        """Have a column ready. Raises: `DamagedBlocks`."""
+        if column in self._columns or not self.last_row:
+            return
+        values: Floats | None = None
+        for last_row, n_samples, body in _rows_of(connection, self._run_key, column):
+            place = self._place.get(last_row)
+            if place is None:
+                continue  # a block of later, whose samples were read as events
+            if place[1] != n_samples:
+                raise DamagedBlocks(f"{n_samples} samples where there are {place[1]}")
+            if values is None:
+                values = np.full(len(self.t_s), np.nan)
+            values[place[0] : place[0] + n_samples] = _unpacked(body, n_samples)
+        self._columns[column] = values
+
+    def values(self, column: str) -> Floats | None:
+        """A column that `read` has made ready, `[len(t_s)]`, absent as NaN; None: all absent."""
+        return self._columns.get(column)
+
+
+def write_blocks(connection: sqlite3.Connection, blocks: list[SampleBlock]) -> None:
+    """Store blocks, within the transaction of the caller."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO sample_blocks VALUES (?,?,?,?,?)",
+        [
+            (block.run_key, name, block.last_row, block.n_samples, body)
+            for block in blocks
+            for name, body in block.columns.items()
+        ],
+    )
+
+
+def remove_blocks(connection: sqlite3.Connection, run_key: int, limit: int) -> int:
+    """Remove at most `limit` columns of blocks of a run; how many were removed."""
+    return connection.execute(
+        "DELETE FROM sample_blocks WHERE rowid IN"
+        " (SELECT rowid FROM sample_blocks WHERE run_key = ? LIMIT ?)",
+        (run_key, limit),
+    ).rowcount
+
+
+def _last_row(connection: sqlite3.Connection, run_key: int) -> int:
+    found = connection.execute(
+        "SELECT max(last_row) FROM sample_blocks WHERE run_key = ? AND name = ?", (run_key, TIMES)
+    ).fetchone()
+    return int(found[0] or 0)
+
+
+def _rows_of(
+    connection: sqlite3.Connection, run_key: int, column: str
+) -> list[tuple[int, int, bytes]]:
+    return connection.execute(
+        "SELECT last_row, n_samples, body FROM sample_blocks"
+        " WHERE run_key = ? AND name = ? ORDER BY last_row",
+        (run_key, column),
+    ).fetchall()
+
+
+def _packed(values: Floats) -> bytes:
+    # Bytes of equal weight side by side: what changes little then packs to little, and fast.
+    as_bytes = values.astype("<f8").view(np.uint8).reshape(-1, 8)
+    return zlib.compress(as_bytes.T.tobytes(), _LEVEL)
+
+
+def _unpacked(body: bytes, n_samples: int) -> Floats:
+    try:
+        as_bytes = np.frombuffer(zlib.decompress(body), np.uint8).reshape(8, n_samples)
+    except (zlib.error, ValueError) as exc:
+        raise DamagedBlocks(str(exc)) from exc
+    return np.ascontiguousarray(as_bytes.T).view("<f8").reshape(n_samples)

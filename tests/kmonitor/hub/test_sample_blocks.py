@@ -1,0 +1,198 @@
+"""Packed samples are charted as the events that they stand for."""
+
+import sqlite3
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from kmonitor.hub import sample_packing, series_desk
+from kmonitor.hub.run_columns import RunColumns
+from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.sample_packing import SamplePacking
+from kmonitor.hub.series_desk import SeriesDesk
+from kmonitor.hub.store.sample_blocks import next_block
+from kmonitor.hub.store.schema import open_reader
+from kmonitor_agent.protocol.facts import GraphSize, Sample
+from kmonitor_agent.protocol.messages import SeriesAsked, SeriesTold
+from tests.support.hub_parts import HubParts
+from tests.support.waiting import wait_until
+
+WANTED = ["ram_bytes", "vram_bytes", "host_available_bytes", "graph_operations"]
+N_BLOCK = 10
+
+
+@pytest.fixture
+def connection(parts: HubParts) -> Iterator[sqlite3.Connection]:
+    found = open_reader(parts.path)
+    yield found
+    found.close()
+
+
+def sampled(parts: HubParts, record: RunRecord, first: int, last: int) -> None:
+    """Samples `first` to `last`; some values are there only in the middle of it."""
+    for n in range(first, last):
+        parts.take(
+            record,
+            Sample(
+                # One thread of the agent overtook another there.
+                t_s=n - 1.5 if n == 14 else float(n),
+                step=n,
+                ram_bytes=1e9 + n,
+                vram_bytes=float(n) if 5 <= n < 25 else None,
+                host_available_bytes=7.5 if n >= 20 else None,
+            ),
+        )
+    parts.take(
+        record, GraphSize(t_s=float(last), fit=1, epoch=0, operations=last, traces=1, functions=1)
+    )
+    assert parts.ledger.commit()
+
+
+def pack_all(parts: HubParts, connection: sqlite3.Connection, record: RunRecord) -> int:
+    n = 0
+    while (block := next_block(connection, record.key, N_BLOCK)) is not None:
+        parts.ledger.take_block(block)
+        assert parts.ledger.commit()
+        n += 1
+    return n
+
+
+def columns_of(
+    parts: HubParts, connection: sqlite3.Connection, record: RunRecord, *, is_packed_wanted: bool
+) -> RunColumns:
+    columns = RunColumns(record.key, is_packed_wanted=is_packed_wanted)
+    columns.update(connection, parts.database.head, WANTED)
+    return columns
+
+
+def assert_same(one: RunColumns, other: RunColumns) -> None:
+    for name in WANTED:
+        for ours, theirs in zip(one.points(name), other.points(name), strict=True):
+            assert np.array_equal(ours, theirs), name
+
+
+def test_a_chart_is_the_same_whether_samples_were_packed_or_not(
+    parts: HubParts, connection: sqlite3.Connection
+):
+    other = parts.started_run(pid=1)
+    record = parts.started_run(pid=2)
+    sampled(parts, record, 0, 33)
+    sampled(parts, other, 0, 15)
+
+    assert pack_all(parts, connection, record) == 3
+    packed = columns_of(parts, connection, record, is_packed_wanted=True)
+    plain = columns_of(parts, connection, record, is_packed_wanted=False)
+
+    assert_same(packed, plain)
+    assert len(packed.points("ram_bytes")[0]) == 33
+    sampled(parts, record, 33, 48)
+    assert pack_all(parts, connection, record) == 1
+    for columns in (packed, plain):
+        columns.update(connection, parts.database.head, WANTED)
+    assert_same(packed, plain)
+    assert_same(columns_of(parts, connection, record, is_packed_wanted=True), plain)
+
+
+def test_a_column_may_be_asked_for_later(parts: HubParts, connection: sqlite3.Connection):
+    record = parts.started_run(pid=1)
+    sampled(parts, record, 0, 25)
+    pack_all(parts, connection, record)
+    columns = RunColumns(record.key)
+    columns.update(connection, parts.database.head, ["ram_bytes"])
+    columns.update(connection, parts.database.head, ["vram_bytes"])
+
+    assert list(columns.points("vram_bytes")[1]) == [float(n) for n in range(5, 25)]
+
+
+def test_blocks_go_with_their_run(parts: HubParts, connection: sqlite3.Connection):
+    record = parts.started_run(pid=1)
+    sampled(parts, record, 0, 25)
+    late = next_block(connection, record.key, N_BLOCK)
+    assert late is not None
+    pack_all(parts, connection, record)
+    parts.ledger.registry.delete(record)
+    parts.ledger.take_block(late)
+    assert parts.ledger.commit()
+
+    while parts.database.sweep():
+        pass
+
+    assert connection.execute("SELECT count(*) FROM sample_blocks").fetchone() == (0,)
+    assert connection.execute("SELECT count(*) FROM events").fetchone() == (0,)
+
+
+class Asking:
+    """A series desk with its thread, and the main thread's part of it."""
+
+    def __init__(self, parts: HubParts, record: RunRecord) -> None:
+        self.parts, self.record = parts, record
+        self.desk = SeriesDesk(parts.path, lambda: None)
+        self.packing = SamplePacking(parts.ledger, self.desk, parts.clock)
+        self.desk.start()
+
+    def ask(self) -> SeriesTold:
+        asked = SeriesAsked(ask=1, run=self.record.run, columns=["ram_bytes"])
+        assert self.desk.ask(b"", asked, self.record.key, [])
+        told: list[object] = []
+        wait_until(lambda: told.extend(t for _, t in self.desk.take_answers()) or bool(told))
+        assert isinstance(told[0], SeriesTold)
+        return told[0]
+
+    def packed(self) -> int:
+        query = "SELECT coalesce(sum(n_samples), 0) FROM sample_blocks WHERE name = 't_s'"
+        reader = open_reader(self.parts.path)
+        try:
+            return int(reader.execute(query).fetchone()[0])
+        finally:
+            reader.close()
+
+    def step(self) -> int:
+        self.packing.step()
+        assert self.parts.ledger.commit()
+        return self.packed()
+
+
+@pytest.fixture
+def asking(parts: HubParts, monkeypatch: pytest.MonkeyPatch) -> Iterator[Asking]:
+    monkeypatch.setattr(sample_packing, "BLOCK_SAMPLES", N_BLOCK)
+    monkeypatch.setattr(
+        series_desk, "next_block", lambda connection, key: next_block(connection, key, N_BLOCK)
+    )
+    record = parts.started_run(pid=1)
+    sampled(parts, record, 0, 33)
+    asking = Asking(parts, record)
+    yield asking
+    asking.desk.stop()
+
+
+def test_the_hub_packs_what_it_has_and_what_comes(asking: Asking):
+    wait_until(lambda: asking.step() == 30)
+    sampled(asking.parts, asking.record, 33, 52)
+    asking.parts.clock.move(10.0)
+    wait_until(lambda: asking.step() == 50)
+
+    assert asking.ask().columns[0].n_raw == 52
+
+
+def test_little_is_packed_while_events_arrive(asking: Asking):
+    wait_until(lambda: asking.step() == 10)
+    for n in range(40, 60):
+        sampled(asking.parts, asking.record, n, n + 1)
+        asking.step()
+    assert asking.packed() == 10
+
+    asking.parts.clock.move(sample_packing.BUSY_EVERY_S)
+    wait_until(lambda: asking.step() == 20)
+
+
+def test_damaged_blocks_are_answered_from_the_events(asking: Asking):
+    wait_until(lambda: asking.step() == 30)
+    stranger = sqlite3.connect(asking.parts.path)
+    stranger.execute("UPDATE sample_blocks SET body = x'00' WHERE name = 'ram_bytes'")
+    stranger.commit()
+    stranger.close()
+
+    told = asking.ask()
+
+    assert list(np.frombuffer(told.columns[0].values, "<f8")) == [1e9 + n for n in range(33)]
