@@ -81,14 +81,17 @@ class SpoolShipping:
 
     def is_settled(self, record: RunRecord) -> bool:
         """Whether a dead run's spool holds nothing more; if not, it comes next."""
-        looked_s = self._looked_s.get(record.run)
-        if looked_s is not None and self._clock.monotonic_s() - looked_s < _SETTLED_S:
+        run = record.run
+        if not (self._root / run).is_dir():
             return True
-        if not (self._root / record.run).is_dir():
+        looked_s = self._looked_s.get(run)
+        was_looked_at = looked_s is not None and self._clock.monotonic_s() - looked_s < _SETTLED_S
+        # Who had started the process writes down how it died right before it ends itself.
+        if was_looked_at and self._held_bytes.get(run) == self._bytes_of(run):
             return True
         is_at_hand = self._shipment is not None and self._shipment.record is record
-        if not is_at_hand and record.run not in self._waiting:
-            self._waiting.appendleft(record.run)
+        if not is_at_hand and run not in self._waiting:
+            self._waiting.appendleft(run)
         return False
 
     def _awaits_the_living(self) -> bool:

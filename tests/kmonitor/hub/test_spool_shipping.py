@@ -1,9 +1,13 @@
 """When the hub takes a spool from the disk, and when it leaves it to its process."""
 
+import time
+
 from kmonitor.hub.sessions import Session, Sessions
 from kmonitor.hub.spool_shipping import SpoolShipping
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_spool import RunSpool
+from kmonitor_agent.restart.death import Death
+from kmonitor_agent.restart.last_words import tell_death
 from tests.support.hub_parts import HubParts
 from tests.support.links import LinkUnderTest, sample
 
@@ -63,3 +67,21 @@ def test_a_quiet_process_that_lives_keeps_its_spool_and_its_session(
     with held:
         assert hub.after(_SCAN_S) == 0
         assert hub.sessions.of_run(run) is not None
+
+
+def test_a_spool_to_which_something_was_written_since_is_not_taken_for_settled(
+    parts: HubParts, folders: Folders
+):
+    run = _leave_a_spool(folders)
+    parts.clock.jump_wall(time.time() - parts.clock.wall_s())  # of which the files' age is told
+    hub = _Shipping(parts, folders)
+    told = hub.after(_SCAN_S)
+    (record,) = parts.ledger.registry.all()
+    assert parts.ledger.commit()
+    assert hub.shipping.is_settled(record)
+
+    asked = Death("signal", "SIGINT", why="SIGINT, which was sent to kmonitor run")
+    assert tell_death(folders, run, asked, asked=True, supervisor=0)
+
+    assert not hub.shipping.is_settled(record)
+    assert hub.after(0.1) == told + 1
