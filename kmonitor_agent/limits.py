@@ -1,12 +1,10 @@
-"""Limits: how they are written, and when a metric has crossed one. Pure: no clock, no IO."""
+"""Limits as they are written, in a script and in words. Pure: no clock, no IO."""
 
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, cast, get_args
 
-from kmonitor_agent.escalation import Escalation
 from kmonitor_agent.protocol.commands import (
     LIMIT_ACTIONS,
     LIMIT_METRICS,
@@ -14,17 +12,6 @@ from kmonitor_agent.protocol.commands import (
     LimitMetric,
     LimitSpec,
 )
-from kmonitor_agent.protocol.facts import LimitCrossed
-
-RELEASE_PART: Final = 0.95
-"""A crossed limit is released when its metric falls to this part of the threshold."""
-
-GROWTH_PART: Final = 0.05
-"""A limit that stays crossed is answered again only after the metric grew by this part of the
-threshold above where the last answer left it, and after the cool-down.
-
-Source: measured: TensorFlow keeps freed pages, so a resident set stays high after a reload
-and an RSS limit would fire again at once."""
 
 _BYTES: Final = {
     "B": 1,
@@ -56,10 +43,6 @@ _EXAMPLES: Final = {
 }
 _WRITTEN: Final = re.compile(r"\s*([0-9][0-9_ ]*(?:\.[0-9]+)?)\s*([A-Za-z]*|%)\s*")
 _SMALLEST_BYTES: Final = 2**20
-
-JUDGED_AT_ONCE: Final = frozenset({"graph", "functions", "step_time"})
-"""Metrics whose first reading after an action says whether it helped. Freed memory often stays
-with the process: with `ram` and `vram` only growth from there on says that it did not."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -118,177 +101,6 @@ class Limit:
             cooldown_s=_duration("cooldown_s", cooldown_s),
         )
         object.__setattr__(self, "spec", spec)
-
-
-class LimitWatch:
-    """Judges the readings of one metric against one limit. Owned by who calls it; no locks.
-
-    Attributes:
-        spec: The limit.
-        escalation: What `auto` did and does next; None for all other actions.
-    """
-
-    def __init__(self, spec: LimitSpec) -> None:
-        self.spec = spec
-        self._above_since_s: float | None = None
-        self._crossed = False
-        self._answered_s: float | None = None
-        self._owed = False
-        self._base: float | None = None
-        self._base_wanted = False
-        self._waits_for_answer = False
-        self.escalation = Escalation(spec.cooldown_s) if spec.action == "auto" else None
-
-    @property
-    def is_crossed(self) -> bool:
-        """Whether the metric crossed and has not fallen to the release level since."""
-        return self._crossed
-
-    def threshold(self, of: float | None) -> float | None:
-        """The threshold in the metric's unit, or None while a percentage has no bound.
-
-        Args:
-            of: What the metric is a part of, in its unit; None where nothing bounds it.
-        """
-        if self.spec.value is not None:
-            return self.spec.value
-        if self.spec.fraction is None or of is None:
-            return None
-        return self.spec.fraction * of
-
-    def observe(self, value: float | None, of: float | None, t_s: float) -> LimitCrossed | None:
-        """Judge one reading.
-
-        Args:
-            value: The metric now, in its unit; None or NaN is not judged.
-            of: What it is a part of.
-            t_s: When it was read, seconds; never falls from call to call.
-
-        Returns:
-            A crossing (`answered` says whether its action is due), a release, or None.
-        """
-        threshold = self.threshold(of)
-        if value is None or threshold is None or math.isnan(value):
-            return None
-        is_first, self._base_wanted = self._base_wanted, False
-        if is_first:
-            self._base = value
-        if self._crossed and value > RELEASE_PART * threshold:
-            is_due = self._is_due_again(value, threshold, t_s, is_first=is_first)
-            return self._answer(value, threshold, t_s) if is_due else None
-        if value > threshold:
-            return self._hold(value, threshold, t_s)
-        self._above_since_s = None
-        if self._crossed and value <= RELEASE_PART * threshold:
-            return self._release(value, threshold, t_s)
-        return None
-
-    def take_new_base(self) -> None:
-        """The answer has run: growth counts from the next reading on."""
-        self._base_wanted = True
-        self._waits_for_answer = False
-
-    def wait_for_level(self) -> None:
-        """The next level of `auto` is in its cool-down: ask again when that has passed."""
-        self._waits_for_answer, self._owed = False, True
-
-    def _hold(self, value: float, threshold: float, t_s: float) -> LimitCrossed | None:
-        if self._above_since_s is None:
-            self._above_since_s = t_s
-        if t_s - self._above_since_s < self.spec.hold_s:
-            return None
-        self._crossed = True
-        if self._has_cooled_down(t_s):
-            return self._answer(value, threshold, t_s)
-        self._owed = True
-        return self._event(value, threshold, t_s, answered=False)
-
-    def _is_due_again(self, value: float, threshold: float, t_s: float, *, is_first: bool) -> bool:
-        if self._waits_for_answer:
-            return False
-        grew = value > (self._base or 0.0) + GROWTH_PART * threshold
-        if self.escalation is None:
-            repeats = self.spec.action in {"collect", "reload"} and grew
-            wanted = value > threshold and (self._owed or repeats)
-        else:
-            # What nothing helped against is tried again when it grew, and not before.
-            judged = is_first and self.spec.metric in JUDGED_AT_ONCE
-            self._owed = self._owed or grew or (judged and not self.escalation.is_over)
-            wanted = self._owed
-        return wanted and self._has_cooled_down(t_s)
-
-    def _has_cooled_down(self, t_s: float) -> bool:
-        if self.escalation is not None:
-            return self.escalation.is_due(t_s)
-        return self._answered_s is None or t_s - self._answered_s >= self.spec.cooldown_s
-
-    def _answer(self, value: float, threshold: float, t_s: float) -> LimitCrossed:
-        self._answered_s, self._owed = t_s, False
-        self._base = value
-        self._waits_for_answer = True
-        return self._event(value, threshold, t_s, answered=True)
-
-    def _release(self, value: float, threshold: float, t_s: float) -> LimitCrossed:
-        self._crossed = self._owed = self._waits_for_answer = False
-        self._base = None
-        if self.escalation is not None:
-            self.escalation.begin_anew()
-        return self._event(value, threshold, t_s, crossed=False)
-
-    def _event(
-        self,
-        value: float,
-        threshold: float,
-        t_s: float,
-        *,
-        crossed: bool = True,
-        answered: bool = True,
-    ) -> LimitCrossed:
-        return LimitCrossed(
-            t_s=t_s,
-            metric=self.spec.metric,
-            action=self.spec.action,
-            value=value,
-            threshold=threshold,
-            crossed=crossed,
-            answered=answered,
-        )
-
-
-class LimitBook:
-    """All limits of a run, each with its watch. Owned by who calls it; no locks."""
-
-    def __init__(self) -> None:
-        self._watches: list[LimitWatch] = []
-
-    def specs(self) -> list[LimitSpec]:
-        """Every limit in force."""
-        return [watch.spec for watch in self._watches]
-
-    def all_watches(self) -> list[LimitWatch]:
-        """The watches of all metrics."""
-        return list(self._watches)
-
-    def watches(self, metric: LimitMetric) -> list[LimitWatch]:
-        """The watches of one metric."""
-        return [watch for watch in self._watches if watch.spec.metric == metric]
-
-    def replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
-        """Put new limits in place of those on the named metrics.
-
-        A limit that is equal to one in force keeps its state, and with it its cool-down.
-
-        Args:
-            metrics: Metrics that lose their old limits.
-            specs: The new limits; those on other metrics are added to what is there.
-        """
-        named = set(metrics)
-        old = [watch for watch in self._watches if watch.spec.metric in named]
-        kept = [watch for watch in self._watches if watch.spec.metric not in named]
-        for spec in specs:
-            same = next((watch for watch in old if watch.spec == spec), None)
-            kept.append(same or LimitWatch(spec))
-        self._watches = kept
 
 
 def limit_text(spec: LimitSpec) -> str:

@@ -4,7 +4,8 @@
 |---|---|---|
 | `terms.json` | `Terms`: who supervises, and when state is saved | supervisor |
 | `runs.json` | run name to run id, so that a run keeps its id over its processes | script |
-| `leaving` | the script leaves in order to be started again | script; removed by the supervisor |
+| `leaving` | the script leaves to be started again | script; the supervisor makes it `left` |
+| `left` | so the process before this one left | supervisor |
 | `lock` | held while the supervisor lives | supervisor |
 | `RUN/FIT.json` | a fit's state; what it names is whole (`resuming.fit_state`) | script |
 | `RUN/fit-FIT/*.h5` | variables of that state | script |
@@ -103,19 +104,22 @@ class Supervision:
 
     def leaving(self) -> Leaving | None:
         """Whether and for whom the script left to be started again."""
-        try:
-            return msgspec.json.decode((self.folder / "leaving").read_bytes(), type=Leaving)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-            return None
+        return self._read("leaving")
 
     def leave(self, leaving: Leaving) -> None:
         """Say that the script leaves to be started again. Raises: OSError."""
         write_private(self.folder / "leaving", msgspec.json.encode(leaving))
 
-    def forget_leaving(self) -> None:
-        """The next process begins."""
+    def begin_next(self) -> None:
+        """The next process begins: how the one before left is history."""
         with contextlib.suppress(OSError):
-            (self.folder / "leaving").unlink()
+            (self.folder / "left").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (self.folder / "leaving").rename(self.folder / "left")
+
+    def left(self) -> Leaving | None:
+        """How the process before this one left; None if there was none or it crashed."""
+        return self._read("left")
 
     def states(self, run: str) -> Path:
         """Folder with the states of a run's fits."""
@@ -124,6 +128,12 @@ class Supervision:
     def has_state(self) -> bool:
         """Whether the state of any fit was committed."""
         return any(self.folder.glob("*/*.json"))
+
+    def _read(self, name: str) -> Leaving | None:
+        try:
+            return msgspec.json.decode((self.folder / name).read_bytes(), type=Leaving)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return None
 
 
 def supervisions(folders: Folders) -> Path:

@@ -128,7 +128,7 @@ class Supervisor:
 
     def _run_once(self) -> Ended | None:
         before = memory_kills()
-        self._supervision.forget_leaving()
+        self._supervision.begin_next()
         ended = self._start().wait()
         leaving = self._supervision.leaving()
         if leaving is not None and ended.asked and not ended.signal:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from kmonitor_agent.escalation import Level
-from kmonitor_agent.limits import JUDGED_AT_ONCE, RELEASE_PART, LimitWatch
+from kmonitor_agent.limit_watch import JUDGED_AT_ONCE, RELEASE_PART, LimitWatch
 from kmonitor_agent.protocol.commands import CommandState
 from kmonitor_agent.protocol.facts import ActionRecord, Footprint
 from kmonitor_agent.session.fit import Fit

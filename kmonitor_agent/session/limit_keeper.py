@@ -8,12 +8,16 @@ from typing import Final, cast
 import msgspec
 
 from kmonitor_agent.escalation import Level, Step
-from kmonitor_agent.limits import LimitBook, LimitWatch, limit_text
+from kmonitor_agent.limit_watch import LimitBook, LimitWatch
+from kmonitor_agent.limits import limit_text
 from kmonitor_agent.protocol.commands import LimitMetric, LimitSpec, SetLimits
 from kmonitor_agent.protocol.facts import Event, LimitCrossed, LimitsInForce, Notice
 from kmonitor_agent.session.requests import Action, Request
 
 _BOUNDED: Final = frozenset({"ram", "vram"})
+
+_BEGAN_S: Final = 0.0
+"""The boot's time when it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class LimitKeeper:
         self._script: tuple[LimitSpec, ...] = ()
         self._commanded: set[LimitMetric] = set()
         self._unwatched: set[LimitSpec] = set()
+        self._started_by = ""
 
     def set_by_script(self, specs: tuple[LimitSpec, ...]) -> None:
         """Take a callback's limits; the same again changes nothing.
@@ -66,7 +71,7 @@ class LimitKeeper:
             metrics: set[LimitMetric] = {spec.metric for spec in (*self._script, *specs)}
             metrics -= self._commanded
             self._script = specs
-            self._book.replace(metrics, [spec for spec in specs if spec.metric in metrics])
+            self._replace(metrics, [spec for spec in specs if spec.metric in metrics])
         self.tell()
 
     def set_by_command(self, wanted: SetLimits, asked_by: str) -> None:
@@ -88,7 +93,7 @@ class LimitKeeper:
         """Limits that were set by command in an earlier process of the run."""
         with self._lock:
             self._commanded.update(wanted.metrics)
-            self._book.replace(wanted.metrics, wanted.limits)
+            self._replace(wanted.metrics, wanted.limits)
         self.tell()
 
     def tell(self) -> None:
@@ -156,15 +161,20 @@ class LimitKeeper:
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
 
     def started_again(self, asked_by: str) -> None:
-        """This process was started by a restart.
+        """This process was started by a restart; to be called before limits are set.
 
         Args:
-            asked_by: Who asked for it; limits of that wording do not ask for another at once.
+            asked_by: Who asked for it; limits of that wording, of the script or taken over, do
+                not ask for another at once. Empty when nobody did.
         """
-        with self._lock:
-            for watch in self._book.all_watches():
-                if watch.escalation is not None and limit_text(watch.spec) == asked_by:
-                    watch.escalation.started_again(self._now_s())
+        self._started_by = asked_by
+
+    def _replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
+        known = self._book.all_watches()
+        self._book.replace(metrics, specs)
+        for watch in self._book.all_watches():
+            if watch not in known and limit_text(watch.spec) == self._started_by:
+                watch.started_again(_BEGAN_S)
 
     def _answer(self, watch: LimitWatch, crossing: LimitCrossed) -> None:
         self._emit(crossing)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from kmonitor_agent.limits import LimitWatch
+from kmonitor_agent.limit_watch import LimitWatch
 from kmonitor_agent.protocol.commands import Command, ReloadMode, SafePoint
 
 Action = Literal[

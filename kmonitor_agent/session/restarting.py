@@ -34,6 +34,7 @@ class Restarting:
         saves_each_epoch: Whether state is to be saved at epochs' ends, to survive a crash.
         supervisor: The supervisor's process id; 0 without one.
         run_id: The run's id: the one that it had in the process before, or a new one.
+        started_by: Who asked for the restart that started this process; empty if none did.
         is_leaving: State is committed and this process is on its way out.
     """
 
@@ -47,6 +48,7 @@ class Restarting:
         self.saves_each_epoch = False
         self.supervisor = 0
         self.run_id = new_id()
+        self.started_by = ""
         self.is_leaving = False
         self._within_s = LEAVE_WITHIN_S
         self._supervision: Supervision | None = None
@@ -61,6 +63,9 @@ class Restarting:
             return
         self._supervision = supervision
         self._states = FitStates(supervision.states(self.run_id))
+        left = supervision.left()
+        if left is not None and left.run == self.run_id:
+            self.started_by = left.asked_by
         terms = supervision.terms()
         if terms is not None:
             self.supervisor = terms.supervisor

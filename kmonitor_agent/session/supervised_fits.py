@@ -59,6 +59,7 @@ class SupervisedFits:
         self._boot = boot
         self._faults = faults
         self._open: list[Fit] = []
+        limits.started_again(restarting.started_by)
 
     def follow(self, fit: Fit, model: KerasModel) -> None:
         """A fit begins: have it taken up where an earlier process left it, and saved later.
@@ -115,7 +116,6 @@ class SupervisedFits:
             self._limits.take_over(msgspec.json.decode(state.limits, type=SetLimits))
         if fit.is_left_out:
             return
-        self._limits.started_again(state.asked.asked_by)
         fit.epochs_before = state.epochs_run
         fit.origin = replace(fit.origin, initial_epoch=state.next_epoch)
 

@@ -1,8 +1,10 @@
 """The run's limits: who set them, what survives, what a crossing asks for."""
 
+import msgspec
 import pytest
 
-from kmonitor_agent.limits import Limit, LimitWatch
+from kmonitor_agent.limit_watch import LimitWatch
+from kmonitor_agent.limits import Limit
 from kmonitor_agent.protocol.commands import LimitSpec, SetLimits
 from kmonitor_agent.protocol.facts import Event, LimitCrossed, LimitsInForce, Notice
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper, refusal_of
@@ -157,19 +159,40 @@ def test_level_in_its_cool_down_is_asked_for_again_when_that_has_passed(kept: Ke
 
 
 def test_process_that_a_limit_had_started_again_is_not_left_at_once_by_the_same_limit(kept: Kept):
-    watch = crossed_by_auto(kept)
-
     kept.keeper.started_again("limit graph 100")
+    watch = crossed_by_auto(kept)
 
     assert [kept.keeper.next_step(watch, {}) for _ in range(3)] == ["collect", "reload", "nothing"]
     kept.now_s = 61.0
     assert [kept.keeper.next_step(watch, {}) for _ in range(3)] == ["collect", "reload", "restart"]
 
 
-def test_restart_that_somebody_else_asked_for_holds_no_limit_back(kept: Kept):
-    watch = crossed_by_auto(kept)
+def test_limit_whose_own_restart_did_not_help_does_not_ask_for_another(kept: Kept):
+    restart = msgspec.structs.replace(GRAPH, action="restart")
+    kept.keeper.started_again("limit graph 100")
+    kept.keeper.set_by_script((restart,))
 
+    kept.keeper.observe("graph", Bound(150.0))
+    kept.now_s = 61.0
+    kept.keeper.observe("graph", Bound(150.0))
+
+    assert kept.requests == []
+    assert [e.answered for e in kept.events if isinstance(e, LimitCrossed)] == [False]
+
+
+def test_limit_by_command_is_held_back_after_its_own_restart_like_one_of_the_script(kept: Kept):
+    kept.keeper.started_again("limit graph 100")
+    commanded = msgspec.structs.replace(GRAPH, action="restart", set_by="ada")
+    kept.keeper.take_over(SetLimits(["graph"], [commanded]))
+
+    kept.keeper.observe("graph", Bound(150.0))
+
+    assert kept.requests == []
+
+
+def test_restart_that_somebody_else_asked_for_holds_no_limit_back(kept: Kept):
     kept.keeper.started_again("ada")
+    watch = crossed_by_auto(kept)
 
     steps = [kept.keeper.next_step(watch, {}) for _ in range(4)]
     assert steps == ["collect", "reload", "restart", "nothing"]

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from kmonitor_agent.limits import LimitWatch
+from kmonitor_agent.limit_watch import LimitWatch
 from kmonitor_agent.protocol.commands import LimitSpec
 from kmonitor_agent.session.requests import MOST_WAITING, Request, RequestQueue
 

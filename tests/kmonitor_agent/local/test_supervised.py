@@ -1,0 +1,27 @@
+"""What `kmonitor run` and its script tell each other through their folder."""
+
+from pathlib import Path
+
+from kmonitor_agent.local.supervised import Leaving, Supervision
+
+
+def test_a_process_knows_who_asked_the_one_before_it_to_leave(tmp_path: Path):
+    shared = Supervision(tmp_path)
+    left = Leaving("a" * 32, "limit ram 80%")
+
+    shared.begin_next()
+    assert shared.left() is None
+    shared.leave(left)
+    shared.begin_next()
+
+    assert (shared.left(), shared.leaving()) == (left, None)
+
+
+def test_a_process_that_follows_a_crash_was_asked_for_by_nobody(tmp_path: Path):
+    shared = Supervision(tmp_path)
+    shared.leave(Leaving("a" * 32, "limit ram 80%"))
+    shared.begin_next()
+
+    shared.begin_next()
+
+    assert shared.left() is None
