@@ -204,8 +204,10 @@ def _slots(model: KerasModel) -> Iterator[SlotFacts]:
 
 def _path(weight: Any) -> str:
     # Asked of its class: an attribute that a variable of a strategy lacks is looked for in its
-    # value, which all workers sum up together (batch normalization's means), or none.
-    return str(weight.path if hasattr(type(weight), "path") else weight.name)
+    # value, which all workers sum up together (batch normalization's means), or none. Up to
+    # Keras 3.6 it is a plain attribute.
+    has_path = hasattr(type(weight), "path") or "path" in getattr(weight, "__dict__", ())
+    return str(weight.path if has_path else weight.name)
 
 
 def _slot_kind(variable: Any, weights: set[str], slots: frozenset[str]) -> str:
