@@ -11,6 +11,10 @@ KerasModel = Any
 """A Keras model; typed loosely since no framework is imported at module level."""
 
 
+EmptyArray = Callable[[tuple[int, ...], Any], Any]
+"""Makes a numpy array of this shape and dtype to be filled."""
+
+
 @dataclass(frozen=True, slots=True)
 class FitFacts:
     """How a model is about to be fitted.
@@ -222,13 +226,33 @@ class RecreatesVariables(Protocol):
         self,
         model: KerasModel,
         state: Sequence[StateVariable],
-        values: Callable[[], Iterator[Any]],
-    ) -> None:
+        values: Callable[[EmptyArray | None], Iterator[Any]],
+    ) -> bool:
         """Let all variables go, then make each anew with its value, in the same Keras objects.
 
-        `values` opens the saved values, one for each variable in order, as numpy arrays.
+        `values` opens the saved values, one for each variable in order, as numpy arrays; large
+        ones in memory that it is given the maker of, or numpy's.
         Whatever it raises, and an interrupt too, comes when every variable has its value again.
+
+        Returns:
+            Whether each variable was seen to have the value that was read, every bit.
         """
+        ...
+
+
+@runtime_checkable
+class HoldsValues(Protocol):
+    """What reclaim steps may also know: to hold a variable's value where it is, without a copy."""
+
+    def hold(self, variable: Any) -> Any | None:
+        """The value as a numpy array in the variable's own memory, or None if it would be copied.
+
+        Who writes to the variable while this is held gives it other memory.
+        """
+        ...
+
+    def is_held(self, variable: Any, value: Any) -> bool:
+        """Whether the variable still has the memory of a held value, so that it is unchanged."""
         ...
 
 

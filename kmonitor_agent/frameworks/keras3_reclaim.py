@@ -3,10 +3,17 @@
 
 import math
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
+from kmonitor_agent.frameworks.base import (
+    EmptyArray,
+    KerasModel,
+    Released,
+    StateUnreadable,
+    StateVariable,
+)
 from kmonitor_agent.frameworks.keras3_recreate import recreate, why_not_recreate
 from kmonitor_agent.frameworks.keras3_session import (
     clear_session_keeping_settings,
@@ -14,6 +21,7 @@ from kmonitor_agent.frameworks.keras3_session import (
     why_not_clear,
 )
 from kmonitor_agent.frameworks.keras3_state import exact_state
+from kmonitor_agent.frameworks.tensor_memory import in_use_bytes, is_on_cpu, is_same_memory
 from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
@@ -27,6 +35,8 @@ from kmonitor_agent.frameworks.tensorflow_workers import why_not_here
 
 _FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
 _OF_KERAS: Final = ("keras.", "tf_keras.")
+_ONLY_HERE: Final = 2
+"""`sys.getrefcount` of what only a local variable refers to."""
 _SLICE_BYTES: Final = 4 * 1024 * 1024
 """A larger variable is assigned in slices: a whole one would be in memory twice more."""
 
@@ -44,6 +54,8 @@ class Keras3TensorFlowReclaim:
         self._retained = retained
         self._inventory = inventory
         self._dropped: dict[str, Traced] = {}
+        self._without_function: list[weakref.ref[Any]] = []
+        """Graphs whose functions were dropped and go with the next collection of garbage."""
 
     def state(self, model: KerasModel) -> list[StateVariable]:
         """See `ReclaimSteps.state`."""
@@ -60,6 +72,23 @@ class Keras3TensorFlowReclaim:
             value = target.read_value() if _is_variable(target) else target
             return sys.modules["numpy"].asarray(value)
 
+    def hold(self, variable: Any) -> Any | None:
+        """See `HoldsValues.hold`."""
+        target = _tensorflows(variable)
+        if not _is_variable(target) or not is_on_cpu(target.device):
+            return None
+        before = in_use_bytes()
+        value = self.read(variable)
+        # One that is updated sparsely is copied when it is read. The allocator sees large copies,
+        # of which there must not be two; a small one is not where the next is.
+        if before is None or in_use_bytes() != before or not self.is_held(variable, value):
+            return None
+        return value
+
+    def is_held(self, variable: Any, value: Any) -> bool:
+        """See `HoldsValues.is_held`."""
+        return is_same_memory(self.read(variable), value)
+
     def assign(self, variable: Any, value: Any) -> None:
         """In place; large variables slice by slice."""
         with eagerly():
@@ -68,10 +97,14 @@ class Keras3TensorFlowReclaim:
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
         """Forget train, test and predict functions, but for one that the script put there."""
         made = [name for name in _FUNCTIONS if _can_be_made_again(model, name)]
+        self._without_function = []
         for name in made:
-            self._dropped[name] = traces_of(getattr(model, name), self._internals)
+            function = getattr(model, name)
+            self._dropped[name] = traces_of(function, self._internals)
             untrack(model, name)
             setattr(model, name, None)
+            if sys.getrefcount(function) == _ONLY_HERE and _is_of_keras(function):
+                self._without_function += map(weakref.ref, _graphs_of(function))
         _forget_losses(model)
         return made
 
@@ -84,7 +117,8 @@ class Keras3TensorFlowReclaim:
 
     def release_retained(self) -> Released:
         """See `RetainedTraces.release`."""
-        return self._retained.release()
+        without, self._without_function = self._without_function, []
+        return self._retained.release([found for each in without if (found := each()) is not None])
 
     def clear_session(self) -> str:
         """Clear unless this point of the program forbids it."""
@@ -106,10 +140,10 @@ class Keras3TensorFlowReclaim:
         self,
         model: KerasModel,
         state: Sequence[StateVariable],
-        values: Callable[[], Iterator[Any]],
-    ) -> None:
+        values: Callable[[EmptyArray | None], Iterator[Any]],
+    ) -> bool:
         """See `keras3_recreate.recreate`."""
-        recreate(model, state, values=values, write=_write)
+        return recreate(model, state, values=values, write=_write)
 
     def inexact(self, model: KerasModel) -> str:
         """Whether a train step draws from `tf.random.*` operations, which a retrace seeds anew."""
@@ -167,10 +201,14 @@ def _can_be_made_again(model: KerasModel, name: str) -> bool:
     function = getattr(model, name, None)
     if function is None:
         return False
-    makers = (getattr(function, "python_function", function), getattr(type(model), f"make_{name}"))
-    made_by, maker = (str(getattr(each, "__module__", "")) for each in makers)
+    maker = str(getattr(getattr(type(model), f"make_{name}"), "__module__", ""))
     # Keras' own function, or that of a class which makes it in its own way.
-    return made_by.startswith(_OF_KERAS) or not maker.startswith(_OF_KERAS)
+    return _is_of_keras(function) or not maker.startswith(_OF_KERAS)
+
+
+def _is_of_keras(function: Any) -> bool:
+    made = getattr(function, "python_function", function)
+    return str(getattr(made, "__module__", "")).startswith(_OF_KERAS)
 
 
 def untrack(model: KerasModel, name: str) -> None:
@@ -192,9 +230,16 @@ def _tensorflows(variable: Any) -> Any:
 
 
 def _names_of_traces(step: Any) -> Iterator[str]:
+    for trace in _traces_of(step):
+        name = trace.name
+        yield name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
+
+
+def _graphs_of(step: Any) -> list[Any]:
+    return [trace.graph for trace in _traces_of(step) if hasattr(trace, "graph")]
+
+
+def _traces_of(step: Any) -> Iterator[Any]:
     for function in traced_functions(step):
-        if not hasattr(function, "_list_all_concrete_functions"):
-            continue
-        for trace in function._list_all_concrete_functions():  # noqa: SLF001 - private, looked for
-            name = trace.name
-            yield name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
+        if hasattr(function, "_list_all_concrete_functions"):
+            yield from function._list_all_concrete_functions()  # noqa: SLF001 - private, looked for

@@ -9,21 +9,24 @@ deleted"), so every reference is counted first.
 
 import gc
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from types import FrameType, ModuleType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import KerasModel, StateVariable
+from kmonitor_agent.frameworks.base import EmptyArray, KerasModel, StateVariable
 from kmonitor_agent.frameworks.instances import instances_of
 from kmonitor_agent.frameworks.keras3_state import optimizers_of
 from kmonitor_agent.frameworks.missing_names import not_available
+from kmonitor_agent.frameworks.tensor_memory import TensorMemory, is_on_cpu, is_same_memory
 
 _ATTEMPTS: Final = 3
 _SHARED_BYTES: Final = 4096
-_ON_CPU: Final = "device:CPU:"
 _MOST_HOLDERS: Final = 3
 _HOLDER_DEPTH: Final = 5
 _MOST_FOLLOWED: Final = 500
+_WRAPPED_DEPTH: Final = 3
 
 
 def why_not_recreate(model: KerasModel, state: Sequence[StateVariable]) -> str:
@@ -40,9 +43,9 @@ def recreate(
     model: KerasModel,
     state: Sequence[StateVariable],
     *,
-    values: Callable[[], Iterator[Any]],
+    values: Callable[[EmptyArray | None], Iterator[Any]],
     write: Callable[[Any, Any], None],
-) -> None:
+) -> bool:
     """Let all go, then make each anew with its value, and tell the optimizers.
 
     Args:
@@ -50,23 +53,28 @@ def recreate(
         state: What to make anew.
         values: Opens the saved values, one for each variable in order.
         write: Puts a value into the memory that a variable has.
+
+    Returns:
+        Whether each variable was seen to have its value, every bit.
     """
     variables = [each.variable for each in state]
     old_ids = [each._value._unique_id for each in variables]  # noqa: SLF001 - Keras'
     devices = [each._value.device for each in variables]  # noqa: SLF001
-    saved = _Saved(values)
+    memory = TensorMemory() if all(map(is_on_cpu, devices)) else None
+    saved = _Saved(partial(values, memory.empty if memory is not None else None))
     saved.value(0)  # the file is open now: that it is moved or removed does no harm any more
     try:
         for each in variables:
             each._value = None  # noqa: SLF001
     finally:
         try:
-            _make_all(variables, saved, devices, write)
+            is_seen = _make_all(variables, saved, devices, _Maker(write, memory))
         finally:
             pairs = zip(old_ids, variables, strict=True)
             new_ids = {old: str(_id_of(each)) for old, each in pairs}
             for optimizer in _with_inner(optimizers_of(model)):
                 _rename(optimizer, new_ids)
+    return is_seen
 
 
 class _Saved:
@@ -110,17 +118,18 @@ def _make_all(
     variables: Sequence[Any],
     saved: _Saved,
     devices: Sequence[str],
-    write: Callable[[Any, Any], None],
-) -> None:
+    maker: "_Maker",
+) -> bool:
     # A training needs every one: what fails is tried again when the others are made, and the
     # first failure is raised at the end.
     failed: BaseException | None = None
+    is_seen = True
     for _ in range(_ATTEMPTS):
         for at, variable in enumerate(variables):
             if variable._value is not None:  # noqa: SLF001 - made, or interrupted before it went
                 continue
             try:
-                _make(variable, saved.value(at), devices[at], write)
+                is_seen &= maker.make(variable, saved.value(at), devices[at])
             except BaseException as exc:  # noqa: BLE001 - also an interrupt: the rest has to be made
                 variable._value = None  # noqa: SLF001 - it may be half-written
                 failed = failed or exc
@@ -129,21 +138,43 @@ def _make_all(
         gc.collect()
     if failed is not None:
         raise failed
+    return is_seen
 
 
-def _make(variable: Any, value: Any, device: str, write: Callable[[Any, Any], None]) -> None:
-    tf = sys.modules["tensorflow"]
-    with tf.device(device), tf.init_scope():
+class _Maker:
+    """Gives Keras' variables new ones of TensorFlow."""
+
+    def __init__(self, write: Callable[[Any, Any], None], memory: TensorMemory | None) -> None:
+        """`memory`: where large values are read; None: numpy's."""
+        self._write = write
+        self._memory = memory
+
+    def make(self, variable: Any, value: Any, device: str) -> bool:
+        """Make one; whether it was seen to have the value, every bit."""
+        tf = sys.modules["tensorflow"]
+        with tf.device(device), tf.init_scope():
+            if self._memory is None:
+                self._write_anew(variable, value, is_on_cpu(device))
+                return False
+            tensor = self._memory.take(value)
+            if tensor is None:
+                self._write_anew(variable, value, is_on_cpu(device))
+            else:
+                variable._initialize(tensor)  # noqa: SLF001
+            found = sys.modules["numpy"].asarray(variable._value.read_value())  # noqa: SLF001
+        return is_same_memory(found, value) or found.tobytes() == value.tobytes()
+
+    def _write_anew(self, variable: Any, value: Any, on_cpu: bool) -> None:  # noqa: FBT001
+        tf = sys.modules["tensorflow"]
         if value.nbytes < _SHARED_BYTES:
             variable._initialize(value)  # noqa: SLF001
-            return
-        # TensorFlow would go on in numpy's memory, which its allocator does not count.
-        if _ON_CPU in device:
+        elif on_cpu:
+            # TensorFlow would go on in numpy's memory, which its allocator does not count.
             variable._initialize(tf.raw_ops.DeepCopy(x=value))  # noqa: SLF001
-            return
-        # On another device the copy would be there twice for a moment.
-        variable._initialize(tf.zeros(value.shape, value.dtype))  # noqa: SLF001
-        write(variable, value)
+        else:
+            # On another device the copy would be there twice for a moment.
+            variable._initialize(tf.zeros(value.shape, value.dtype))  # noqa: SLF001
+            self._write(variable, value)
 
 
 def _is_distributed(model: KerasModel) -> bool:
@@ -159,7 +190,7 @@ def _can_be_initialized(variable: Any) -> bool:
 
 
 def _why_optimizers(model: KerasModel, variables: Sequence[Any]) -> str:
-    known = _all_optimizers(model, {each._value._unique_id for each in variables})  # noqa: SLF001
+    known = _all_optimizers(model, [each._value._unique_id for each in variables])  # noqa: SLF001
     inner = {id(one) for each in known for one in _inside(each)}
     outer = [each for each in known if id(each) not in inner]
     if len(outer) > 1:
@@ -169,11 +200,38 @@ def _why_optimizers(model: KerasModel, variables: Sequence[Any]) -> str:
     return ""
 
 
-def _all_optimizers(model: KerasModel, ids: set[str]) -> list[Any]:
+def _all_optimizers(model: KerasModel, ids: Collection[str]) -> list[Any]:
     """The model's, those inside of them, and any other that knows one of the variables."""
     mine = _with_inner(optimizers_of(model))
-    found = {id(each): each for each in [*mine, *_optimizers_that_know(ids)]}
+    others = _optimizers_that_know(set(ids)) if _are_known_elsewhere(mine, ids) else []
+    found = {id(each): each for each in [*mine, *others]}
     return list(found.values())
+
+
+def _are_known_elsewhere(optimizers: Sequence[Any], ids: Collection[str]) -> bool:
+    """Whether anything but these has the text of an id, which an optimizer keeps as a key.
+
+    Far quicker than to look for other optimizers among all objects.
+    """
+    keys = Counter(map(id, _stored_keys(optimizers)))
+    fresh = sys.modules["keras"].Variable(0.0)
+    (usual,) = map(sys.getrefcount, [fresh._value._unique_id])  # noqa: SLF001
+    counts = map(sys.getrefcount, ids)
+    return any(count - usual > keys[at] for at, count in zip(map(id, ids), counts, strict=True))
+
+
+def _stored_keys(optimizers: Sequence[Any]) -> Iterator[str]:
+    """Each key once for each collection that stores it; TensorFlow wraps some in others."""
+    found: dict[int, Any] = {}
+    todo = [value for each in optimizers for value in vars(each).values()]
+    for _ in range(_WRAPPED_DEPTH):
+        todo = [each for each in todo if isinstance(each, dict | set) and id(each) not in found]
+        found |= {id(each): each for each in todo}
+        todo = gc.get_referents(*todo)
+    for each in found.values():
+        # What only looks like one passes on the keys of the one that it wraps.
+        if issubclass(type(each), dict | set):
+            yield from (key for key in each if isinstance(key, str))
 
 
 def _with_inner(optimizers: Sequence[Any]) -> list[Any]:

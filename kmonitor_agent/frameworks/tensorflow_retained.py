@@ -119,8 +119,12 @@ class RetainedTraces:
         dead = sum(1 for entry in steps if all(id(g) in free for g in _alive(entry.graphs)))
         return Retained(len(steps), dead, tuple(map(_orphan, orphans)))
 
-    def release(self) -> Released:
+    def release(self, without_function: Iterable[Any] = ()) -> Released:
         """Remove the entries of dead step functions. Collect garbage before and after.
+
+        Args:
+            without_function: Graphs whose functions nobody refers to any more, though garbage was
+                not collected since: dead too.
 
         Where models are alive, who owns a graph is looked up afresh among all objects: tens of
         milliseconds.
@@ -133,7 +137,8 @@ class RetainedTraces:
         registry = self._internals.gradients or {}
         steps = {key: entry for key, entry in self._entries.items() if entry.is_step}
         graphs = _distinct(g for entry in steps.values() for g in _alive(entry.graphs))
-        free = set(map(id, self._owners.dead(graphs)))
+        free = {id(each) for each in without_function}
+        free |= set(map(id, self._owners.dead([each for each in graphs if id(each) not in free])))
         dead = [key for key in steps if all(id(g) in free for g in _alive(steps[key].graphs))]
         graphs = _distinct(g for key in dead for g in _alive(steps[key].graphs))
         models = _count_models(graphs)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from kmonitor_agent.frameworks.base import EmptyArray
 from kmonitor_agent.reclaim.archive import Checkpoint
 from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
 
@@ -44,8 +45,8 @@ class StateKeeper(Protocol):
         """Drop older states while the block runs."""
         ...
 
-    def read(self, checkpoint: Checkpoint) -> Iterator[Any]:
-        """The values in the same order."""
+    def read(self, checkpoint: Checkpoint, empty: EmptyArray | None = None) -> Iterator[Any]:
+        """The values in the same order, large ones in arrays that `empty` makes."""
         ...
 
     def holds(self, checkpoint: Checkpoint, values: Iterator[Any]) -> bool:

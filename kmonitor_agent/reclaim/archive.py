@@ -15,8 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import psutil
 
+from kmonitor_agent.frameworks.base import EmptyArray
 from kmonitor_agent.local.clock import Clock, SystemClock
 from kmonitor_agent.reclaim.beside import Beside
 from kmonitor_agent.reclaim.disk_file import DiskFile, flush_folder
@@ -181,14 +183,18 @@ class CheckpointStore:
         with Beside(partial(_remove, self._oldest())):
             yield
 
-    def read(self, checkpoint: Checkpoint) -> Iterator[Any]:
+    def read(self, checkpoint: Checkpoint, empty: EmptyArray | None = None) -> Iterator[Any]:
         """The values of a checkpoint in the order of saving, one in memory at a time.
+
+        Args:
+            checkpoint: One of this store.
+            empty: Makes the arrays that large values are read into; None: numpy's.
 
         Raises:
             NotAStateFile: It is damaged; what was given before is right.
             OSError: It cannot be read.
         """
-        return read_variables(checkpoint.path)
+        return read_variables(checkpoint.path, empty or np.empty)
 
     def holds(self, checkpoint: Checkpoint, values: Iterator[Any]) -> bool:
         """Whether a checkpoint can be read and holds these numpy arrays in order, every bit."""

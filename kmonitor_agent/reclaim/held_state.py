@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from kmonitor_agent.frameworks.base import EmptyArray
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.reclaim.archive import Checkpoint
 from kmonitor_agent.reclaim.state_file import Checksum, StoredVariable, Tag
@@ -46,9 +47,9 @@ class HeldState:
             state_bytes=state_bytes,
         )
 
-    def read(self, checkpoint: Checkpoint) -> Iterator[Any]:
+    def read(self, checkpoint: Checkpoint, empty: EmptyArray | None = None) -> Iterator[Any]:
         """The values in the order of saving."""
-        del checkpoint
+        del checkpoint, empty
         return iter(self._values)
 
     def dropping(self) -> AbstractContextManager[None]:

@@ -117,8 +117,12 @@ def read_header(path: Path) -> StateHeader:
         return _read_header(file)
 
 
-def read_variables(path: Path) -> Iterator[Any]:
+def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator[Any]:
     """Values in order as numpy arrays, each checked before it is given.
+
+    Args:
+        path: The file.
+        empty: Makes the array of shape and dtype in whose memory a large one is read and checked.
 
     Raises:
         NotAStateFile: One is missing or damaged.
@@ -128,7 +132,7 @@ def read_variables(path: Path) -> Iterator[Any]:
     with _open(path) as file, path.open("rb", buffering=0) as raw:
         header = _read_header(file)
         for ordinal in range(header.variables):
-            array, crc = _read_variable(_dataset(file, str(ordinal)), raw)
+            array, crc = _read_variable(_dataset(file, str(ordinal)), raw, empty)
             checksum.add_crc(crc)
             yield array
             del array  # or two would be in memory while the next one is read
@@ -247,16 +251,17 @@ def _stored_crc(dataset: Any) -> int:
         return int(dataset.attrs["crc32"])
 
 
-def _read_variable(dataset: Any, raw: FileIO) -> tuple[Any, int]:
+def _read_variable(dataset: Any, raw: FileIO, empty: Callable[..., Any]) -> tuple[Any, int]:
     """One as a numpy array, checked, and its CRC-32. Raises: NotAStateFile, OSError."""
     name = dataset.name.removeprefix("/")
     with _sound(name):
-        array = np.empty(dataset.shape, _dtype(str(dataset.attrs["dtype"])))
-        offset = _offset(dataset, array.nbytes)
+        dtype = _dtype(str(dataset.attrs["dtype"]))
+        offset = _offset(dataset, dataset.size * dtype.itemsize)
     if offset is None:
         array = _read_array(dataset)
         crc = _crc_of(array)
     else:
+        array = empty(dataset.shape, dtype)
         crc = _fill(array, raw, offset)
     if crc != _stored_crc(dataset):
         raise NotAStateFile(f"variable {name} has another checksum")

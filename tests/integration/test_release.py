@@ -2,8 +2,9 @@
 # pyright: reportFunctionMemberAccess=false
 """Only traces of dead Keras step functions are released; users' and live models' stay."""
 
+import contextlib
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,64 @@ def test_nothing_of_a_reloaded_model_stays_while_it_is_alive(framework: Framewor
     count = framework.graph(model)
     assert (count.operations, count.functions, count.step_entries) == (0, 0, 0)
     assert not outcome.held
+
+
+@contextlib.contextmanager
+def full_collections() -> Generator[list[str]]:
+    """One word for each collection of all objects in the block."""
+    found: list[str] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 2:
+            found.append(phase)
+
+    gc.collect()
+    gc.disable()
+    gc.callbacks.append(note)
+    try:
+        yield found
+    finally:
+        gc.callbacks.remove(note)
+        gc.enable()
+
+
+def test_a_reload_looks_through_all_objects_once(framework: Framework, tmp_path: Path):
+    model = fitted()
+
+    with full_collections() as found:
+        outcome = reloaded(framework, model, tmp_path)
+
+    assert outcome.released_traces > 0
+    assert retained(framework) == 0
+    assert len(found) == 1
+
+
+def test_a_reload_releases_a_dead_model_that_was_not_collected_yet(
+    framework: Framework, tmp_path: Path
+):
+    model = fitted()
+
+    with full_collections() as found:
+        fitted()
+        outcome = reloaded(framework, model, tmp_path)
+
+    assert outcome.released_models == 2
+    count = framework.graph(model)
+    assert (count.operations, count.step_entries) == (0, 0)
+    assert len(found) == 2
+
+
+def test_a_step_function_that_the_script_keeps_too_keeps_its_traces(
+    framework: Framework, tmp_path: Path
+):
+    model = fitted()
+    kept = model.train_function
+
+    outcome = reloaded(framework, model, tmp_path)
+
+    assert outcome.released_traces == 0
+    assert (framework.graph(model).step_entries or 0) > 0
+    assert model.train_function is not kept
 
 
 @pytest.mark.full

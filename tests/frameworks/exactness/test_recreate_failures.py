@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent.frameworks import keras3_recreate
+from kmonitor_agent.frameworks.base import EmptyArray
 from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim
 from kmonitor_agent.reclaim.actions import Outcome, Tag, reload
@@ -59,10 +60,10 @@ def failing(monkeypatch: Patch, owner: Any, name: str, fails: Callable[[int], Ex
                 raise error
         return real(self, *args)
 
-    def armed_recreate(self: Any, *args: Any) -> None:
+    def armed_recreate(self: Any, *args: Any) -> bool:
         armed.append(True)
         try:
-            recreate(self, *args)
+            return recreate(self, *args)
         finally:
             armed.clear()
 
@@ -88,9 +89,11 @@ def reading_fails(monkeypatch: Patch) -> None:
     real = CheckpointStore.read
     reads: list[int] = []
 
-    def read(self: CheckpointStore, checkpoint: Checkpoint) -> Iterator[Any]:
+    def read(
+        self: CheckpointStore, checkpoint: Checkpoint, empty: EmptyArray | None = None
+    ) -> Iterator[Any]:
         reads.append(1)
-        for n, value in enumerate(real(self, checkpoint)):
+        for n, value in enumerate(real(self, checkpoint, empty)):
             if n == 5 and len(reads) == 1:
                 raise OSError("no memory on this disk, for a test")
             yield value
@@ -102,8 +105,10 @@ def file_vanishes(monkeypatch: Patch) -> None:
     """The first variable made anew finds that the checkpoint was removed; it must not matter."""
     real = CheckpointStore.read
 
-    def read(self: CheckpointStore, checkpoint: Checkpoint) -> Iterator[Any]:
-        for value in real(self, checkpoint):
+    def read(
+        self: CheckpointStore, checkpoint: Checkpoint, empty: EmptyArray | None = None
+    ) -> Iterator[Any]:
+        for value in real(self, checkpoint, empty):
             checkpoint.path.unlink(missing_ok=True)
             yield value
 

@@ -8,7 +8,7 @@ import keras
 import pytest
 import tensorflow as tf
 
-from kmonitor_agent.frameworks.base import ReclaimSteps
+from kmonitor_agent.frameworks.base import EmptyArray, ReclaimSteps
 from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim
 from kmonitor_agent.reclaim.actions import Tag, collect, reload, save
 from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore
@@ -88,8 +88,10 @@ def failing_step(step: str, call: int, *, times: int = 1) -> Arm:
 class DamagedStore(CheckpointStore):
     """A disk that gives something else than was verified."""
 
-    def read(self, checkpoint: Checkpoint) -> Iterator[Any]:  # pyright: ignore[reportImplicitOverride]
-        for ordinal, value in enumerate(super().read(checkpoint)):
+    def read(  # pyright: ignore[reportImplicitOverride]
+        self, checkpoint: Checkpoint, empty: EmptyArray | None = None
+    ) -> Iterator[Any]:
+        for ordinal, value in enumerate(super().read(checkpoint, empty)):
             yield value if ordinal != 2 else value + 1.0
 
 
@@ -99,9 +101,10 @@ def damaged_once(monkeypatch: pytest.MonkeyPatch, folder: Path) -> CheckpointSto
     real = super(DamagedStore, store).read
     reads: list[int] = []
 
-    def read(checkpoint: Checkpoint) -> Iterator[Any]:
+    def read(checkpoint: Checkpoint, empty: EmptyArray | None = None) -> Iterator[Any]:
         reads.append(1)
-        return DamagedStore.read(store, checkpoint) if len(reads) == 1 else real(checkpoint)
+        damaged = DamagedStore.read(store, checkpoint, empty)
+        return damaged if len(reads) == 1 else real(checkpoint, empty)
 
     store.read = read
     return store
