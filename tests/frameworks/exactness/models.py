@@ -75,10 +75,15 @@ def dense(**settings: Any) -> Any:
     return compiled(keras.Sequential([keras.Input((FEATURES,)), *dense_layers()]), **settings)
 
 
-def with_layer(layer: Any, **settings: Any) -> Any:
+def wide(**settings: Any) -> Any:
+    """Some of its variables are large enough to be read into memory of TensorFlow's own."""
+    return with_layer(layers.Dense(600), units=600, **settings)
+
+
+def with_layer(layer: Any, *, units: int = 8, **settings: Any) -> Any:
     """The same behind a layer."""
     inputs = keras.Input((FEATURES,))
-    return compiled(keras.Sequential([inputs, layer, *dense_layers()]), **settings)
+    return compiled(keras.Sequential([inputs, layer, *dense_layers(units)]), **settings)
 
 
 def adamw_schedule() -> Any:

@@ -160,6 +160,7 @@ def under_one_device() -> Any:
 CORE = [
     Scenario("tf.data that shuffles", models.dense, shuffled),
     Scenario("train_step of its own", own_step, data.arrays),
+    Scenario("variables of more than a MiB", models.wide, data.arrays),
 ]
 
 SCENARIOS = [

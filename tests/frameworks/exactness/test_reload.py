@@ -34,6 +34,7 @@ QUICK: Final = {
     ("Adam, Dropout, BatchNorm", THREE_TIMES, "recreate"),
     ("keras.random without a seed", THREE_TIMES, "recreate"),
     ("tf.data that shuffles", THREE_TIMES, "assign"),
+    ("variables of more than a MiB", THREE_TIMES, "recreate"),
 }
 """What `make test` runs; the rest is for `make test-full`."""
 
