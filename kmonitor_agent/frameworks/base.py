@@ -247,7 +247,9 @@ class HoldsValues(Protocol):
     def hold(self, variable: Any) -> Any | None:
         """The value as a numpy array in the variable's own memory, or None if it would be copied.
 
-        Who writes to the variable while this is held gives it other memory.
+        Any operation of the framework that writes to the variable while this is held gives it
+        other memory. Memory that a script lent to it (DLPack) can change in place; then the
+        variable has what the script wrote, as without a reload.
         """
         ...
 

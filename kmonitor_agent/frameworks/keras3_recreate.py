@@ -19,7 +19,12 @@ from kmonitor_agent.frameworks.base import EmptyArray, KerasModel, StateVariable
 from kmonitor_agent.frameworks.instances import instances_of
 from kmonitor_agent.frameworks.keras3_state import optimizers_of
 from kmonitor_agent.frameworks.missing_names import not_available
-from kmonitor_agent.frameworks.tensor_memory import TensorMemory, is_on_cpu, is_same_memory
+from kmonitor_agent.frameworks.tensor_memory import (
+    TensorMemory,
+    counted,
+    is_on_cpu,
+    is_same_memory,
+)
 
 _ATTEMPTS: Final = 3
 _SHARED_BYTES: Final = 4096
@@ -124,7 +129,8 @@ def _make_all(
     # first failure is raised at the end.
     failed: BaseException | None = None
     is_seen = True
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
+        maker.is_plain = attempt == _ATTEMPTS - 1
         for at, variable in enumerate(variables):
             if variable._value is not None:  # noqa: SLF001 - made, or interrupted before it went
                 continue
@@ -148,6 +154,8 @@ class _Maker:
         """`memory`: where large values are read; None: numpy's."""
         self._write = write
         self._memory = memory
+        self.is_plain = False
+        """Whether to make them in the one way that works wherever Keras does, careful or not."""
 
     def make(self, variable: Any, value: Any, device: str) -> bool:
         """Make one; whether it was seen to have the value, every bit."""
@@ -166,11 +174,11 @@ class _Maker:
 
     def _write_anew(self, variable: Any, value: Any, on_cpu: bool) -> None:  # noqa: FBT001
         tf = sys.modules["tensorflow"]
-        if value.nbytes < _SHARED_BYTES:
+        if self.is_plain or value.nbytes < _SHARED_BYTES:
             variable._initialize(value)  # noqa: SLF001
         elif on_cpu:
             # TensorFlow would go on in numpy's memory, which its allocator does not count.
-            variable._initialize(tf.raw_ops.DeepCopy(x=value))  # noqa: SLF001
+            variable._initialize(counted(value))  # noqa: SLF001
         else:
             # On another device the copy would be there twice for a moment.
             variable._initialize(tf.zeros(value.shape, value.dtype))  # noqa: SLF001

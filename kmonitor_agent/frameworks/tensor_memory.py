@@ -20,9 +20,12 @@ class TensorMemory:
         It is valid until the tensor that `take` gives is gone.
         """
         tf, np = sys.modules["tensorflow"], sys.modules["numpy"]
-        with tf.init_scope(), tf.device("CPU:0"):
-            tensor = tf.raw_ops.Empty(shape=shape, dtype=tf.as_dtype(dtype), init=False)
-            seen = np.asarray(tensor)
+        try:
+            with tf.init_scope(), tf.device("CPU:0"):
+                tensor = tf.raw_ops.Empty(shape=shape, dtype=tf.as_dtype(dtype), init=False)
+                seen = np.asarray(tensor)
+        except _unknown_here():
+            return np.empty(shape, dtype)
         if not is_same_memory(seen, np.asarray(tensor)):
             return np.empty(shape, dtype)
         address = _address(seen)
@@ -34,6 +37,21 @@ class TensorMemory:
     def take(self, value: Any) -> Any | None:
         """The tensor in whose memory an array of `empty` is, once; None for any other array."""
         return self._tensors.pop(_address(value), None)
+
+
+def counted(value: Any) -> Any:
+    """An array's values in memory that TensorFlow's allocator counts; itself where that fails."""
+    tf = sys.modules["tensorflow"]
+    try:
+        return tf.raw_ops.DeepCopy(x=value)
+    except _unknown_here():
+        return value
+
+
+def _unknown_here() -> tuple[type[Exception], ...]:
+    # What an operation raises of a dtype that it was not made for: float8, for many.
+    errors = sys.modules["tensorflow"].errors
+    return (errors.InvalidArgumentError, errors.NotFoundError, errors.UnimplementedError)
 
 
 def in_use_bytes() -> int | None:
