@@ -65,14 +65,15 @@ def recreate(
     variables = [each.variable for each in state]
     old_ids = [each._value._unique_id for each in variables]  # noqa: SLF001 - Keras'
     devices = [each._value.device for each in variables]  # noqa: SLF001
-    memory = TensorMemory() if all(map(is_on_cpu, devices)) else None
-    saved = _Saved(partial(values, memory.empty if memory is not None else None))
+    memory = TensorMemory()
+    saved = _Saved(partial(values, memory.empty))
     saved.value(0)  # the file is open now: that it is moved or removed does no harm any more
     try:
         for each in variables:
             each._value = None  # noqa: SLF001
     finally:
         try:
+            memory.is_open = all(map(is_on_cpu, devices))
             is_seen = _make_all(variables, saved, devices, _Maker(write, memory))
         finally:
             pairs = zip(old_ids, variables, strict=True)
@@ -150,8 +151,8 @@ def _make_all(
 class _Maker:
     """Gives Keras' variables new ones of TensorFlow."""
 
-    def __init__(self, write: Callable[[Any, Any], None], memory: TensorMemory | None) -> None:
-        """`memory`: where large values are read; None: numpy's."""
+    def __init__(self, write: Callable[[Any, Any], None], memory: TensorMemory) -> None:
+        """`memory`: where large values are read, if it is open."""
         self._write = write
         self._memory = memory
         self.is_plain = False
@@ -161,7 +162,7 @@ class _Maker:
         """Make one; whether it was seen to have the value, every bit."""
         tf = sys.modules["tensorflow"]
         with tf.device(device), tf.init_scope():
-            if self._memory is None:
+            if not self._memory.is_open:
                 self._write_anew(variable, value, is_on_cpu(device))
                 return False
             tensor = self._memory.take(value)

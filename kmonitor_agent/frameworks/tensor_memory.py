@@ -12,14 +12,18 @@ class TensorMemory:
     """Tensors that are made empty, filled through an array, and then taken by a variable."""
 
     def __init__(self) -> None:
+        """To be opened once what the tensors replace is gone: among it they would leave holes."""
         self._tensors: dict[int, Any] = {}
+        self.is_open = False
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array to be filled: a new tensor's memory, or numpy's where that cannot be had.
+        """An array to be filled: a new tensor's memory; numpy's if it is not open or cannot be.
 
         It is valid until the tensor that `take` gives is gone.
         """
         tf, np = sys.modules["tensorflow"], sys.modules["numpy"]
+        if not self.is_open:
+            return np.empty(shape, dtype)
         try:
             with tf.init_scope(), tf.device("CPU:0"):
                 tensor = tf.raw_ops.Empty(shape=shape, dtype=tf.as_dtype(dtype), init=False)

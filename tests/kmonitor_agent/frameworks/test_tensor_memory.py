@@ -147,9 +147,23 @@ def test_what_reading_would_copy_is_not_held(steps: HoldsValues):
     assert steps.hold(variable) is None
 
 
+def opened() -> TensorMemory:
+    memory = TensorMemory()
+    memory.is_open = True
+    return memory
+
+
+def test_before_it_is_opened_arrays_are_numpy_s():
+    memory = TensorMemory()
+
+    array = memory.empty((ROWS, 600), np.dtype("float32"))
+
+    assert memory.take(array) is None
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
 def test_a_tensor_is_filled_as_an_array(dtype: str):
-    memory = TensorMemory()
+    memory = opened()
     dtype_of_numpy = tf.as_dtype(dtype).as_numpy_dtype
 
     array = memory.empty((ROWS, 600), np.dtype(dtype_of_numpy))
@@ -164,7 +178,7 @@ def test_a_tensor_is_filled_as_an_array(dtype: str):
 
 
 def test_an_array_of_a_dtype_that_no_tensor_can_be_empty_of_is_numpy_s():
-    memory = TensorMemory()
+    memory = opened()
     dtype = np.dtype(tf.dtypes.experimental.float8_e4m3fn.as_numpy_dtype)
 
     array = memory.empty((ROWS, 600), dtype)
