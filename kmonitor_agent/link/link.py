@@ -105,11 +105,12 @@ class Link:
         """Seconds since the boot started: `t_s` of an event that happens now."""
         return self._clock.monotonic_s() - self._began_s
 
-    def close(self, *, timeout_s: float = 2.0) -> None:
+    def close(self, *, timeout_s: float = 1.9) -> None:
         """Everything to the spool, then to a hub that is there; again is harmless.
 
         Args:
-            timeout_s: Most seconds for the hub; next to none are taken if none was ever seen.
+            timeout_s: Most seconds for the hub, so that the whole stays below two; next to none
+                are taken if none was ever seen.
         """
         thread, self._thread = self._thread, None
         self._inbox.shut()

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -63,14 +64,22 @@ def test_a_soak_with_random_faults_loses_nothing_and_the_hub_stays_small(
     grown_bytes = rss_bytes(live_hub.process.pid) - young_bytes
     with live_hub.client() as client:
         lost = {run: count for each in told for run, count in missing(client, each).items()}
-    max(each["own_us"]["p50"] for each in told)
-    max(each["own_us"]["p99"] for each in told)
-    sum(sum(each["counts"].values()) for each in told)
+    tell_figures(told, n_faults, grown_bytes)
 
     assert lost == {}
     assert n_faults > 0
     assert [each["faults"] for each in told] == [{}] * len(told)
     assert grown_bytes < MOST_GROWTH_BYTES
+
+
+def tell_figures(told: list[dict[str, Any]], n_faults: int, grown_bytes: int) -> None:
+    """What was measured, for who runs it with `-s`; the slowest process counts."""
+    n_samples = sum(sum(each["counts"].values()) for each in told)
+    lines = [f"{n_samples} samples, {n_faults} faults, hub grew by {grown_bytes / 2**20:.1f} MiB"]
+    for clock, words in (("own_us", "its thread's own time"), ("us", "on the clock")):
+        p50, p99 = (max(each[clock][p] for each in told) for p in ("p50", "p99"))
+        lines.append(f"emit, {words}: p50 {p50:.2f} us, p99 {p99:.2f} us")
+    sys.stdout.write("\n" + "\n".join(lines) + "\n")
 
 
 def disturb(hub: LiveHub, seconds: float, *, may_kill: bool) -> int:
