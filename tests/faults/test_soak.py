@@ -29,6 +29,7 @@ PER_S = 10.0
 
 PER_PROCESS = 10
 SOAK_S = float(os.environ.get("KMONITOR_SOAK_S", "120"))
+LONG = pytest.mark.timeout(SOAK_S + 300.0)
 MOST_GROWTH_BYTES = 16 * 2**20
 
 
@@ -43,7 +44,7 @@ class Soak:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "soak",
-    [Soak(2.0, 10), pytest.param(Soak(SOAK_S, 50), marks=pytest.mark.full)],
+    [Soak(2.0, 10), pytest.param(Soak(SOAK_S, 50), marks=[pytest.mark.full, LONG])],
     ids=["short", "long"],
 )
 def test_a_soak_with_random_faults_loses_nothing_and_the_hub_stays_small(

@@ -5,45 +5,25 @@ import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
 
 from kmonitor.connect.local_hub import hub_answers, stop_hub
-from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor.desktop.app import KmonitorApp
 from kmonitor.desktop.app_log import AppLog
 from kmonitor.desktop.settings_file import WindowSettings, load_settings, save_settings
 from kmonitor_agent.local.folders import Folders
 from tests.support.desk_window import WINDOW
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.simulated_agent import SimulatedAgent
+from tests.support.started_app import start
 
-__all__ = ["idle_hub", "live_hub"]
+__all__ = ["idle_hub", "live_hub", "start"]
 
 pytestmark = WINDOW
-
-
-@pytest.fixture
-def start(folders: Folders) -> Iterator[Callable[..., KmonitorApp]]:
-    started: list[KmonitorApp] = []
-
-    def make(**options: Any) -> KmonitorApp:
-        options.setdefault("size", (1280, 760))
-        app = KmonitorApp(make_qt_application(), folders, WindowOptions(**options))
-        started.append(app)
-        app.start()
-        return app
-
-    yield make
-    for app in started:
-        app.stop()
-        app.window.deleteLater()
-    qt = QApplication.instance()
-    assert qt is not None
-    qt.processEvents()
 
 
 @pytest.mark.slow

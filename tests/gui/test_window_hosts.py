@@ -8,11 +8,11 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit, QMessageBox, QPushButton
+from PySide6.QtWidgets import QInputDialog, QLineEdit, QMessageBox, QPushButton
 
 from kmonitor.connect.host_book import HostBook
 from kmonitor.connect.local_hub import ensure_hub
-from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor.desktop.app import KmonitorApp
 from kmonitor.desktop.panels.connect_dialog import ConnectDialog
 from kmonitor.presenters.run_tree import HostRow
 from kmonitor_agent.local.folders import Folders
@@ -20,8 +20,9 @@ from tests.support.desk_window import DeskWindow
 from tests.support.made_up_runs import made_up_run, told_hub, told_runs
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host
+from tests.support.started_app import start
 
-__all__ = ["live_ssh_host", "ssh_host"]
+__all__ = ["live_ssh_host", "ssh_host", "start"]
 
 pytestmark = [
     pytest.mark.gui,
@@ -186,30 +187,10 @@ def test_before_the_first_run_hosts_are_shown_too() -> None:
         window.close()
 
 
-@pytest.fixture
-def start(folders: Folders) -> Iterator[Callable[[], KmonitorApp]]:
-    started: list[KmonitorApp] = []
-
-    def make() -> KmonitorApp:
-        options = WindowOptions(size=(1280, 760), with_hub=False)
-        app = KmonitorApp(make_qt_application(), folders, options)
-        started.append(app)
-        app.start()
-        return app
-
-    yield make
-    for app in started:
-        app.stop()
-        app.window.deleteLater()
-    qt = QApplication.instance()
-    assert qt is not None
-    qt.processEvents()
-
-
 @pytest.mark.ssh
 @pytest.mark.slow
 def test_a_host_is_connected_to_its_run_charted_commanded_and_remembered(
-    start: Callable[[], KmonitorApp], live_ssh_host: SshHost, folders: Folders, qtbot: Any
+    start: Callable[..., KmonitorApp], live_ssh_host: SshHost, folders: Folders, qtbot: Any
 ) -> None:
     ensure_hub(live_ssh_host.there)
     with SimulatedAgent(live_ssh_host.there, name="far") as agent:
@@ -217,7 +198,7 @@ def test_a_host_is_connected_to_its_run_charted_commanded_and_remembered(
         agent.start_epoch()
         agent.sample()
         agent.end_epoch()
-        app = start()
+        app = start(with_hub=False)
         hosts = app._hosts
         assert hosts is not None
         assert "no host name" in hosts.connect_to("-x", "", "")

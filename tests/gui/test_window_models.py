@@ -94,6 +94,6 @@ def test_the_audit_becomes_whatever_it_is_given(steps: list[set[int]]):
     tester = QAbstractItemModelTester(model)
     for step in steps:
         rows = sorted(step, reverse=True)
-        model.show_lines([AuditLine(n, (str(n), "", "", "", ""), "all") for n in rows])
+        model.show_rows([AuditLine(n, (str(n), "", "", "", ""), "all") for n in rows])
         assert [model.index(at, 0).data() for at in range(model.rowCount())] == [*map(str, rows)]
     tester.deleteLater()

@@ -33,7 +33,7 @@ class AuditWindow(QDialog):
 
     def show_picture(self, picture: AuditPicture) -> None:
         """Show this list."""
-        self._model.show_lines(picture.lines)
+        self._model.show_rows(picture.lines)
         self._table.setVisible(bool(picture.lines))
         self._text.setText(picture.text)
         self._text.setVisible(bool(picture.text))

@@ -1,0 +1,31 @@
+"""The app as it is started, with its threads, and stopped again."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor_agent.local.folders import Folders
+
+
+@pytest.fixture
+def start(folders: Folders) -> Iterator[Callable[..., KmonitorApp]]:
+    """Starts apps with options of `WindowOptions`; each is stopped after the test."""
+    started: list[KmonitorApp] = []
+
+    def make(**options: Any) -> KmonitorApp:
+        options.setdefault("size", (1280, 760))
+        app = KmonitorApp(make_qt_application(), folders, WindowOptions(**options))
+        started.append(app)
+        app.start()
+        return app
+
+    yield make
+    for app in started:
+        app.stop()
+        app.window.deleteLater()
+    qt = QApplication.instance()
+    assert qt is not None
+    qt.processEvents()
