@@ -72,9 +72,9 @@ def test_a_hub_is_started_kept_and_left_running(
     qtbot.waitUntil(is_another, timeout=60_000)
     app.stop()
 
+    # That no thread of ours is left is seen to after every test.
     assert hub_answers(folders) is not None
     stop_hub(folders)
-    assert not [t for t in threading.enumerate() if "kmonitor" in t.name]
 
 
 def test_a_hub_that_cannot_start_is_told_with_what_to_do(
