@@ -59,10 +59,12 @@ def test_a_soak_with_random_faults_loses_nothing_and_the_hub_stays_small(
     ]
     with live_hub.client() as client:
         wait_until(lambda: len(client.runs()) == soak.agents, what="all report")
-    # Kills in the first half, so that the second sees one process age.
-    n_faults = disturb(live_hub, soak.seconds / 2, may_kill=True)
+    # Kills first, so that one process ages then; its caches are full after a third of the time.
+    third_s = soak.seconds / 3
+    n_faults = disturb(live_hub, third_s, may_kill=True)
+    n_faults += disturb(live_hub, third_s, may_kill=False)
     young_bytes = rss_bytes(live_hub.process.pid)
-    n_faults += disturb(live_hub, soak.seconds / 2, may_kill=False)
+    n_faults += disturb(live_hub, third_s, may_kill=False)
     told = [json.loads(source.communicate(timeout=120)[0]) for source in sources]
     grown_bytes = rss_bytes(live_hub.process.pid) - young_bytes
     with live_hub.client() as client:
