@@ -16,6 +16,7 @@ from PySide6.QtCore import QCoreApplication, QObject, QRect, Qt, QTimer, Signal,
 from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QApplication
 
+from kmonitor.desktop.alert_controller import AlertController
 from kmonitor.desktop.app_log import AppLog
 from kmonitor.desktop.audit_controller import AuditController
 from kmonitor.desktop.controls.look import Look
@@ -184,14 +185,13 @@ class KmonitorApp(QObject):
         self._hosts: HostsController | None = None
         self._keeper: HubKeeper | None = None
         self.desk = Desk(ask=self._ask, clock=SystemClock(), user=_user())
-        if options.select:
-            self.desk.book.want(options.select)
         self.window = MainWindow(self._look)
         self._demo = DemoStart(folders, self)
         self.folder_opening = FolderOpening(self.window, self)
         parts = Parts(self.window, self.desk, self._look, self._theme, self._demo)
         self.controller = WindowController(parts, self._settings, self)
         self._audit = AuditController(self.window, self.desk, self)
+        self._alerts = AlertController(self.window, self.desk, folders.settings, self)
         self._shooter = Shooter(self._is_settled, self)
         self._connect()
 
@@ -205,6 +205,9 @@ class KmonitorApp(QObject):
         self.shell_s = time.monotonic() - self._began_s
         self._follow_hub()
         self.controller.start()
+        # Who only wants a picture is not to be disturbed.
+        if self._options.screenshot is None and self._options.shown is None:
+            self._alerts.start()
         QTimer.singleShot(0, self._on_shell_shown)
         if self._options.quit_after_s is not None:
             QTimer.singleShot(int(self._options.quit_after_s * 1000), self._on_quit_due)
@@ -215,6 +218,7 @@ class KmonitorApp(QObject):
         """Remember the settings, end all threads; the hub and the trainings go on."""
         self._save_settings()
         self.controller.stop()
+        self._alerts.stop()
         self.folder_opening.stop()
         self._shooter.stop()
         if self._hosts is not None:
@@ -233,9 +237,12 @@ class KmonitorApp(QObject):
         self._qt.quit()
 
     def _connect(self) -> None:
+        if self._options.select:
+            self.desk.book.want(self._options.select)
         self.window.closed.connect(self._qt.quit)
         self.controller.retry_requested.connect(self._on_controller_retry_requested)
         self.controller.settings_changed.connect(self._on_controller_settings_changed)
+        self._alerts.run_wanted.connect(self.desk.select)
         self._shooter.due.connect(self._on_shooter_due)
 
     def _follow_hub(self) -> None:
@@ -280,6 +287,7 @@ class KmonitorApp(QObject):
         )
         self.board = board
         self.controller.attach_board(board)
+        self._alerts.attach_board(board)
         self.charts_s = time.monotonic() - self._began_s
         _log.info("window after %.2f s, charts after %.2f s", self.shell_s, self.charts_s)
 

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from kmonitor.presenters.alert_dry_run import dry_run, dry_run_words
 from kmonitor.presenters.chart_cards import CardPicture, card_picture, card_title
 from kmonitor.presenters.chart_feed import ChartFeed
 from kmonitor.presenters.chart_picture import (
@@ -24,8 +25,13 @@ from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.forecast_picture import ForecastMaker
 from kmonitor.presenters.formats import amount_text, duration_text
 from kmonitor.presenters.language import tr
-from kmonitor.presenters.limit_desk import LimitLine, metric_now, round_threshold
-from kmonitor.presenters.limit_words import METRIC_UNITS
+from kmonitor.presenters.limit_desk import (
+    LimitLine,
+    metric_now,
+    round_threshold,
+    strongest_limit,
+)
+from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name
 from kmonitor.presenters.rate_words import NO_RATE, RatePicture
 from kmonitor.presenters.rates import (
     SPAN_EPOCHS,
@@ -37,7 +43,7 @@ from kmonitor.presenters.rates import (
 from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.series_store import Window
 from kmonitor.presenters.verdict_card import verdict_picture
-from kmonitor_agent.protocol.commands import LimitMetric
+from kmonitor_agent.protocol.commands import LimitMetric, LimitSpec
 from kmonitor_agent.protocol.messages import RunSummary
 
 _FAR_LIMIT: Final = 3.0
@@ -163,6 +169,25 @@ class ChartDesk:
             self._crosshair_line(summary, metric, x) for summary in self._desk.book.shown()
         )
         return CrosshairCard(self._moment(x), lines, is_shown)
+
+    def dry_run(self) -> tuple[str, ...]:
+        """What the limits of the selected run would have done in what was measured of it."""
+        run = self._desk.book.current()
+        found: list[str] = []
+        for metric in METRIC_UNITS if run is not None else ():
+            line = self._desk.limits.line(run, metric) if run is not None else None
+            if run is None or line is None:
+                continue
+            column = self._feed.column(run.run, metric)
+            t_s, y = self._feed.store.recent(run.run, column, span_x=math.inf, kind="seconds")
+            limit = strongest_limit(run, metric)
+            cool_down_s = limit.cooldown_s if limit is not None else LimitSpec(metric).cooldown_s
+            counted = dry_run(t_s, y, threshold=line.value, cool_down_s=cool_down_s)
+            found.append(
+                f"{metric_name(metric)}: "
+                + dry_run_words(counted, metric=metric, threshold=line.value, action=line.action)
+            )
+        return tuple(found)
 
     def _can_ask(self, run: RunSummary) -> bool:
         return self._desk.is_reached(run.run) and not self._desk.why_no_command(run.run)

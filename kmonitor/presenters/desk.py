@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from kmonitor.presenters.alerts import AlertDesk
 from kmonitor.presenters.command_desk import Ask, CommandDesk
 from kmonitor.presenters.connection import BannerPicture, Connection, StatusPicture
 from kmonitor.presenters.diagnosis import DiagnosisBook
@@ -23,7 +24,14 @@ from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.commands import Arguments, CommandName
 from kmonitor_agent.protocol.errors import ProtocolError
-from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent, Diagnosis, Sample, Sources
+from kmonitor_agent.protocol.facts import (
+    ActionRecord,
+    AnyEvent,
+    Diagnosis,
+    Sample,
+    Sources,
+    Verdict,
+)
 from kmonitor_agent.protocol.messages import (
     CommandTold,
     ErrorMessage,
@@ -71,7 +79,7 @@ class Desk:
         book: The runs of all hubs. link: The connection to this machine's hub. hosts: Those to
             others. log: Event log. commands: What was asked from here.
         limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
-            found. verdicts: What grows.
+            found. verdicts: What grows. alerts: What the user is to be told.
         changed: What changed since the window last looked; the window clears it.
     """
 
@@ -83,6 +91,7 @@ class Desk:
         self.reclaims = ReclaimBook()
         self.diagnoses = DiagnosisBook()
         self.verdicts = VerdictBook(ask)
+        self.alerts = AlertDesk()
         self.commands = CommandDesk(ask, asked_by=user)
         self.limits = LimitDesk(self.commands, user=user)
         self.changed: set[Topic] = set()
@@ -342,7 +351,11 @@ class Desk:
             self.reclaims.add(row.run, row.row, event, wall_s=wall_s)
         elif isinstance(event, Diagnosis):
             self.diagnoses.add(row.run, row.row, event, wall_s=wall_s)
-        return self.log.add(row.row, event, run=row.run, name=name, wall_s=wall_s)
+        is_new = self.log.add(row.row, event, run=row.run, name=name, wall_s=wall_s)
+        if is_new or isinstance(event, Verdict):
+            now_wall_s = self._clock.wall_s()
+            self.alerts.happened(row.run, name, event, wall_s=wall_s, now_wall_s=now_wall_s)
+        return is_new
 
     def _take_series(self, told: SeriesTold) -> None:
         readings = self.readings(told.run)

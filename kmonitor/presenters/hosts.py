@@ -65,6 +65,11 @@ class Host:
         """Whether something keeps it from being reached."""
         return self._stage == "closed"
 
+    @property
+    def trouble(self) -> str:
+        """Why it is not reached, in a sentence; empty: it is, or nobody knows."""
+        return self._what
+
     def way(self, stage: WayStage, what: str, remedy: str, retry_wall_s: float | None) -> None:
         """The way to it changed.
 
@@ -192,6 +197,11 @@ class HostDesk:
         own = [host for host in hosts if host.address == first]
         new = [host for host in hosts if host.link.state != "lost"]
         return next((h for h in own + new if h.banner(0.0) is not None), None)
+
+    def lost(self) -> list[tuple[str, str, str]]:
+        """Address, name, and why (empty: not known) of each that was reached and is not."""
+        hosts = [host for host in self._hosts.values() if host.link.state == "lost"]
+        return [(host.address, host.name, host.trouble) for host in hosts]
 
     def counts(self) -> tuple[int, int]:
         """How many are reached, and how many there are."""

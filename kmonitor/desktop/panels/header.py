@@ -14,6 +14,7 @@ from kmonitor.presenters.header import HeaderPicture
 
 _THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
 _AUDIT = "audit"
+_ALERTS = "alerts"
 _TITLE_SHARE = 0.3
 _TITLE_GAP = 16
 
@@ -27,6 +28,7 @@ class HeaderPanel(QFrame):
         theme_chosen: "system", "dark" or "light".
         help_requested: The guide is wanted.
         audit_requested: The list of what was done is wanted.
+        alerts_requested: The rules of alerts are wanted.
     """
 
     x_axis_chosen = Signal(str)
@@ -34,6 +36,7 @@ class HeaderPanel(QFrame):
     theme_chosen = Signal(str)
     help_requested = Signal()
     audit_requested = Signal()
+    alerts_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -119,7 +122,7 @@ class HeaderPanel(QFrame):
         self._help.setToolTip(self.tr("Guide (F1)"))
         self._help.setAccessibleName(self.tr("Guide"))
         self._theme_button.setAccessibleName(self.tr("Theme"))
-        self._theme_button.setToolTip(self.tr("Theme: system, dark or light; audit"))
+        self._theme_button.setToolTip(self.tr("Theme: system, dark or light; alerts; audit"))
         self._live.setMinimumWidth(78)
         self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
         self._axis.explain("seconds", self.tr("Count seconds of run time"))
@@ -148,6 +151,9 @@ class HeaderPanel(QFrame):
             action.setChecked(key == self._theme)
             action.setData(key)
         menu.addSeparator()
+        alerts = menu.addAction(self.tr("Alerts\u2026"), QKeySequence("Ctrl+Shift+A"))
+        alerts.setToolTip(self.tr("What you want to be told (Ctrl+Shift+A)"))
+        alerts.setData(_ALERTS)
         audit = menu.addAction(self.tr("Audit\u2026"), QKeySequence("Ctrl+U"))
         audit.setToolTip(self.tr("Who did what through the hub (Ctrl+U)"))
         audit.setData(_AUDIT)
@@ -158,6 +164,8 @@ class HeaderPanel(QFrame):
     def _on_menu_triggered(self, action: QAction) -> None:
         if action.data() == _AUDIT:
             self.audit_requested.emit()
+        elif action.data() == _ALERTS:
+            self.alerts_requested.emit()
         else:
             self.theme_chosen.emit(str(action.data()))
 

@@ -1,11 +1,14 @@
 """The status bar."""
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QTimer, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
-from kmonitor.desktop.controls.look import Look, role_label
+from kmonitor.desktop.controls.elided_label import ElidedLabel
+from kmonitor.desktop.controls.look import Look, role_label, set_tone
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.connection import StatusPicture
+
+_NOTE_MS = 15_000
 
 
 class StatusPanel(QFrame):
@@ -21,6 +24,10 @@ class StatusPanel(QFrame):
         self._link = role_label("meta")
         self._rate = role_label("meta")
         self._version = role_label("meta")
+        self._note = ElidedLabel("meta", at_end=True)
+        self._note_timer = QTimer(self, singleShot=True, interval=_NOTE_MS)
+        self._note_timer.timeout.connect(self._note.hide)
+        self._note.hide()
         row = QHBoxLayout(self)
         row.setContentsMargins(SIZES.padding, 0, SIZES.padding, 0)
         row.setSpacing(7)
@@ -29,6 +36,7 @@ class StatusPanel(QFrame):
         row.addWidget(self._link)
         row.addSpacing(12)
         row.addWidget(self._rate)
+        row.addWidget(self._note, 1)
         row.addStretch(1)
         row.addWidget(self._version)
         look.palette_changed.connect(self._on_look_palette_changed)
@@ -43,6 +51,14 @@ class StatusPanel(QFrame):
         self._rate.setText(picture.rate)
         self._version.setText(picture.version)
         self._on_look_palette_changed()
+
+    def show_note(self, text: str) -> None:
+        """Show something that went wrong for a while."""
+        self._note.setText(text)
+        self._note.setToolTip(text)
+        set_tone(self._note, "warn")
+        self._note.show()
+        self._note_timer.start()
 
     @Slot()
     def _on_look_palette_changed(self) -> None:

@@ -1,0 +1,168 @@
+"""Hands alerts to a command or a web address of the user's own, on a thread beside the window."""
+
+import json
+import queue
+import shlex
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from typing_extensions import override
+
+from kmonitor_agent.release import VERSION
+
+_COMMAND_S: Final = 30.0
+_POST_S: Final = 10.0
+_JOIN_S: Final = 2.0
+_MOST_WAITING: Final = 100
+_LONGEST_SAID: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One alert on its way.
+
+    Attributes:
+        facts: What is told, as JSON values.
+        command: To run, with the facts as JSON at its standard input; empty: none.
+        webhook: To post them to; empty: nowhere.
+    """
+
+    facts: dict[str, str | float]
+    command: str = ""
+    webhook: str = ""
+
+
+def why_no_command(command: str) -> str:
+    """What is wrong with a command as it is written; empty: nothing."""
+    try:
+        words = shlex.split(command)
+    except ValueError as exc:
+        return f"The command cannot be read: {exc}."
+    return "" if words or not command else "The command is empty."
+
+
+def why_no_webhook(address: str) -> str:
+    """What is wrong with a web address as it is written; empty: nothing."""
+    if not address:
+        return ""
+    try:
+        parts = urlsplit(address)
+        is_whole = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        is_whole = False
+    return "" if is_whole else "A webhook is written as https://HOST/PATH or http://HOST/PATH."
+
+
+class AlertOutlet:
+    """Owns the thread `kmonitor-alerts`, which runs only once there is something to hand over.
+
+    `send` and `stop` are for the thread that made it.
+    """
+
+    def __init__(self, failed: Callable[[str], object]) -> None:
+        """Args: `failed`: told what went wrong, in a sentence; called from this part's thread."""
+        self._failed = failed
+        self._waiting: queue.Queue[Delivery | None] = queue.Queue(_MOST_WAITING)
+        self._thread: threading.Thread | None = None
+        self._process: subprocess.Popen[str] | None = None
+        self._ends = False
+
+    def send(self, delivery: Delivery) -> None:
+        """Hand it over; neither waits nor raises."""
+        if not (delivery.command or delivery.webhook) or self._ends:
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._main, name="kmonitor-alerts", daemon=True)
+            self._thread.start()
+        try:
+            self._waiting.put_nowait(delivery)
+        except queue.Full:
+            self._failed("Alerts come faster than they can be handed over; this one is not.")
+
+    def stop(self) -> None:
+        """End the thread, and a command that still runs."""
+        self._ends = True
+        if self._thread is None:
+            return
+        process = self._process
+        if process is not None:
+            process.kill()
+        while True:
+            try:
+                self._waiting.put_nowait(None)
+                break
+            except queue.Full:
+                self._waiting.get_nowait()
+        self._thread.join(_JOIN_S)
+
+    def _main(self) -> None:
+        while (delivery := self._waiting.get()) is not None and not self._ends:
+            for act, target in ((self._run, delivery.command), (self._post, delivery.webhook)):
+                try:
+                    why = act(target, delivery.facts) if target else ""
+                except Exception as exc:  # noqa: BLE001 - a thread's main: told, and the next is tried
+                    why = f"An alert was not handed over: {type(exc).__name__}: {exc}"
+                if why and not self._ends:
+                    self._failed(why[:_LONGEST_SAID])
+
+    def _run(self, command: str, facts: dict[str, str | float]) -> str:
+        words = shlex.split(command)
+        try:
+            # No shell: what a training calls itself must never be read as a command.
+            process = subprocess.Popen(  # noqa: S603 - the user's own command
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+            )
+        except OSError as exc:
+            return f"The command for alerts cannot be run: {words[0]}: {exc.strerror}."
+        self._process = process
+        try:
+            _, said = process.communicate(json.dumps(facts), timeout=_COMMAND_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return f"The command for alerts was ended: it took longer than {_COMMAND_S:g} s."
+        finally:
+            self._process = None
+        if process.returncode:
+            last = (said.strip().splitlines() or [""])[-1]
+            return f"The command for alerts ended with status {process.returncode}. {last}".strip()
+        return ""
+
+    def _post(self, address: str, facts: dict[str, str | float]) -> str:
+        request = urllib.request.Request(  # noqa: S310 - http and https only, see why_no_webhook
+            address,
+            data=json.dumps(facts).encode(),
+            headers={"Content-Type": "application/json", "User-Agent": f"kmonitor/{VERSION}"},
+            method="POST",
+        )
+        host = urlsplit(address).hostname
+        try:
+            with _OPENER.open(request, timeout=_POST_S):
+                return ""
+        except urllib.error.HTTPError as exc:
+            return f"The webhook for alerts at {host} refused: {exc.code} {exc.reason}."
+        except (OSError, urllib.error.URLError) as exc:
+            why = getattr(exc, "reason", exc)
+            return f"The webhook for alerts at {host} was not reached: {why}."
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Only the address that the user named is asked, not where it points to."""
+
+    @override
+    def redirect_request(self, *_: object, **__: object) -> None:
+        return None
+
+
+_OPENER: Final = urllib.request.build_opener(_NoRedirect)

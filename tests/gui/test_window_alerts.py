@@ -1,0 +1,173 @@
+"""Alerts in the window: rules are chosen, what is due is shown and leads to its run."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QLineEdit, QPushButton, QSpinBox
+
+from kmonitor.desktop.alert_controller import AlertController
+from kmonitor.desktop.alert_settings import load_alert_settings, save_alert_settings
+from kmonitor.desktop.desktop_notices import DesktopNotices, marked
+from kmonitor.desktop.panels.alerts_dialog import AlertsDialog
+from kmonitor.presenters.alert_rules import AlertRule, AlertSettings
+from kmonitor.presenters.alerts import Alert
+from kmonitor_agent.protocol import facts
+from tests.support.desk_window import WINDOW, DeskWindow
+from tests.support.made_up_runs import GIB, limit, made_up_run
+
+pytestmark = WINDOW
+
+CROSSED = facts.LimitCrossed(
+    t_s=3719.0, metric="ram", action="reload", value=90 * GIB, threshold=72 * GIB
+)
+
+
+class Told:
+    """Stands in for the desktop's tray, which no test has."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.alerts: list[Alert] = []
+        monkeypatch.setattr(DesktopNotices, "tell", lambda _, alert: self.alerts.append(alert))
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    return Told(monkeypatch)
+
+
+@pytest.fixture
+def window() -> Iterator[DeskWindow]:
+    window = DeskWindow()
+    window.connect()
+    yield window
+    window.close()
+
+
+@pytest.fixture
+def alerts(window: DeskWindow, tmp_path: Path, told: Told) -> Iterator[AlertController]:
+    controller = AlertController(window.window, window.desk, tmp_path)
+    if window.board is not None:
+        controller.attach_board(window.board)
+    controller.start()
+    yield controller
+    controller.stop()
+
+
+def opened(window: DeskWindow) -> AlertsDialog:
+    window.window.header.alerts_requested.emit()
+    dialog = window.window.findChild(AlertsDialog)
+    assert isinstance(dialog, AlertsDialog)
+    return dialog
+
+
+def test_a_crossed_limit_is_told_and_leads_to_its_run(
+    window: DeskWindow, alerts: AlertController, told: Told
+) -> None:
+    now_wall_s = window.desk.now_wall_s()
+    window.tell_runs(
+        made_up_run("run1", started_wall_s=now_wall_s - 3720.0),
+        made_up_run("run2", name="other", started_wall_s=now_wall_s - 3720.0),
+    )
+    window.tell_events(CROSSED, run="run2")
+    alerts._on_timer_timeout()
+    alerts._on_timer_timeout()
+
+    (alert,) = told.alerts
+    assert (alert.title, alert.kind) == ("other", "limit")
+    wanted: list[str] = []
+    alerts.run_wanted.connect(wanted.append)
+    alerts._notices.wanted.emit()
+    assert wanted == ["run2"]
+
+
+def test_rules_are_chosen_kept_and_in_force(
+    window: DeskWindow, alerts: AlertController, tmp_path: Path
+) -> None:
+    dialog = opened(window)
+    box = next(b for b in dialog.findChildren(QCheckBox) if b.text().startswith("RAM crosses"))
+    hold = next(
+        b for b in dialog.findChildren(QSpinBox) if b.accessibleName().startswith("Graph size cro")
+    )
+    box.click()
+    hold.setValue(45)
+    dialog.findChildren(QLineEdit)
+    save = dialog.findChild(QDialogButtonBox).button(QDialogButtonBox.StandardButton.Save)  # type: ignore[union-attr]
+    save.click()
+    window.settle()
+
+    kept = load_alert_settings(tmp_path)
+    assert kept == window.desk.alerts.settings
+    assert not kept.rule("limit", "ram").is_on
+    assert kept.rule("limit", "graph").hold_s == 45.0
+    assert set(kept.rules) == {"limit:ram", "limit:graph"}
+    assert (tmp_path / "alerts.json").stat().st_mode & 0o077 == 0
+
+
+def test_what_is_written_wrongly_is_refused_with_the_reason(
+    window: DeskWindow, alerts: AlertController, tmp_path: Path
+) -> None:
+    dialog = opened(window)
+    webhook = next(e for e in dialog.findChildren(QLineEdit) if e.accessibleName() == "Webhook")
+    test = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Send a test")
+    save = dialog.findChild(QDialogButtonBox).button(QDialogButtonBox.StandardButton.Save)  # type: ignore[union-attr]
+    test.click()
+    assert "first" in dialog._why.text()
+    webhook.setText("file:///etc/passwd")
+    test.click()
+    save.click()
+
+    assert "https://" in dialog._why.text()
+    assert dialog.isVisible()
+    assert not (tmp_path / "alerts.json").exists()
+    dialog.reject()
+
+
+def test_a_test_goes_to_the_command_and_what_fails_is_said(
+    window: DeskWindow, alerts: AlertController, qtbot: Any, tmp_path: Path
+) -> None:
+    dialog = opened(window)
+    command = next(e for e in dialog.findChildren(QLineEdit) if e.accessibleName() == "Command")
+    command.setText(str(tmp_path / "missing"))
+    test = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Send a test")
+    test.click()
+
+    qtbot.waitUntil(lambda: "cannot be run" in dialog._why.text(), timeout=60_000)
+    dialog.reject()
+    window.settle()
+    alerts._on_self_failed("a webhook was not reached")
+    assert window.window.status._note.isVisible()
+
+
+def test_what_a_limit_would_have_done_is_told(window: DeskWindow, alerts: AlertController) -> None:
+    window.tell_runs(made_up_run("run1", limits=[limit("ram", 35 * GIB)]))
+
+    dialog = opened(window)
+
+    assert dialog._dry_run.text().startswith("RAM: In the ")
+    dialog.reject()
+
+
+def test_settings_that_are_damaged_or_cannot_be_written_are_told(tmp_path: Path) -> None:
+    (tmp_path / "alerts.json").write_text('{"rules": {"host": {"hold_s": -1}}}')
+    assert load_alert_settings(tmp_path) == AlertSettings()
+
+    file = tmp_path / "file"
+    file.touch()
+    assert "cannot be written" in save_alert_settings(file / "below", AlertSettings())
+    kept = AlertSettings(rules={"host": AlertRule(is_on=False)}, webhook="https://x")
+    assert save_alert_settings(tmp_path, kept) == ""
+    assert load_alert_settings(tmp_path) == kept
+
+
+def test_without_a_tray_it_is_said_how_alerts_are_shown(window: DeskWindow) -> None:
+    notices = DesktopNotices(window.window)
+    notices.start()
+    notices.tell(Alert("ended", "run1", "", "net", "Process finished", "info", 1.0))
+    notices.seen()
+
+    assert "no tray" in notices.way()
+    icon = marked(window.window.windowIcon(), "error")
+    assert not icon.isNull() or window.window.windowIcon().isNull()
+    notices.stop()

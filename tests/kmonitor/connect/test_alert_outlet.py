@@ -1,0 +1,192 @@
+"""A command or web address of the user's own gets each alert; what fails is told."""
+
+import json
+import queue
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from kmonitor.connect.alert_outlet import AlertOutlet, Delivery, why_no_command, why_no_webhook
+from tests.support.waiting import wait_until
+
+FACTS: dict[str, str | float] = {"kind": "limit", "run": "a; touch /tmp/x", "wall_s": 1.5}
+
+
+class Web:
+    """A web server of the user's own.
+
+    Attributes:
+        posted: What came.
+        status: What it answers.
+    """
+
+    def __init__(self) -> None:
+        self.posted: list[object] = []
+        self.asked: list[str] = []
+        self.status = 204
+        web = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                web.posted.append(json.loads(body))
+                self.answer()
+
+            def do_GET(self) -> None:
+                self.answer()
+
+            def answer(self) -> None:
+                web.asked.append(self.path)
+                self.send_response(web.status)
+                if web.status == 302:
+                    self.send_header("Location", f"{web.address}/elsewhere")
+                self.end_headers()
+
+            @override
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self._server.server_port}/hook"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    web = Web()
+    yield web
+    web.close()
+
+
+@pytest.fixture
+def failed() -> "queue.Queue[str]":
+    return queue.Queue()
+
+
+@pytest.fixture
+def outlet(failed: "queue.Queue[str]") -> Iterator[AlertOutlet]:
+    outlet = AlertOutlet(failed.put)
+    yield outlet
+    outlet.stop()
+
+
+def script(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "a script.py"
+    path.write_text(text)
+    return f"{sys.executable} '{path}'"
+
+
+def test_a_command_gets_the_alert_at_its_input_and_nothing_goes_through_a_shell(
+    outlet: AlertOutlet, tmp_path: Path
+):
+    into = tmp_path / "got.json"
+    text = f"import sys; open({str(into)!r}, 'w').write(sys.stdin.read())"
+    outlet.send(Delivery(FACTS, command=script(tmp_path, text)))
+
+    wait_until(lambda: into.exists() and into.read_text())
+
+    assert json.loads(into.read_text()) == FACTS
+
+
+def test_a_webhook_gets_the_alert_as_json(outlet: AlertOutlet, web: Web):
+    outlet.send(Delivery(FACTS, webhook=web.address))
+
+    wait_until(lambda: web.posted)
+
+    assert web.posted == [FACTS]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("import sys; sys.stderr.write('no mail here'); sys.exit(3)", "status 3. no mail here"),
+        (None, "cannot be run"),
+    ],
+)
+def test_a_command_that_fails_is_told_and_the_next_alert_is_handed_over(
+    outlet: AlertOutlet,
+    failed: "queue.Queue[str]",
+    tmp_path: Path,
+    web: Web,
+    text: str | None,
+    told: str,
+):
+    command = script(tmp_path, text) if text else str(tmp_path / "missing")
+    outlet.send(Delivery(FACTS, command=command))
+    outlet.send(Delivery(FACTS, webhook=web.address))
+
+    assert told in failed.get(timeout=60)
+    wait_until(lambda: web.posted)
+
+
+@pytest.mark.parametrize("status", [302, 500])
+def test_a_webhook_that_refuses_or_points_elsewhere_is_told_and_not_followed(
+    outlet: AlertOutlet, failed: "queue.Queue[str]", web: Web, status: int
+):
+    web.status = status
+    outlet.send(Delivery(FACTS, webhook=web.address))
+
+    assert f"refused: {status}" in failed.get(timeout=60)
+    assert web.asked == ["/hook"]
+
+
+def test_a_webhook_that_is_not_there_is_told(
+    outlet: AlertOutlet, failed: "queue.Queue[str]", web: Web
+):
+    web.close()
+    outlet.send(Delivery(FACTS, webhook=web.address))
+
+    assert "was not reached" in failed.get(timeout=60)
+
+
+def test_stopping_ends_a_command_that_goes_on_for_ever(
+    outlet: AlertOutlet, failed: "queue.Queue[str]", tmp_path: Path
+):
+    began = tmp_path / "began"
+    text = f"import pathlib, time; pathlib.Path({str(began)!r}).touch(); time.sleep(600)"
+    outlet.send(Delivery(FACTS, command=script(tmp_path, text)))
+    wait_until(began.exists)
+
+    outlet.stop()
+
+    assert failed.empty()
+    assert not [t for t in threading.enumerate() if t.name == "kmonitor-alerts"]
+
+
+def test_without_command_and_webhook_no_thread_is_made(outlet: AlertOutlet):
+    outlet.send(Delivery(FACTS))
+
+    assert not [t for t in threading.enumerate() if t.name == "kmonitor-alerts"]
+
+
+@pytest.mark.parametrize(
+    ("address", "is_good"),
+    [
+        ("", True),
+        ("https://example.org/hook", True),
+        ("http://127.0.0.1:8080", True),
+        ("file:///etc/passwd", False),
+        ("example.org", False),
+        ("https://", False),
+        ("http://[", False),
+    ],
+)
+def test_only_web_addresses_are_webhooks(*, address: str, is_good: bool):
+    assert (why_no_webhook(address) == "") is is_good
+
+
+def test_a_command_that_cannot_be_read_is_refused_before():
+    assert why_no_command("mail 'x") != ""
+    assert why_no_command("   ") != ""
+    assert why_no_command("mail -s alert me") == why_no_command("") == ""

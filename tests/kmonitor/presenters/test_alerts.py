@@ -1,0 +1,212 @@
+"""Which alerts are due: held, once in a cool-down, never of what is long over."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kmonitor.presenters.alert_dry_run import DryRun, dry_run, dry_run_words
+from kmonitor.presenters.alert_rules import (
+    AlertKind,
+    AlertRule,
+    AlertSettings,
+    rule_keys,
+    rule_name,
+    rule_words,
+)
+from kmonitor.presenters.alerts import Alert, AlertDesk
+from kmonitor_agent.protocol import facts
+from tests.support.made_up_runs import GIB, NOW_WALL_S
+
+CROSSED = facts.LimitCrossed(
+    t_s=1.0, metric="ram", action="reload", value=9 * GIB, threshold=8 * GIB
+)
+RELEASED = facts.LimitCrossed(
+    t_s=1.0, metric="ram", action="reload", value=7 * GIB, threshold=8 * GIB, crossed=False
+)
+SUSPECTED = facts.Verdict(t_s=1.0, metric="ram", state="suspected", per="epoch", turned=True)
+FINISHED = facts.BootEnded(t_s=1.0, why="finished")
+DIED = facts.BootDied(t_s=1.0, boot="b", how="signal", signal="SIGKILL")
+
+
+def desk(kind: AlertKind = "limit", **rule: Any) -> AlertDesk:
+    rules = {rule_name(kind, "ram" if kind in {"limit", "verdict"} else ""): AlertRule(**rule)}
+    return AlertDesk(AlertSettings(rules=rules))
+
+
+def tell(alerts: AlertDesk, event: facts.AnyEvent, at_s: float = 0.0, age_s: float = 0.0) -> None:
+    now_s = NOW_WALL_S + at_s
+    alerts.happened("run1", "resnet", event, wall_s=now_s - age_s, now_wall_s=now_s)
+
+
+def due(alerts: AlertDesk, at_s: float) -> list[Alert]:
+    return alerts.due(NOW_WALL_S + at_s)
+
+
+@pytest.mark.parametrize(
+    ("event", "kind", "gravity", "words"),
+    [
+        (CROSSED, "limit", "warning", "RAM"),
+        (SUSPECTED, "verdict", "warning", "leak suspected"),
+        (FINISHED, "ended", "info", "finished"),
+        (facts.BootEnded(t_s=1.0, why="failed", error_type="OOM"), "died", "error", "OOM"),
+        (DIED, "died", "error", "SIGKILL"),
+        (
+            facts.Notice(t_s=1.0, level="error", code="lost", text="is gone"),
+            "died",
+            "error",
+            "gone",
+        ),
+    ],
+)
+def test_what_happens_is_told_once_in_its_own_words(
+    event: facts.AnyEvent, kind: AlertKind, gravity: str, words: str
+):
+    alerts = AlertDesk()
+    tell(alerts, event)
+
+    (alert,) = due(alerts, 5.0)
+
+    assert (alert.kind, alert.gravity, alert.title, alert.subject) == (
+        kind,
+        gravity,
+        "resnet",
+        "run1",
+    )
+    assert words in alert.text
+    assert due(alerts, 6.0) == []
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        facts.EpochStarted(t_s=1.0, fit=1, epoch=0),
+        facts.BootEnded(t_s=1.0, why="restart"),
+        facts.Notice(t_s=1.0, level="info", code="other", text="x"),
+        facts.Verdict(t_s=1.0, metric="ram", state="steady", per="epoch", turned=True),
+        facts.Verdict(t_s=1.0, metric="ram", state="growing", per="epoch"),
+    ],
+)
+def test_what_nobody_need_leave_their_work_for_is_not_told(event: facts.AnyEvent):
+    alerts = AlertDesk()
+    tell(alerts, event)
+
+    assert due(alerts, 100.0) == []
+
+
+def test_history_that_comes_with_a_connection_is_no_news():
+    alerts = AlertDesk()
+    tell(alerts, DIED, age_s=121.0)
+
+    assert due(alerts, 0.0) == []
+
+
+def test_a_limit_must_be_crossed_for_as_long_as_the_rule_says():
+    alerts = desk(hold_s=10.0)
+    tell(alerts, CROSSED)
+    assert due(alerts, 9.0) == []
+    tell(alerts, RELEASED, 9.5)
+    assert due(alerts, 20.0) == []
+
+    tell(alerts, CROSSED, 30.0)
+    tell(alerts, CROSSED, 35.0)
+    assert [alert.wall_s for alert in due(alerts, 40.0)] == [NOW_WALL_S + 35.0]
+
+
+def test_a_cool_down_is_counted_and_told_with_the_next():
+    alerts = desk(cool_down_s=60.0)
+    for at_s in (0.0, 20.0, 40.0):
+        tell(alerts, CROSSED, at_s)
+        found = due(alerts, at_s)
+        assert len(found) == (1 if at_s == 0.0 else 0)
+    tell(alerts, CROSSED, 61.0)
+
+    (alert,) = due(alerts, 61.0)
+
+    assert alert.unseen == 2
+    assert alert.sentence.endswith("(2 more like it before)")
+
+
+def test_runs_and_metrics_have_cool_downs_of_their_own():
+    alerts = AlertDesk()
+    tell(alerts, CROSSED)
+    alerts.happened("run2", "other", CROSSED, wall_s=NOW_WALL_S, now_wall_s=NOW_WALL_S)
+    tell(alerts, SUSPECTED)
+
+    assert {(a.subject, a.kind) for a in due(alerts, 0.0)} == {
+        ("run1", "limit"),
+        ("run2", "limit"),
+        ("run1", "verdict"),
+    }
+
+
+def test_a_rule_that_is_off_tells_nothing():
+    alerts = AlertDesk(AlertSettings(rules={"limit:ram": AlertRule(is_on=False)}))
+    tell(alerts, CROSSED)
+
+    assert due(alerts, 1000.0) == []
+
+
+def test_how_a_process_died_is_told_in_place_of_that_it_ended():
+    alerts = AlertDesk()
+    tell(alerts, FINISHED)
+    tell(alerts, DIED, 1.0)
+
+    assert [alert.kind for alert in due(alerts, 10.0)] == ["died"]
+
+
+def test_a_run_that_goes_on_at_once_has_not_ended():
+    alerts = AlertDesk()
+    tell(alerts, FINISHED)
+    tell(
+        alerts,
+        facts.BootStarted(t_s=1.0, boot="b2", name="x", host="h", pid=1, started_wall_s=1.0),
+        1.0,
+    )
+
+    assert due(alerts, 10.0) == []
+
+
+def test_a_host_is_told_once_it_is_lost_for_a_while_and_again_after_it_came_back():
+    alerts = AlertDesk(AlertSettings(rules={"host": AlertRule(hold_s=30.0)}))
+    lost = [("me@gpu-01", "big one", "It is off.")]
+    for at_s in (0.0, 10.0, 29.0):
+        alerts.hosts(lost, now_wall_s=NOW_WALL_S + at_s)
+        assert due(alerts, at_s) == []
+    (alert,) = due(alerts, 30.0)
+    assert (alert.title, alert.text) == ("big one", "The host is lost: It is off.")
+    alerts.hosts(lost, now_wall_s=NOW_WALL_S + 31.0)
+    assert due(alerts, 100.0) == []
+
+    alerts.hosts([], now_wall_s=NOW_WALL_S + 101.0)
+    alerts.hosts(lost, now_wall_s=NOW_WALL_S + 102.0)
+    alerts.hosts([], now_wall_s=NOW_WALL_S + 110.0)
+    assert due(alerts, 200.0) == []
+    alerts.hosts(lost, now_wall_s=NOW_WALL_S + 210.0)
+    assert len(due(alerts, 240.0)) == 1
+
+
+def test_every_rule_has_words_and_a_usual_form():
+    words = [rule_words(*key) for key in rule_keys()]
+
+    assert len(set(words)) == len(words)
+    assert "RAM crosses its limit" in words
+    assert all(AlertSettings().rule(*key).is_on for key in rule_keys())
+
+
+def test_a_dry_run_counts_what_rises_above_the_limit_once_in_a_cool_down():
+    t_s = np.arange(10.0) * 10.0
+    values = np.array([1.0, 9.0, 9.0, 1.0, 9.0, np.nan, 1.0, 9.0, 1.0, 1.0])
+
+    assert dry_run(t_s, values, threshold=8.0, cool_down_s=0.0) == DryRun(3, 90.0)
+    assert dry_run(t_s, values, threshold=8.0, cool_down_s=40.0).n == 2
+    assert dry_run(t_s, values, threshold=9.0, cool_down_s=0.0).n == 0
+    assert dry_run(t_s[:0], values[:0], threshold=1.0, cool_down_s=0.0) == DryRun(0, 0.0)
+
+
+def test_a_dry_run_is_told_in_a_sentence():
+    told = dry_run_words(DryRun(3, 7200.0), metric="ram", threshold=8 * GIB, action="reload")
+
+    assert "crossed 3 times: about 3\u00a0\u00d7\u00a0reload" in told
+    never = dry_run_words(DryRun(0, 60.0), metric="ram", threshold=8 * GIB, action="reload")
+    assert "never crossed" in never
