@@ -81,6 +81,8 @@ class MainWindow(QMainWindow):
             metric: ChartCard(metric, metric_name(metric), look) for metric in CHART_METRICS
         }
         self._desk = QWidget()
+        self._board = QWidget()
+        self._pages = QStackedWidget()
         self._charts = QWidget()
         self._centre = QStackedWidget()
         self._has_runs: bool | None = None
@@ -133,6 +135,19 @@ class MainWindow(QMainWindow):
         """A key of the window."""
         return QShortcut(QKeySequence(keys), self)
 
+    def board_shortcut(self, keys: str) -> QShortcut:
+        """A key of the charts and what stands around them; silent while another page is shown."""
+        return QShortcut(QKeySequence(keys), self._board)
+
+    def add_page(self, page: QWidget) -> None:
+        """Hold a page that can be shown in the place of charts and side panels."""
+        self._pages.addWidget(page)
+
+    def show_page(self, page: QWidget | None) -> None:
+        """Show one of the pages; None: the charts again."""
+        self._pages.setCurrentWidget(self._board if page is None else page)
+        self.header.show_away(is_away=page is not None)
+
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -168,6 +183,20 @@ class MainWindow(QMainWindow):
             self.visibility_changed.emit()
 
     def _build(self) -> None:
+        self._build_board()
+        self._pages.addWidget(self._board)
+        desk = self._desk
+        desk.setObjectName("desk")
+        column = QVBoxLayout(desk)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(self._pages, 1)
+        column.addWidget(self.status)
+        self.setCentralWidget(desk)
+        desk.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+
+    def _build_board(self) -> None:
         grid = QGridLayout(self._charts)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(SIZES.gutter)
@@ -184,21 +213,12 @@ class MainWindow(QMainWindow):
         middle.addWidget(self.banner)
         middle.addWidget(self._centre, 1)
         middle.addWidget(self.records)
-        row = QHBoxLayout()
+        row = QHBoxLayout(self._board)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.run_tree)
         row.addLayout(middle, 1)
         row.addWidget(self.actions_panel)
-        desk = self._desk
-        desk.setObjectName("desk")
-        column = QVBoxLayout(desk)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.header)
-        column.addLayout(row, 1)
-        column.addWidget(self.status)
-        self.setCentralWidget(desk)
-        desk.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
 
     @Slot()
     def _fit_to_size(self) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
+from kmonitor.desktop.history_controller import HistoryController
 from kmonitor.desktop.host_menus import HostMenus
 from kmonitor.desktop.panels.guide import GuideWindow
 from kmonitor.desktop.questions import question_box
@@ -74,6 +75,7 @@ class WindowController(QObject):
         self.records = RecordsController(parts.window, parts.desk, parts.look, self)
         self.verdicts = VerdictController(parts.window, parts.desk, parts.look, self)
         self.hosts = HostMenus(parts.window, parts.desk, self)
+        self.history = HistoryController(parts.window, parts.desk, parts.look, self)
         self._asked_back: CommandName | None = None
         self._search = ""
         self._wanted_axis: Axis = settings.x_axis
@@ -149,6 +151,7 @@ class WindowController(QObject):
         self.records.run_wanted.connect(self._on_run_tree_run_chosen)
         self.records.diagnose_requested.connect(self._on_records_diagnose_requested)
         self.verdicts.command_wanted.connect(self._on_actions_command_requested)
+        self.history.run_wanted.connect(self._on_run_tree_run_chosen)
         window.banner.retry_requested.connect(self._on_banner_retry_requested)
         self.hosts.changed.connect(self.refresh)
         window.banner.close_requested.connect(self._on_banner_close_requested)
@@ -161,7 +164,7 @@ class WindowController(QObject):
             ("Alt+Down", self._on_next_activated),
             ("Alt+Up", self._on_previous_activated),
         ):
-            window.shortcut(keys).activated.connect(slot)
+            window.board_shortcut(keys).activated.connect(slot)
         # From every window of ours, also from the question before a stop.
         help_key = window.shortcut("F1")
         help_key.setContext(Qt.ShortcutContext.ApplicationShortcut)
@@ -199,6 +202,7 @@ class WindowController(QObject):
         window.run_tree.show_rows(rows, desk.book.selected, self._empty_text())
         self.records.refresh()
         self.verdicts.refresh()
+        self.history.refresh()
         window.actions_panel.show_blank(is_blank=run is None)
         if run is not None:
             window.actions_panel.show_picture(

@@ -19,6 +19,7 @@ from kmonitor.presenters.limit_desk import LimitDesk
 from kmonitor.presenters.readings import RunReadings
 from kmonitor.presenters.reclaim_table import ReclaimBook
 from kmonitor.presenters.run_book import RunBook
+from kmonitor.presenters.run_edits import EditDesk
 from kmonitor.presenters.verdict_book import VerdictBook
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import decode_event
@@ -34,6 +35,7 @@ from kmonitor_agent.protocol.facts import (
 )
 from kmonitor_agent.protocol.messages import (
     CommandTold,
+    EditTold,
     ErrorMessage,
     HubTold,
     Row,
@@ -79,7 +81,8 @@ class Desk:
         book: The runs of all hubs. link: The connection to this machine's hub. hosts: Those to
             others. log: Event log. commands: What was asked from here.
         limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
-            found. verdicts: What grows. alerts: What the user is to be told.
+            found. verdicts: What grows. alerts: What the user is to be told. edits: Names, notes
+            and deletions asked from here.
         changed: What changed since the window last looked; the window clears it.
     """
 
@@ -94,6 +97,7 @@ class Desk:
         self.alerts = AlertDesk()
         self.commands = CommandDesk(ask, asked_by=user)
         self.limits = LimitDesk(self.commands, user=user)
+        self.edits = EditDesk(ask)
         self.changed: set[Topic] = set()
         self._readings: dict[str, RunReadings] = {}
         self._history = History(ask)
@@ -126,9 +130,13 @@ class Desk:
 
     def why_no_command(self, run: str) -> str:
         """Why this window may ask nothing of a run; empty where it may."""
+        return why_no_command(self.link_of(run).hub, self.hub_name(run))
+
+    def hub_name(self, run: str) -> str:
+        """What the host of a run's hub is called."""
         host = self.hosts.get(self.book.at(run))
         hub = self.link_of(run).hub
-        return why_no_command(hub, host.name if host is not None else hub.host if hub else "")
+        return host.name if host is not None else hub.host if hub else ""
 
     def now_wall_s(self) -> float:
         """Now, UTC epoch seconds."""
@@ -245,8 +253,8 @@ class Desk:
                 self._judged(self.verdicts.take(message))
             case CommandTold():
                 self._take_command(message)
-            case ErrorMessage():
-                self._take_error(message)
+            case ErrorMessage() | EditTold():
+                self._take_end(message)
             case _:
                 # Answers that only the asker needs, and hints.
                 return
@@ -295,7 +303,9 @@ class Desk:
         return False
 
     def _forget(self, at: str) -> None:
-        runs = self._seen.pop(at, set())
+        self._forget_runs(self._seen.pop(at, set()))
+
+    def _forget_runs(self, runs: Collection[str]) -> None:
         self.log.forget(runs)
         self.reclaims.forget(runs)
         self.diagnoses.forget(runs)
@@ -310,6 +320,9 @@ class Desk:
         self._seen.setdefault(at, set()).update(summary.run for summary in told.runs)
         if self.book.take(told, at):
             self.changed.add("readings")
+        if told.deleted:
+            self._forget_runs(told.deleted)
+            self.changed.add("log")
         for summary in told.runs:
             self.limits.settle(summary)
         self.changed |= {"runs", "series"}
@@ -369,6 +382,12 @@ class Desk:
         if asked is not None:
             self.limits.ended(asked)
             self.changed |= {"commands", "series"}
+
+    def _take_end(self, told: EditTold | ErrorMessage) -> None:
+        if self.edits.take(told):
+            self.changed.add("runs")
+        elif isinstance(told, ErrorMessage):
+            self._take_error(told)
 
     def _take_error(self, error: ErrorMessage) -> None:
         asked = self.commands.refuse(error)

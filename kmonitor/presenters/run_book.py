@@ -1,6 +1,6 @@
 """The runs that the hub told of, and which one is looked at."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -24,6 +24,9 @@ class RunBook:
         self.is_filled = False
         self._wanted: str | None = None
         self._is_picked = False
+
+    def __len__(self) -> int:
+        return len(self._runs)
 
     def take(self, told: RunsTold, at: str = "") -> bool:
         """Keep what was told; returns whether the selected run is now another one.
@@ -90,6 +93,11 @@ class RunBook:
     def runs(self) -> Sequence[RunSummary]:
         """All of them, newest start first."""
         return sorted(self._runs.values(), key=_newest_first)
+
+    def placed(self) -> Iterator[tuple[RunSummary, str]]:
+        """All of them in no order, each with the address of its hub."""
+        for run, summary in self._runs.items():
+            yield summary, self._at.get(run, "")
 
     def beside_selected(self, by: int) -> str | None:
         """Id of the run so many places below the selected one; None at the ends."""

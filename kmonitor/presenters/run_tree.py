@@ -15,6 +15,9 @@ from kmonitor_agent.protocol.messages import RunSummary
 
 _LONGEST_WHY: Final = 60
 
+MOST_ENDED: Final = 200
+"""So many runs that have ended stand in the tree, the newest; the history has all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
@@ -82,6 +85,9 @@ def host_rows(
 ) -> tuple[HostRow, ...]:
     """The tree, filtered: this machine's hub by host, then the other hosts.
 
+    Of the runs that have ended only the newest stand in it: a window that has thousands of rows
+    made anew four times a second has no time for its charts.
+
     Args:
         book: All runs.
         search: Words that must all occur in name or host; empty: everything.
@@ -94,15 +100,19 @@ def host_rows(
     names = {host.address: host.name for host in hosts}
     here: dict[str, list[RunRow]] = {}
     there: dict[str, list[RunRow]] = {}
+    n_ended = 0
     for summary in book.runs():
         at = book.at(summary.run)
         if _matches(summary, search, names.get(at, "")):
+            group = there.setdefault(at, []) if at else here.setdefault(summary.host, [])
+            n_ended += has_ended(summary)
+            if has_ended(summary) and n_ended > MOST_ENDED and summary.run != book.selected:
+                continue
             reached = is_reached(summary.run) if is_reached is not None else is_connected
             state = state_picture(summary, now_wall_s=now_wall_s, is_connected=reached)
             hue = book.hue(summary.run) if summary.run in drawn else None
-            group = there.setdefault(at, []) if at else here.setdefault(summary.host, [])
             group.append(_run_row(summary, state, hue))
-    rows = [HostRow(host, _note(runs), tuple(runs)) for host, runs in here.items()]
+    rows = [HostRow(host, _note(runs), tuple(runs)) for host, runs in here.items() if runs]
     rows += [
         _host_row(host, there.get(host.address, []))
         for host in hosts

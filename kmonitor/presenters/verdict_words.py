@@ -86,6 +86,13 @@ def suspicion_of(metric: "VerdictMetric") -> str:
     return tr("growing") if metric == "graph" else tr("leak suspected")
 
 
+def alarm_words(metric: "VerdictMetric", state: "VerdictState") -> str:
+    """What a list of runs says of a metric that grows: "leak suspected", "slowing down"."""
+    if state == "suspected":
+        return suspicion_of(metric)
+    return tr("slowing down") if metric == "step_time" else tr("growing")
+
+
 def tone_of(verdict: Verdict) -> Tone:
     """How loud it is."""
     tones: dict[str, Tone] = {"growing": "warn", "suspected": "crit", "cleared": "ok"}

@@ -45,6 +45,7 @@ class HeaderPanel(QFrame):
         self._look = look
         self._theme = "system"
         self._is_live = True
+        self._is_away = self._has_run = False
         self._mark = QLabel()
         self._brand = QFrame()
         self._title = ElidedLabel("title")
@@ -73,8 +74,13 @@ class HeaderPanel(QFrame):
         self._subtitle.setText(picture.subtitle)
         self._chips.show_chips(picture.chips)
         self._middle.place()
-        for part in self._view_parts:
-            part.setVisible(bool(picture.title))
+        self._has_run = bool(picture.title)
+        self._show_parts()
+
+    def show_away(self, *, is_away: bool) -> None:
+        """Say nothing of the selected run while a page is shown that is not about it."""
+        self._is_away = is_away
+        self._show_parts()
 
     def show_axis(self, kind: str) -> None:
         """Set the axis switch."""
@@ -131,6 +137,12 @@ class HeaderPanel(QFrame):
         self._theme_button.clicked.connect(self._on_theme_button_clicked)
         self._help.clicked.connect(self.help_requested)
         self._look.palette_changed.connect(self._on_look_palette_changed)
+
+    def _show_parts(self) -> None:
+        for part in self._view_parts:
+            part.setVisible(self._has_run and not self._is_away)
+        for part in (self._title, self._subtitle, self._chips):
+            part.setVisible(not self._is_away)
 
     @Slot()
     def _on_live_clicked(self) -> None:

@@ -12,37 +12,32 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import (
-    QColor,
     QFont,
     QFontMetrics,
     QGuiApplication,
-    QKeyEvent,
-    QKeySequence,
     QPainter,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QFrame,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
 from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look, role_label
-from kmonitor.desktop.icons import icon_pixmap
+from kmonitor.desktop.controls.row_table import (
+    CELL_ICON,
+    CELL_PAD,
+    SORT_ARROW,
+    CellLook,
+    RowTable,
+    paint_cell,
+)
 from kmonitor.desktop.item_models.reclaim_model import ROW_ROLE, SORT_ROLE, ReclaimModel
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.reclaim_table import ColumnKey, ReclaimRow, columns, table_text
-
-_ROW_HEIGHT: Final = 27
-_PAD: Final = 8
-_ICON: Final = 22
-_ARROW: Final = 14
-"""Room for the arrow of the sorted column's head."""
 
 _WIDEST: Final[dict[ColumnKey, int]] = {"level": 190, "held": 300, "result": 320, "asked": 170}
 """Most pixels for the columns of words; what is longer is elided, and whole under the pointer."""
@@ -62,7 +57,7 @@ class ReclaimTablePanel(QWidget):
         self._look = look
         self._model = ReclaimModel(self)
         self._sorted = QSortFilterProxyModel(self)
-        self._table = _Table()
+        self._table = RowTable()
         self._empty = role_label("sub")
         self._build()
         self._table.activated.connect(self._on_table_activated)
@@ -134,8 +129,8 @@ class ReclaimTablePanel(QWidget):
             widest = max(
                 (metrics.horizontalAdvance(row.cells[at].text) for row in rows), default=0
             )
-            widest += 2 * _PAD + (_ICON if column.key == "level" else 0) + 2
-            least = head_metrics.horizontalAdvance(column.title) + 2 * _PAD + _ARROW
+            widest += 2 * CELL_PAD + (CELL_ICON if column.key == "level" else 0) + 2
+            least = head_metrics.horizontalAdvance(column.title) + 2 * CELL_PAD + SORT_ARROW
             width = max(least, min(widest, _WIDEST.get(column.key, widest)))
             if not self._table.is_sized(at):
                 self._table.size_column(at, width)
@@ -160,70 +155,6 @@ class ReclaimTablePanel(QWidget):
         self._table.viewport().update()
 
 
-class _Table(QTableView):
-    """A table of whole rows whose Tab key leads on to the next control.
-
-    Signals (main thread):
-        copy_requested: Ctrl+C was pressed.
-    """
-
-    copy_requested = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setCornerButtonEnabled(False)
-        self.setTabKeyNavigation(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.verticalHeader().hide()
-        self.verticalHeader().setMinimumSectionSize(_ROW_HEIGHT)
-        self.verticalHeader().setDefaultSectionSize(_ROW_HEIGHT)
-        head = self.horizontalHeader()
-        head.setHighlightSections(False)
-        head.setMinimumSectionSize(40)
-        head.setSectionsMovable(True)
-        head.setStretchLastSection(True)
-        self._sized: set[int] = set()
-        self._is_sizing = False
-        head.sectionResized.connect(self._on_head_section_resized)
-
-    def size_column(self, at: int, width: int) -> None:
-        """Give a column a width that the user may change."""
-        self._is_sizing = True
-        self.horizontalHeader().resizeSection(at, width)
-        self._is_sizing = False
-
-    def is_sized(self, at: int) -> bool:
-        """Whether the user has given a column its width."""
-        return at in self._sized
-
-    @override
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy_requested.emit()
-            event.accept()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            # Qt activates only the current cell, and on no platform the same key.
-            if self.currentIndex().isValid():
-                self.activated.emit(self.currentIndex())
-            event.accept()
-        else:
-            super().keyPressEvent(event)
-
-    @Slot(int, int, int)
-    def _on_head_section_resized(self, at: int, before: int, after: int) -> None:
-        del before, after
-        # The last one is stretched by the view itself.
-        if not self._is_sizing and at < self.model().columnCount() - 1:
-            self._sized.add(at)
-
-
 class _CellDelegate(QStyledItemDelegate):
     """Paints one cell in the theme's colours; the level's with its icon."""
 
@@ -241,31 +172,13 @@ class _CellDelegate(QStyledItemDelegate):
         row = index.data(ROW_ROLE)
         if not isinstance(row, ReclaimRow):
             return
-        area = option.rect  # type: ignore[attr-defined]
-        state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
         colours, cell = self._look.palette, row.cells[index.column()]
-        painter.save()
-        if state & QStyle.StateFlag.State_Selected:
-            painter.fillRect(area, QColor(colours.hover))
-        elif state & QStyle.StateFlag.State_MouseOver:
-            painter.fillRect(area, QColor(colours.raised))
-        box = area.adjusted(_PAD, 0, -_PAD, 0)
+        icon = ("", "")
         if columns()[index.column()].key == "level":
-            colour = colours.accent if row.ok else colours.warn
-            icon = icon_pixmap(row.icon, colour, 14, painter.device().devicePixelRatioF())
-            painter.drawPixmap(box.left(), box.center().y() - 6, icon)
-            box.setLeft(box.left() + _ICON)
-        font = QFont(painter.font())
-        font.setPixelSize(SIZES.body_px)
-        painter.setFont(font)
+            icon = (row.icon, colours.accent if row.ok else colours.warn)
         tones = {"plain": colours.text, "mute": colours.mute, "warn": colours.warn}
-        painter.setPen(QColor(tones[cell.tone]))
-        shown = painter.fontMetrics().elidedText(
-            cell.text, Qt.TextElideMode.ElideRight, box.width()
-        )
-        side = index.data(Qt.ItemDataRole.TextAlignmentRole)
-        painter.drawText(box, int(side), shown)
-        painter.restore()
+        look = CellLook(cell.text, tones[cell.tone], *icon)
+        paint_cell(painter, option, index, look, colours)
 
 
 def _place(index: QModelIndex) -> int:

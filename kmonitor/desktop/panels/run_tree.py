@@ -31,6 +31,7 @@ class RunTreePanel(QFrame):
         search_edited: With the text of the search field.
         folder_requested: The user wants to see the runs of a folder.
         connect_requested: The user wants to connect to a host.
+        history_requested: The user wants to see all runs ever recorded.
         host_menu_requested: With the address of a host and where on the screen its menu goes.
     """
 
@@ -38,6 +39,7 @@ class RunTreePanel(QFrame):
     search_edited = Signal(str)
     folder_requested = Signal()
     connect_requested = Signal()
+    history_requested = Signal()
     host_menu_requested = Signal(str, QPoint)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
@@ -51,10 +53,12 @@ class RunTreePanel(QFrame):
         self._folder = FolderButton()
         self._folder.clicked.connect(self.folder_requested)
         self._connect = QPushButton()
+        self._history = QPushButton()
         self._search_icon = QAction(self)
         self._build()
         self._search.textChanged.connect(self.search_edited)
         self._connect.clicked.connect(self.connect_requested)
+        self._history.clicked.connect(self.history_requested)
         self._tree.customContextMenuRequested.connect(self._on_tree_menu_requested)
         self._tree.selectionModel().currentChanged.connect(self._on_tree_current_changed)
         self._model.rowsInserted.connect(self._on_model_rows_inserted)
@@ -77,6 +81,11 @@ class RunTreePanel(QFrame):
         index = self._model.index_of(selected or "")
         if index.isValid() and index != self._tree.currentIndex():
             self._tree.setCurrentIndex(index)
+
+    def show_history_title(self, title: str) -> None:
+        """Say on its button what the history holds."""
+        self._history.setText(title)
+        self._history.setAccessibleName(title)
 
     def clear_search(self) -> None:
         """Show all runs again."""
@@ -112,6 +121,9 @@ class RunTreePanel(QFrame):
         self._connect.setText(self.tr("Connect to a host\u2026"))
         self._connect.setAccessibleName(self._connect.text())
         self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
+        self._history.setToolTip(
+            self.tr("All runs ever recorded: find, name, note and delete them (Ctrl+Shift+H)")
+        )
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._empty.setContentsMargins(6, 10, 6, 0)
@@ -124,6 +136,7 @@ class RunTreePanel(QFrame):
         column.addWidget(self._search)
         column.addWidget(self._empty)
         column.addWidget(self._tree, 1)
+        column.addWidget(self._history)
         column.addWidget(self._folder)
         column.addWidget(self._connect)
 
@@ -157,5 +170,6 @@ class RunTreePanel(QFrame):
     @Slot()
     def _on_look_palette_changed(self) -> None:
         self._search_icon.setIcon(self._look.icon("search", "mute"))
+        self._history.setIcon(self._look.icon("history", "mute"))
         self._connect.setIcon(self._look.icon("plus", "mute"))
         self._tree.viewport().update()

@@ -1,0 +1,142 @@
+"""A table of whole rows, and how one of its cells is painted."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QStyle,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.desktop.icons import icon_pixmap
+from kmonitor.desktop.theme import SIZES, Palette
+
+CELL_PAD: Final = 8
+"""Between a cell's edge and its text, pixels."""
+
+CELL_ICON: Final = 22
+"""What an icon takes before the text, pixels."""
+
+SORT_ARROW: Final = 14
+"""Room for the arrow of the sorted column's head, pixels."""
+
+_ROW_HEIGHT: Final = 27
+
+
+@dataclass(frozen=True, slots=True)
+class CellLook:
+    """What is painted.
+
+    Attributes:
+        text: Elided where there is no room.
+        colour: Of the text, "#rrggbb".
+        icon: Name of an icon before it; empty: none.
+        icon_colour: "#rrggbb"; empty: the text's.
+    """
+
+    text: str
+    colour: str
+    icon: str = ""
+    icon_colour: str = ""
+
+
+class RowTable(QTableView):
+    """A table of whole rows whose Tab key leads on to the next control.
+
+    Signals (main thread):
+        copy_requested: Ctrl+C was pressed.
+    """
+
+    copy_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setCornerButtonEnabled(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        self.verticalHeader().setMinimumSectionSize(_ROW_HEIGHT)
+        self.verticalHeader().setDefaultSectionSize(_ROW_HEIGHT)
+        head = self.horizontalHeader()
+        head.setHighlightSections(False)
+        head.setMinimumSectionSize(40)
+        head.setSectionsMovable(True)
+        head.setStretchLastSection(True)
+        self._sized: set[int] = set()
+        self._is_sizing = False
+        head.sectionResized.connect(self._on_head_section_resized)
+
+    def size_column(self, at: int, width: int) -> None:
+        """Give a column a width that the user may change."""
+        self._is_sizing = True
+        self.horizontalHeader().resizeSection(at, width)
+        self._is_sizing = False
+
+    def is_sized(self, at: int) -> bool:
+        """Whether the user has given a column its width."""
+        return at in self._sized
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_requested.emit()
+            event.accept()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            # Qt activates only the current cell, and on no platform the same key.
+            if self.currentIndex().isValid():
+                self.activated.emit(self.currentIndex())
+            event.accept()
+        else:
+            super().keyPressEvent(event)
+
+    @Slot(int, int, int)
+    def _on_head_section_resized(self, at: int, before: int, after: int) -> None:
+        del before, after
+        # The last one is stretched by the view itself.
+        if not self._is_sizing and at < self.model().columnCount() - 1:
+            self._sized.add(at)
+
+
+def paint_cell(
+    painter: QPainter,
+    option: QStyleOptionViewItem,
+    index: QModelIndex | QPersistentModelIndex,
+    cell: CellLook,
+    colours: Palette,
+) -> None:
+    """Paint one cell of a `RowTable`, with what selection and pointer put behind it."""
+    area = option.rect  # type: ignore[attr-defined]
+    state: QStyle.StateFlag = option.state  # type: ignore[attr-defined]
+    painter.save()
+    if state & QStyle.StateFlag.State_Selected:
+        painter.fillRect(area, QColor(colours.hover))
+    elif state & QStyle.StateFlag.State_MouseOver:
+        painter.fillRect(area, QColor(colours.raised))
+    box = area.adjusted(CELL_PAD, 0, -CELL_PAD, 0)
+    if cell.icon:
+        colour = cell.icon_colour or cell.colour
+        icon = icon_pixmap(cell.icon, colour, 14, painter.device().devicePixelRatioF())
+        painter.drawPixmap(box.left(), box.center().y() - 6, icon)
+        box.setLeft(box.left() + CELL_ICON)
+    font = QFont(painter.font())
+    font.setPixelSize(SIZES.body_px)
+    painter.setFont(font)
+    painter.setPen(QColor(cell.colour))
+    shown = painter.fontMetrics().elidedText(cell.text, Qt.TextElideMode.ElideRight, box.width())
+    side = index.data(Qt.ItemDataRole.TextAlignmentRole)
+    painter.drawText(box, int(side), shown)
+    painter.restore()

@@ -1,0 +1,80 @@
+"""Asks for a run's note."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kmonitor.desktop.controls.elided_label import ElidedLabel
+from kmonitor.desktop.controls.look import role_label, set_tone
+from kmonitor.presenters.formats import count_text
+from kmonitor.presenters.run_edits import MAX_NOTE
+
+
+class NoteDialog(QDialog):
+    """A field of several lines; a note that is too long cannot be saved, and is not cut.
+
+    Signals (main thread):
+        saved: With the note.
+    """
+
+    saved = Signal(str)
+
+    def __init__(self, name: str, note: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Note"))
+        self.resize(460, 280)
+        self._field = QPlainTextEdit(note)
+        self._length = role_label("meta")
+        self._save = QPushButton(self.tr("Save"))
+        self._cancel = QPushButton(self.tr("Cancel"))
+        self._build(name)
+        self._on_field_changed()
+
+    def _build(self, name: str) -> None:
+        title = ElidedLabel("strong", name)
+        self._field.setTabChangesFocus(True)
+        self._field.setAccessibleName(self.tr("Note on {name}").format(name=name))
+        self._field.setPlaceholderText(self.tr("What it was for, or what came of it"))
+        self._save.setProperty("kind", "primary")
+        self._save.setShortcut("Ctrl+Return")
+        self._save.setToolTip(self.tr("Save the note (Ctrl+Return)"))
+        self._cancel.setToolTip(self.tr("Leave it as it was (Esc)"))
+        for button in (self._save, self._cancel):
+            button.setAccessibleName(button.text())
+            button.setAutoDefault(False)
+        self._field.textChanged.connect(self._on_field_changed)
+        self._save.clicked.connect(self._on_save_clicked)
+        self._cancel.clicked.connect(self.reject)
+        row = QHBoxLayout()
+        row.addWidget(self._length)
+        row.addStretch(1)
+        row.addWidget(self._cancel)
+        row.addWidget(self._save)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 16, 18, 14)
+        column.setSpacing(10)
+        column.addWidget(title)
+        column.addWidget(self._field, 1)
+        column.addLayout(row)
+
+    @Slot()
+    def _on_field_changed(self) -> None:
+        n = len(self._field.toPlainText().strip())
+        is_long = n > MAX_NOTE
+        text = self.tr("{n} of at most {most} letters")
+        self._length.setText(text.format(n=count_text(n), most=count_text(MAX_NOTE)))
+        self._length.setVisible(n > MAX_NOTE // 2)
+        set_tone(self._length, "crit" if is_long else "")
+        self._save.setEnabled(not is_long)
+
+    @Slot()
+    def _on_save_clicked(self) -> None:
+        self.saved.emit(self._field.toPlainText())
+        self.accept()

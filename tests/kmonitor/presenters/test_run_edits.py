@@ -1,0 +1,228 @@
+"""Names, notes, pins and deletions: what is asked, what is refused, and what is told before."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from kmonitor.presenters.connection import Connection
+from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.history_selection import SelectionPicture, selection_picture
+from kmonitor.presenters.run_edits import (
+    MAX_NAME,
+    MAX_NOTE,
+    EditDesk,
+    confirm_delete,
+    why_no_delete,
+    why_no_edit,
+)
+from kmonitor_agent.protocol.messages import (
+    EditAsked,
+    EditTold,
+    ErrorMessage,
+    HubTold,
+    RunSummary,
+)
+from tests.support.clock import MovedClock
+from tests.support.made_up_runs import MIB, made_up_run, told_hub, told_runs
+from tests.support.questions_asked import QuestionsAsked
+
+
+def ended(run: str = "run1", **changed: Any) -> RunSummary:
+    return made_up_run(run, **{"state": "finished", "actions": [], **changed})
+
+
+def edits_of(hub: QuestionsAsked) -> list[EditAsked]:
+    return [message for _, message in hub.of_type(EditAsked)]
+
+
+def refused(ask: int, text: str = "no room", code: Any = "invalid") -> ErrorMessage:
+    return ErrorMessage(code=code, text=text, ask=ask)
+
+
+def test_a_new_name_is_asked_for_once_and_no_name_not_at_all():
+    hub = QuestionsAsked()
+    desk = EditDesk(hub.ask)
+
+    desk.rename(ended(), "  the  best\n one ")
+    desk.rename(ended(), "   ")
+    desk.rename(ended(), "resnet50-imagenet")
+    desk.rename(ended(), "x" * 900)
+
+    assert [edit.name for edit in edits_of(hub)] == ["the best one", "x" * MAX_NAME]
+    assert desk.n_open == 2
+
+
+def test_a_note_can_be_written_and_emptied():
+    hub = QuestionsAsked()
+    desk = EditDesk(hub.ask)
+
+    desk.annotate(ended(), " baseline\nof the paper ")
+    desk.annotate(ended(note="old"), "")
+    desk.annotate(ended(note="same"), "same")
+    desk.annotate(ended(), "y" * 9000)
+
+    assert [e.note for e in edits_of(hub)] == ["baseline\nof the paper", "", "y" * MAX_NOTE]
+
+
+def test_only_runs_that_are_not_pinned_yet_are_pinned():
+    hub = QuestionsAsked()
+    desk = EditDesk(hub.ask)
+
+    desk.pin([ended("a"), ended("b", pinned=True)], is_pinned=True)
+    desk.pin([ended("c", pinned=True)], is_pinned=False)
+
+    assert [(e.run, e.pin) for e in edits_of(hub)] == [("a", True), ("c", False)]
+
+
+def test_what_is_refused_is_told_until_something_else_works():
+    hub = QuestionsAsked()
+    desk = EditDesk(hub.ask)
+    desk.rename(ended(), "other")
+
+    assert desk.take(refused(1, "its training still runs."))
+    assert desk.trouble == "“resnet50-imagenet” was not changed: its training still runs."
+    assert desk.n_open == 0
+    assert not desk.take(refused(1))
+
+    desk.rename(ended(), "another")
+    assert desk.trouble == ""
+    assert desk.take(EditTold(ask=2, run="run1"))
+    assert desk.trouble == ""
+
+
+def test_of_many_that_are_deleted_the_one_that_was_refused_is_told():
+    hub = QuestionsAsked()
+    desk = EditDesk(hub.ask)
+    desk.delete([ended("a", name="A"), ended("b", name="B"), ended("c")])
+
+    desk.take(refused(1, "busy here"))
+    desk.take(EditTold(ask=2, run="b"))
+    # A question may go out twice: a run that is gone has been deleted.
+    desk.take(refused(3, "this hub knows no such run", "not_found"))
+
+    assert desk.trouble == "“A” was not changed: busy here."
+    assert desk.n_open == 0
+
+
+def test_a_message_that_answers_nothing_of_this_is_left_to_others():
+    assert not EditDesk(QuestionsAsked().ask).take(EditTold(ask=7, run="x"))
+
+
+def _link(**changed: Any) -> Connection:
+    link = Connection()
+    link.connected(replace(told_hub(), **changed))
+    return link
+
+
+def test_why_nothing_can_be_changed_is_told():
+    assert why_no_edit(_link(), "gpu-01") == ""
+    assert "viewer" in why_no_edit(_link(role="viewer"), "gpu-01")
+    assert "only looked at" in why_no_edit(_link(folder="/data"), "gpu-01")
+    assert "gpu-01 is not reached" in why_no_edit(Connection(), "gpu-01")
+
+
+def test_a_run_that_lives_is_not_deleted():
+    assert why_no_delete(ended()) == ""
+    assert why_no_delete(made_up_run(state="silent")) == ""
+    assert "“resnet50-imagenet” still runs" in why_no_delete(made_up_run())
+
+
+def test_before_a_run_is_deleted_it_is_told_what_is_lost():
+    picture = confirm_delete([ended(stored_bytes=int(12 * MIB), pinned=True)], ["gpu-01"])
+
+    assert picture.title == "Delete “resnet50-imagenet”?"
+    text = plain_text(picture.text)
+    assert text.startswith("It is pinned. About 12.0 MiB of measured values")
+    assert "on gpu-01" in text
+    assert "Checkpoints and all files of the training stay" in text
+    assert "cannot be undone" in text
+    assert (picture.yes, picture.no) == ("Delete run", "Keep")
+
+
+def test_before_many_are_deleted_the_first_are_named():
+    runs = [ended(f"r{i}", name=f"n{i}", pinned=i == 2) for i in range(6)]
+
+    picture = confirm_delete(runs, ["here", "there"])
+
+    assert picture.title == "Delete 6 runs?"
+    assert "“n0”, “n1”, “n2”, “n3”, and 2 more" in picture.text
+    assert "on here, there" in picture.text
+    assert "Pinned are 1 of them." in picture.text
+    assert picture.yes == "Delete 6 runs"
+    assert "Pinned" not in confirm_delete([ended("a"), ended("b")], ["h"]).text
+
+
+class _Hubs:
+    """A desk with one hub that says what it is asked to say of itself."""
+
+    def __init__(self, hub: HubTold | None = None) -> None:
+        self.asked = QuestionsAsked()
+        self.desk = Desk(ask=self.asked.ask, clock=MovedClock(), user="tester")
+        self.desk.connected(hub or told_hub())
+
+    def picture(self, *runs: RunSummary) -> SelectionPicture:
+        self.desk.take(told_runs(*runs))
+        return selection_picture(self.desk, runs)
+
+
+def _enabled(picture: SelectionPicture) -> list[str]:
+    return [action.key for action in picture.actions if action.is_enabled]
+
+
+def test_one_run_that_has_ended_can_be_opened_named_noted_pinned_and_deleted():
+    picture = _Hubs().picture(ended(note="a\nnote"))
+
+    assert _enabled(picture) == ["open", "rename", "note", "pin", "delete"]
+    assert (picture.title, picture.text) == ("resnet50-imagenet", "a note")
+    assert picture.why_not == ""
+    assert picture.actions[1].tooltip == "Rename it (F2)"
+
+
+def test_several_can_be_pinned_and_deleted_but_not_named():
+    picture = _Hubs().picture(ended("a", pinned=True), ended("b", pinned=True))
+
+    assert _enabled(picture) == ["pin", "delete"]
+    assert picture.title == "2 runs selected"
+    assert "Together about" in picture.text
+    assert picture.actions[3].title == "Unpin"
+
+
+def test_a_living_run_says_why_it_cannot_be_deleted():
+    picture = _Hubs().picture(made_up_run())
+
+    assert _enabled(picture) == ["open", "rename", "note", "pin"]
+    assert "still runs" in picture.actions[4].tooltip
+    assert picture.text == "No note"
+
+
+def test_a_viewer_may_open_and_is_told_why_no_more():
+    picture = _Hubs(replace(told_hub(), role="viewer")).picture(ended())
+
+    assert _enabled(picture) == ["open"]
+    assert picture.why_not.startswith("You may look at the runs of gpu-01, not change them")
+
+
+def test_with_nothing_selected_nothing_can_be_done():
+    picture = selection_picture(_Hubs().desk, [])
+
+    assert _enabled(picture) == []
+    assert picture.title == "No run selected"
+    assert {a.tooltip for a in picture.actions} == {"Select one run.", "Select a run."}
+
+
+def test_a_desk_tells_of_refused_edits_and_forgets_what_was_deleted():
+    hubs = _Hubs()
+    hubs.picture(ended("a"), ended("b"))
+    hubs.desk.edits.delete([ended("a")])
+    (asked,) = hubs.asked.of_type(EditAsked)
+
+    hubs.desk.changed.clear()
+    hubs.desk.take(refused(asked[0], "not now"))
+    assert "not now" in hubs.desk.edits.trouble
+    assert hubs.desk.changed == {"runs"}
+
+    hubs.desk.take(replace(told_runs(), deleted=["a"]))
+    assert hubs.desk.book.get("a") is None
+    assert "log" in hubs.desk.changed
+    assert len(hubs.desk.book) == 1
