@@ -9,8 +9,9 @@ from cyclopts.validators import Number
 from kmonitor.cli.hub_access import HubOption, open_hub
 from kmonitor.cli.run_choice import SHORT_ID
 from kmonitor.cli.statuses import DONE
-from kmonitor.cli.terminal import fields_of, say, say_json, say_table
+from kmonitor.cli.terminal import say, say_json, say_table
 from kmonitor.connect.hub_client import HubClient
+from kmonitor.export.plain_data import fields_of
 from kmonitor.presenters.formats import moment_text, plain_text
 from kmonitor_agent.protocol.messages import AuditRow
 

@@ -8,13 +8,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.cli.event_stream import read_event
 from kmonitor.cli.hub_access import open_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.statuses import DONE, FAILED
 from kmonitor.cli.terminal import plain, say, say_json, say_table
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.errors import Expected
+from kmonitor.export.events import read_event
 from kmonitor.presenters.formats import bytes_text, moment_text, plain_text
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import find_folders

@@ -6,7 +6,7 @@ from typing import Annotated, get_args
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from kmonitor.cli.event_stream import event_words, read_event
+from kmonitor.cli.event_stream import event_words
 from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.limit_arguments import limits_from
 from kmonitor.cli.run_choice import choose_run
@@ -14,6 +14,7 @@ from kmonitor.cli.statuses import DONE, FAILED, STILL_WAITING
 from kmonitor.cli.terminal import complain, plain, say
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.errors import Expected
+from kmonitor.export.events import read_event
 from kmonitor_agent.protocol.commands import (
     FINAL_STATES,
     Arguments,

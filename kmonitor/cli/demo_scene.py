@@ -14,11 +14,11 @@ from typing import Self, get_args
 from kmonitor.cli.demo_process import DemoProcess
 from kmonitor.cli.demo_report import AnyTold, Began, FoldDone, LimitTaken
 from kmonitor.cli.demo_verdict import Shown, what_events_show
-from kmonitor.cli.event_stream import read_event
 from kmonitor.cli.terminal import say
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.errors import Expected
+from kmonitor.export.events import read_event
 from kmonitor.presenters.formats import bytes_text, count_text, plain_text, seconds_text
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.messages import ENDED_STATES, RunState

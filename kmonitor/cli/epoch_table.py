@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from kmonitor.cli.event_stream import read_event
 from kmonitor.cli.terminal import counted, say, say_table
+from kmonitor.export.events import read_event
 from kmonitor.presenters.formats import (
     NOT_KNOWN,
     count_text,

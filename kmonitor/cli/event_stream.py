@@ -1,46 +1,20 @@
-"""Stored events of a run as objects, as sentences, and as they come in."""
+"""Stored events of a run as sentences, and as they come in."""
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-import msgspec
-
-from kmonitor.cli.terminal import fields_of, plain
+from kmonitor.cli.terminal import plain
 from kmonitor.connect.hub_client import HubClient
+from kmonitor.export.events import read_event
 from kmonitor.presenters.event_log import event_line
 from kmonitor.presenters.formats import duration_text, number_text, plain_text, seconds_text
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.errors import ProtocolError
-from kmonitor_agent.protocol.facts import AnyEvent, EpochEnded
+from kmonitor_agent.protocol.facts import EpochEnded
 from kmonitor_agent.protocol.messages import ENDED_STATES, Row
 
 POLL_S = 0.5
 """How often `--follow` asks the hub for more, seconds."""
 
 _MARKS = {"info": " ", "warning": "!", "error": "X"}
-
-
-def read_event(row: Row) -> AnyEvent | None:
-    """The event of a row; None for one that this version does not know."""
-    try:
-        return decode_event(row.body)
-    except ProtocolError:
-        return None
-
-
-def event_object(row: Row) -> dict[str, Any]:
-    """A row as data: `seq`, `t_s` (run time), `type` and every field of the type.
-
-    An event of a newer agent's unknown type keeps the fields that it came with.
-    """
-    event = read_event(row)
-    fields: dict[str, Any]
-    if event is None:
-        fields = msgspec.msgpack.decode(row.body, type=dict[str, Any])
-    else:
-        fields = {"type": event.__struct_config__.tag, **fields_of(event)}
-    return {"seq": row.seq, "t_s": row.t_s, "type": "", **_without(fields, "seq", "t_s")}
 
 
 def event_words(row: Row, *, name: str, epochs: bool = False) -> str:
@@ -98,7 +72,3 @@ def _has_ended(client: HubClient, run: str) -> bool:
 
 def _line(row: Row, mark: str, sentence: str) -> str:
     return f"{row.t_s:9.1f} s {mark} {plain(plain_text(sentence))}"
-
-
-def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if key not in names}

@@ -5,10 +5,11 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from kmonitor.cli.statuses import DONE
-from kmonitor.cli.terminal import complain, fields_of, plain, say, say_json, say_table
+from kmonitor.cli.terminal import complain, plain, say, say_json, say_table
 from kmonitor.connect.host_book import HostBook, RememberedHost
 from kmonitor.connect.host_visit import visit
 from kmonitor.errors import Expected
+from kmonitor.export.plain_data import fields_of
 from kmonitor_agent.local.folders import find_folders
 
 app = App(

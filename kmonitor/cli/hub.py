@@ -12,11 +12,12 @@ from kmonitor.cli.amounts import bytes_from
 from kmonitor.cli.hub_access import folder_faults_named
 from kmonitor.cli.hub_unit import own_command, unit_path, unit_text
 from kmonitor.cli.statuses import DONE, FAILED, Misuse
-from kmonitor.cli.terminal import complain, counted, fields_of, say, say_json
+from kmonitor.cli.terminal import complain, counted, say, say_json
 from kmonitor.connect.home import lack_of_room
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.errors import Expected
+from kmonitor.export.plain_data import fields_of
 from kmonitor.hub import service
 from kmonitor.hub.options import HubOptions, Keep, read_keep, write_keep
 from kmonitor.presenters.formats import bytes_text, duration_text, plain_text

@@ -8,10 +8,11 @@ from cyclopts import Parameter
 
 from kmonitor.cli.hub_access import folder_faults_named
 from kmonitor.cli.statuses import DONE, FAILED
-from kmonitor.cli.terminal import complain, fields_of, plain, say, say_json
+from kmonitor.cli.terminal import complain, plain, say, say_json
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.connect.remote_hub import RemoteHub, RemoteRefusal
 from kmonitor.errors import Expected
+from kmonitor.export.plain_data import fields_of
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.sockets import view_socket
 from kmonitor_agent.protocol.version import MINOR_VERSIONS

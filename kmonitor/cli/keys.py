@@ -7,8 +7,9 @@ from cyclopts import App, Parameter
 
 from kmonitor.cli.hub_access import HubOption, folder_faults_named, open_hub
 from kmonitor.cli.statuses import DONE
-from kmonitor.cli.terminal import complain, fields_of, plain, say, say_json, say_table
+from kmonitor.cli.terminal import complain, plain, say, say_json, say_table
 from kmonitor.connect.direct import device_keys
+from kmonitor.export.plain_data import fields_of
 from kmonitor.presenters.formats import moment_text, plain_text
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.local.key_pair import own_keys

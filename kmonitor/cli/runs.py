@@ -10,7 +10,8 @@ from kmonitor.cli.prune import prune
 from kmonitor.cli.run_choice import SHORT_ID, choose_run
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.summary_words import epoch_words, labelled_words
-from kmonitor.cli.terminal import fields_of, plain, say, say_json, say_table
+from kmonitor.cli.terminal import plain, say, say_json, say_table
+from kmonitor.export.plain_data import fields_of
 from kmonitor.presenters.formats import duration_text, moment_text, plain_text
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.messages import RunSummary

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from kmonitor.cli.epoch_table import say_epochs
-from kmonitor.cli.event_stream import event_object, event_words, follow, read_event
+from kmonitor.cli.event_stream import event_words, follow
 from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.statuses import DONE
@@ -21,9 +21,11 @@ from kmonitor.cli.summary_words import (
     state_words,
     step_words,
 )
-from kmonitor.cli.terminal import fields_of, plain, say, say_json, say_table
+from kmonitor.cli.terminal import plain, say, say_json, say_table
 from kmonitor.cli.verdict_lines import say_verdicts, verdicts_of
 from kmonitor.connect.hub_client import HubClient
+from kmonitor.export.events import event_object, read_event
+from kmonitor.export.plain_data import fields_of
 from kmonitor.presenters.event_log import overruled
 from kmonitor.presenters.formats import bytes_text, duration_text, moment_text, plain_text
 from kmonitor.presenters.limit_words import limit_text

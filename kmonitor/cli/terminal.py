@@ -4,15 +4,15 @@ import errno
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import msgspec
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
+from kmonitor.export.plain_data import json_text
 from kmonitor.presenters.formats import count_text, plain_text, printable
 
 _GAP = 2
@@ -65,11 +65,6 @@ def say_json(value: object) -> None:
 def counted(n: int, one: str, many: str = "") -> str:
     """A number with its noun: "1 run", "2 runs"; `many` where that is not `one` with an s."""
     return f"{plain_text(count_text(n))} {one if n == 1 else many or f'{one}s'}"
-
-
-def json_text(value: object) -> str:
-    """A value as JSON; NaN and infinity, which JSON lacks, become null."""
-    return msgspec.json.encode(value).decode()
 
 
 def plain(text: str) -> str:
@@ -141,25 +136,3 @@ class _PipedConsole(Console):
     def on_broken_pipe(self) -> NoReturn:
         """Raise the `BrokenPipeError` again that this is called for."""
         raise BrokenPipeError
-
-
-def fields_of(value: object) -> Any:
-    """A wire struct as plain data with every field, also those that stand at their default."""
-    match value:
-        case msgspec.Struct():
-            names = value.__struct_fields__
-            return {name: fields_of(getattr(value, name)) for name in names}
-        case dict():
-            return {str(key): fields_of(item) for key, item in _items(value)}
-        case list() | tuple():
-            return [fields_of(item) for item in _sequence(value)]
-        case _:
-            return value
-
-
-def _items(value: Any) -> Iterable[tuple[object, object]]:
-    return value.items()
-
-
-def _sequence(value: Any) -> Iterable[object]:
-    return value

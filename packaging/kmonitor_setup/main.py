@@ -11,7 +11,7 @@ from kmonitor_setup.words import CannotSetUp, complain, say
 
 ROOT = Path(__file__).resolve().parents[2]
 
-EXTRAS = {"run": ("demo", "desktop"), "test": ("demo", "desktop", "dev")}
+EXTRAS = {"run": ("demo", "desktop"), "test": ("demo", "desktop", "dev", "parquet")}
 """What each purpose installs of pyproject.toml's extras."""
 
 

@@ -9,7 +9,7 @@ from kmonitor_trials.outcome import ROOT, WORK, Failed, expect, tell
 
 LOCK = ROOT / "packaging" / "lock.txt"
 
-TEST_TOOLS = ("pytest", "hypothesis", "ipykernel", "jupyter_client")
+TEST_TOOLS = ("pytest", "hypothesis", "ipykernel", "jupyter_client", "pyarrow")
 
 FLOORS = ("keras==3.6.*", "tensorflow-cpu==2.18.*")
 """The oldest versions that kmonitor promises to work with."""

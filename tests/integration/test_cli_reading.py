@@ -262,8 +262,38 @@ def test_export_as_csv_goes_into_the_file_that_was_named(told: SimulatedAgent, t
     rows = list(csv.DictReader(file.read_text().splitlines()))
     assert ran.status == 0, ran.err
     assert ran.out == ""
+    assert "4 lines in " in ran.err
+    assert "ram_bytes is from process: /proc/self/statm" in ran.err
+    assert "device_total_bytes is empty: no NVIDIA driver on this host" in ran.err
     assert [row["type"] for row in rows] == ["sample", "epoch_end"] * 2
     assert list(tmp_path.glob("*.part")) == []
+
+
+def test_the_form_of_an_export_follows_from_the_files_ending(told: SimulatedAgent, tmp_path: Path):
+    table, events = tmp_path / "run.CSV", tmp_path / "run.json"
+    assert kmonitor("export", "last", "--output", table).status == 0
+    assert kmonitor("export", "last", "--output", events).status == 0
+
+    assert table.read_text().startswith("seq,t_s,type,")
+    assert events.read_text().startswith('{"seq":1,')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "--format csv or json"),
+        (("--output", "run.xlsx"), "--format csv, json or parquet"),
+        (("--format", "parquet"), "--output"),
+    ],
+    ids=["nothing", "unknown-ending", "parquet-to-a-terminal"],
+)
+def test_an_export_of_no_known_form_says_what_to_add(
+    told: SimulatedAgent, arguments: tuple[str, ...], said: str
+):
+    ran = kmonitor("export", "last", *arguments)
+
+    assert ran.status == 2
+    assert said in ran.err
 
 
 @pytest.mark.parametrize("place", ["no-such-folder/run.csv", "a-folder"])
@@ -276,7 +306,7 @@ def test_an_output_that_cannot_be_written_is_named(
 
     assert ran.status == 1
     assert "cannot be written" in ran.err
-    assert "--output" in ran.err
+    assert "Name another file" in ran.err
     assert list(tmp_path.glob("*.part")) == []
 
 

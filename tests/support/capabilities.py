@@ -75,6 +75,12 @@ def framework_missing() -> str:
     return f"not installed: {', '.join(gone)}" if gone else ""
 
 
+@functools.cache
+def parquet_missing() -> str:
+    """Why no Parquet file can be written here; empty if one can."""
+    return "" if importlib.util.find_spec("pyarrow") else "pyarrow is not installed"
+
+
 def sshd_path() -> str:
     """The ssh server, which users do not have on their PATH; empty: there is none."""
     return (
@@ -111,6 +117,12 @@ CAPABILITIES = (
         missing=framework_missing,
         allowed_by="ALLOW_NO_FRAMEWORK",
         modules=("keras", "tensorflow"),
+    ),
+    Capability(
+        marker="parquet",
+        tests="the tests that write Parquet",
+        missing=parquet_missing,
+        allowed_by="ALLOW_NO_PARQUET",
     ),
     Capability(
         marker="ssh",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.cli.event_stream import read_event
+from kmonitor.export.events import read_event
 from kmonitor_agent.protocol.facts import ActionRecord
 from kmonitor_agent.protocol.messages import RunSummary
 from tests.support.command_line import kmonitor

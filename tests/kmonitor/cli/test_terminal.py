@@ -3,7 +3,8 @@ import json
 import pytest
 from rich.cells import cell_len
 
-from kmonitor.cli.terminal import PIPE_WIDTH, fields_of, json_text, plain, say_table
+from kmonitor.cli.terminal import PIPE_WIDTH, plain, say_table
+from kmonitor.export.plain_data import fields_of, json_text
 from kmonitor_agent.protocol.facts import EpochEnded, StepTimes
 
 

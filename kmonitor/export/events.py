@@ -1,0 +1,37 @@
+"""Stored events of a run: read, and as plain data."""
+
+from typing import Any
+
+import msgspec
+
+from kmonitor.export.plain_data import fields_of
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.errors import ProtocolError
+from kmonitor_agent.protocol.facts import AnyEvent
+from kmonitor_agent.protocol.messages import Row
+
+
+def read_event(row: Row) -> AnyEvent | None:
+    """The event of a row; None for one that this version does not know."""
+    try:
+        return decode_event(row.body)
+    except ProtocolError:
+        return None
+
+
+def event_object(row: Row) -> dict[str, Any]:
+    """A row as data: `seq`, `t_s` (run time), `type` and every field of the type.
+
+    An event of a newer agent's unknown type keeps the fields that it came with.
+    """
+    event = read_event(row)
+    fields: dict[str, Any]
+    if event is None:
+        fields = msgspec.msgpack.decode(row.body, type=dict[str, Any])
+    else:
+        fields = {"type": event.__struct_config__.tag, **fields_of(event)}
+    return {"seq": row.seq, "t_s": row.t_s, "type": "", **_without(fields, "seq", "t_s")}
+
+
+def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key not in names}

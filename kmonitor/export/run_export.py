@@ -1,0 +1,115 @@
+"""One run written out: which format, from which rows, into which file."""
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TextIO
+
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.export.events import event_object, read_event
+from kmonitor.export.parquet_file import see_parquet, write_parquet
+from kmonitor.export.sample_table import TABLE_KINDS, TableColumn, cells, table_columns
+from kmonitor.export.text_file import write_csv, write_json_lines
+from kmonitor.export.whole_file import whole_file
+from kmonitor_agent.protocol.facts import EpochEnded, SourceOf, Sources
+from kmonitor_agent.protocol.messages import Row, RunSummary
+
+ExportFormat = Literal["csv", "json", "parquet"]
+"""What a run can be written out as."""
+
+ENDINGS: Final[dict[str, ExportFormat]] = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".parquet": "parquet",
+}
+"""A file's ending to its format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written.
+
+    Attributes:
+        lines: Lines or rows, without titles.
+        columns: Of the table; empty for JSON, which has the events that tell the sources.
+    """
+
+    lines: int
+    columns: Sequence[TableColumn] = ()
+
+
+class RunExport:
+    """Writes out one run; for one thread.
+
+    A run that goes on is written as far as it is stored when the last page is asked for.
+    """
+
+    def __init__(
+        self, client: HubClient, run: RunSummary, *, between: tuple[float, float] | None = None
+    ) -> None:
+        """Ask nothing yet.
+
+        Args:
+            client: Of the run's hub.
+            run: The run.
+            between: Only events of these run times, seconds, both included; None: all.
+        """
+        self._client = client
+        self._run = run
+        self._between = between
+
+    def into_file(self, output: Path, format_: ExportFormat) -> Exported:
+        """Write into a file, which is replaced. Raises: `Expected`, and leaves it as it was."""
+        if format_ == "parquet":
+            see_parquet()
+        with whole_file(output) as file:
+            if format_ == "parquet":
+                columns = self._columns()
+                lines = write_parquet(columns, self._cells(), file, about=self._about())
+                return Exported(lines, columns)
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            try:
+                exported = self.as_text(text, format_)
+                text.flush()
+            finally:
+                text.detach()
+            return exported
+
+    def as_text(self, file: TextIO, format_: Literal["csv", "json"]) -> Exported:
+        """Write text to an open file."""
+        if format_ == "json":
+            return Exported(write_json_lines(map(event_object, self._rows(())), file))
+        columns = self._columns()
+        return Exported(write_csv(columns, self._cells(), file), columns)
+
+    def _columns(self) -> list[TableColumn]:
+        logs, sources = dict[str, None](), list[SourceOf]()
+        for row in self._client.all_rows(self._run.run, ("epoch_end", "sources")):
+            match read_event(row):
+                case EpochEnded() as ended:
+                    logs.update(dict.fromkeys(ended.logs))
+                case Sources() as told:
+                    sources += told.sources
+                case _:
+                    pass
+        return table_columns(logs, sources)
+
+    def _cells(self) -> Iterator[dict[str, Any]]:
+        for row in self._rows(TABLE_KINDS):
+            yield cells(event_object(row))
+
+    def _rows(self, kinds: Sequence[str]) -> Iterable[Row]:
+        rows = self._client.all_rows(self._run.run, kinds)
+        if self._between is None:
+            return rows
+        from_s, to_s = self._between
+        return (row for row in rows if from_s <= row.t_s <= to_s)
+
+    def _about(self) -> dict[str, str]:
+        run = self._run
+        about = {"run": run.run, "name": run.name, "host": run.host}
+        about["started_wall_s"] = f"{run.started_wall_s:.3f}"
+        about |= {f"version:{name}": version for name, version in sorted(run.versions.items())}
+        return about

@@ -1,0 +1,94 @@
+"""Samples and epochs of a run as one table: its columns, their units and where they come from.
+
+Columns: `seq`, `t_s` and `type` ("sample" or "epoch_end"), then every field of a sample, then
+those of an epoch's end that a sample lacks (its step times as `step_times.p50_s` and so on),
+then one column `log:NAME` for each of Keras' logs. Bytes, seconds and operations; an empty cell
+was not read.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from kmonitor_agent.protocol.facts import EpochEnded, Sample, SourceOf, StepTimes
+
+TABLE_KINDS: Final = ("sample", "epoch_end")
+"""Event types in the table."""
+
+_APART: Final = ("logs", "step_times")
+_STEPS: Final = "step_times."
+_LOG: Final = "log:"
+_WHOLE: Final = frozenset({"seq", "fit", "epoch", "step", "steps", f"{_STEPS}count"})
+_SUFFIX_UNITS: Final = {"_bytes": "bytes", "_s": "seconds"}
+_UNITS: Final = {
+    "seconds": "seconds",
+    "graph_operations": "operations",
+    "functions": "functions",
+    "steps": "steps",
+    "step": "steps",
+    f"{_STEPS}count": "steps",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """One column.
+
+    Attributes:
+        name: Its title.
+        kind: What its cells hold.
+        unit: "bytes", "seconds", ...; empty for what has none.
+        source: Where its values come from; empty where nobody told.
+        absent: Why it is empty; itself empty where values were read.
+    """
+
+    name: str
+    kind: Literal["text", "whole", "number"]
+    unit: str = ""
+    source: str = ""
+    absent: str = ""
+
+
+def table_columns(log_names: Iterable[str], sources: Iterable[SourceOf]) -> list[TableColumn]:
+    """The columns of a run; the same for every run but for its logs.
+
+    Args:
+        log_names: Of Keras' logs, in the order in which they appear.
+        sources: As the run told them; the last one of a field counts.
+    """
+    names = ["seq", "t_s", "type", *Sample.__struct_fields__]
+    names += [name for name in EpochEnded.__struct_fields__ if name not in _APART]
+    names += [f"{_STEPS}{name}" for name in StepTimes.__struct_fields__]
+    names += [f"{_LOG}{name}" for name in log_names]
+    known = {source.field: source for source in sources}
+    return [_column(name, known.get(name)) for name in dict.fromkeys(names)]
+
+
+def cells(event: dict[str, Any]) -> dict[str, Any]:
+    """An event's cells by column; what was not read is left out or None.
+
+    Args:
+        event: Of `events.event_object`, of one of `TABLE_KINDS`.
+    """
+    flat = {key: value for key, value in event.items() if key not in _APART}
+    flat |= _prefixed(_STEPS, event.get("step_times"))
+    flat |= _prefixed(_LOG, event.get("logs"))
+    return flat
+
+
+def _column(name: str, source: SourceOf | None) -> TableColumn:
+    kind = "text" if name == "type" else "whole" if name in _WHOLE else "number"
+    if source is None:
+        return TableColumn(name, kind, _unit(name))
+    return TableColumn(name, kind, source.unit or _unit(name), source.source, source.absent)
+
+
+def _unit(name: str) -> str:
+    if name.startswith(_LOG):
+        return ""
+    suffixes = (unit for suffix, unit in _SUFFIX_UNITS.items() if name.endswith(suffix))
+    return _UNITS.get(name) or next(suffixes, "")
+
+
+def _prefixed(prefix: str, part: dict[str, Any] | None) -> dict[str, Any]:
+    return {f"{prefix}{key}": value for key, value in (part or {}).items()}

@@ -1,0 +1,63 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from kmonitor.errors import Expected
+from kmonitor.export.whole_file import whole_file
+
+
+def names_in(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir()]
+
+
+def test_a_file_that_fails_half_way_leaves_what_was_there(tmp_path: Path):
+    output = tmp_path / "run.csv"
+    output.write_text("old")
+
+    with pytest.raises(ZeroDivisionError), whole_file(output) as file:
+        file.write(bytes(1 // 0))
+
+    assert output.read_text() == "old"
+    assert names_in(tmp_path) == ["run.csv"]
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path):
+    with pytest.raises(Expected, match="No space left"), whole_file(tmp_path / "run.csv"):
+        raise OSError(28, "No space left on device")
+
+    assert names_in(tmp_path) == []
+
+
+def test_a_link_goes_on_leading_to_what_is_written(tmp_path: Path):
+    (tmp_path / "link").symlink_to("real")
+
+    with whole_file(tmp_path / "link") as file:
+        file.write(b"new")
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    with whole_file(pipe) as file:
+        file.write(b"through")
+
+    assert os.read(reader, 100) == b"through"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    os.close(reader)
+
+
+@pytest.mark.parametrize("place", ["no-such-folder/run.csv", "a-folder"])
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, place: str):
+    (tmp_path / "a-folder").mkdir()
+
+    with pytest.raises(Expected, match=place), whole_file(tmp_path / place) as file:
+        file.write(b"x")
+
+    assert names_in(tmp_path) == ["a-folder"]
