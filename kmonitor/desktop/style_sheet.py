@@ -3,7 +3,8 @@
 import re
 from dataclasses import fields
 
-from kmonitor.desktop.theme import SIZES, Palette, Tone, tint
+from kmonitor.desktop.theme import SIZES, tint
+from kmonitor.presenters.palettes import Palette, Tone
 from kmonitor.resource_files import resource_path
 
 _TOKEN = re.compile(r"@([a-z_]+)")

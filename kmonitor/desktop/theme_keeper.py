@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.settings_file import ThemeName
 from kmonitor.desktop.style_sheet import style_sheet
-from kmonitor.desktop.theme import DARK, LIGHT, Palette
+from kmonitor.presenters.palettes import DARK, LIGHT, Palette
 
 
 class ThemeKeeper(QObject):

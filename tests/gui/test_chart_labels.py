@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.desktop.plots.curve_spans import spans_in_band
-from kmonitor.desktop.plots.label_places import clear_of_dots, flag_places, free_left, spread
-from kmonitor.desktop.plots.plot_frame import PlotFrame
 from kmonitor.presenters.chart_picture import CurvePicture
+from kmonitor.presenters.curve_spans import spans_in_band
+from kmonitor.presenters.label_places import clear_of_dots, flag_places, free_left, spread
+from kmonitor.presenters.plot_frame import PlotFrame
 
 pytestmark = pytest.mark.gui
 

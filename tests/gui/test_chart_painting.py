@@ -17,10 +17,10 @@ from kmonitor.desktop.plots.backdrop import Scene
 from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.desktop.plots.chart_layout import scene_for, with_limit_value
 from kmonitor.desktop.plots.chart_view import ChartView
+from kmonitor.desktop.plots.frame_rect import frame_rect
 from kmonitor.desktop.plots.live_chart import LiveChart
 from kmonitor.desktop.plots.overlay import end_points, limit_y, placed_flags
 from kmonitor.desktop.plots.run_curve import drawable
-from kmonitor.desktop.theme import DARK, LIGHT
 from kmonitor.presenters.chart_picture import (
     ChartPicture,
     CrosshairCard,
@@ -29,6 +29,7 @@ from kmonitor.presenters.chart_picture import (
     GapPicture,
     LimitPicture,
 )
+from kmonitor.presenters.palettes import DARK, LIGHT
 from tests.support.charts import GIB, curve, has_colour, has_line, image_of, picture, shown_chart
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]
@@ -131,7 +132,7 @@ def test_no_grid_line_strikes_the_reason_of_an_empty_chart_through(qtbot: QtBot)
         chart.resize(480, height)
         chart.repaint()
         said, silent = image_of(chart), scene(chart._scene.picture, 480.0, float(height))
-        middle = silent.frame.rect.center()
+        middle = frame_rect(silent.frame).center()
         for y in range(round(middle.y()) - 6, round(middle.y()) + 6):
             # A grid line is a row without any of the card's own colour.
             across = range(round(middle.x()) - 40, round(middle.x()) + 40)

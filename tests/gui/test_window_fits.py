@@ -17,13 +17,13 @@ from kmonitor.desktop.panels.header import HeaderPanel
 from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.desktop.plots.chart_layout import scene_for
 from kmonitor.desktop.plots.overlay import GRIP_WIDTH_PX, end_points
-from kmonitor.desktop.theme import DARK, LIGHT
 from kmonitor.presenters.chart_picture import (
     CrosshairCard,
     CrosshairLine,
     FlagPicture,
     LimitPicture,
 )
+from kmonitor.presenters.palettes import DARK, LIGHT
 from kmonitor_agent.protocol.messages import MetricNow
 from tests.support.charts import GIB, curve, has_colour, image_of, picture, shown_chart
 from tests.support.desk_window import WINDOW, DeskWindow

@@ -5,7 +5,7 @@ from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import QLabel, QWidget
 
 from kmonitor.desktop.icons import icon_pixmap, tinted_icon
-from kmonitor.desktop.theme import DARK, Palette, Tone
+from kmonitor.presenters.palettes import DARK, Palette, Tone
 
 
 class Look(QObject):

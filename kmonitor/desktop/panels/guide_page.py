@@ -17,7 +17,7 @@ from PySide6.QtGui import (
     QTextTable,
 )
 
-from kmonitor.desktop.theme import Palette
+from kmonitor.presenters.palettes import Palette
 
 _LINE_PX: Final = 21.0
 """The same for words and code, whose typeface asks for more."""

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from html import escape
 
-from kmonitor.desktop.theme import SIZES, Palette
+from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.diagnosis import DiagnosisPicture, DiagnosisRow, DiagnosisSection
 from kmonitor.presenters.language import tr
+from kmonitor.presenters.palettes import Palette
 from kmonitor.presenters.record_facts import RecordPicture
 from kmonitor.presenters.verdict_card import EvidencePicture
 

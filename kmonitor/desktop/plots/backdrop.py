@@ -10,13 +10,13 @@ from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
 from kmonitor.desktop.plots.chart_colours import ChartColours
-from kmonitor.desktop.plots.plot_frame import PlotFrame
 from kmonitor.presenters.axis_ticks import Axis
+from kmonitor.presenters.chart_axes import mark_stride
 from kmonitor.presenters.chart_picture import ChartPicture
+from kmonitor.presenters.plot_frame import PlotFrame
 
 _TICK_GAP_PX = 8.0
 _EPOCH_MARK_PX = 4.0
-_LEAST_EPOCH_GAP_PX = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +93,10 @@ def _paint_epoch_marks(painter: QPainter, scene: Scene) -> None:
         return
     px = frame.left + (marks - frame.x_lo) * (frame.width / (frame.x_hi - frame.x_lo))
     # Where they would merge into a bar only each 2nd, 5th, 10th ... is drawn.
-    px = np.round(px[:: _stride(float(px[-1] - px[0]) / len(px))])
+    px = np.round(px[:: mark_stride(float(px[-1] - px[0]) / len(px))])
     y = np.tile((frame.bottom - _EPOCH_MARK_PX, frame.bottom), len(px))
     painter.setPen(QPen(scene.colours.on_card(scene.colours.colour("mute"), 0.6), 1.0))
     painter.drawPath(arrayToQPath(np.repeat(px, 2), y, connect="pairs", finiteCheck=False))
-
-
-def _stride(px_a_mark: float) -> int:
-    strides = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-    return next((n for n in strides if n * px_a_mark >= _LEAST_EPOCH_GAP_PX), 2000)
 
 
 def _paint_x_texts(painter: QPainter, scene: Scene) -> None:

@@ -5,7 +5,8 @@ from functools import cache, lru_cache
 
 from PySide6.QtGui import QColor, QFont, QFontMetricsF
 
-from kmonitor.desktop.theme import DARK, SIZES, Palette
+from kmonitor.desktop.theme import SIZES
+from kmonitor.presenters.palettes import DARK, Palette
 
 
 @dataclass(frozen=True, slots=True)

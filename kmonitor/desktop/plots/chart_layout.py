@@ -1,17 +1,16 @@
 """From a picture and a size to a scene: axes, margins, room for names."""
 
-import math
 from dataclasses import replace
 
-import numpy as np
 from PySide6.QtCore import QSizeF
 
 from kmonitor.desktop.plots.backdrop import Scene, left_margin
 from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.desktop.plots.overlay import GRIP_WIDTH_PX, name_width
-from kmonitor.desktop.plots.plot_frame import BOTTOM_PX, RIGHT_PX, TOP_PX, PlotFrame
-from kmonitor.presenters.axis_ticks import Axis, axis_between, value_axis, x_axis
+from kmonitor.presenters.axis_ticks import x_axis
+from kmonitor.presenters.chart_axes import spread_range, y_axis_of
 from kmonitor.presenters.chart_picture import ChartPicture
+from kmonitor.presenters.plot_frame import BOTTOM_PX, RIGHT_PX, TOP_PX, PlotFrame
 
 _LEAST_PLOT_PX = 40.0
 _DOT_ROOM_PX = 6.0
@@ -21,10 +20,10 @@ _MOST_NAMES_PART = 0.3
 def scene_for(picture: ChartPicture, size: QSizeF, colours: ChartColours) -> Scene:
     """Everything in its place for a widget of this size."""
     height = max(size.height() - TOP_PX - BOTTOM_PX, _LEAST_PLOT_PX)
-    y_axis = _y_axis(picture, height)
+    y_axis = y_axis_of(picture, height)
     left = left_margin(y_axis, colours)
     width = max(size.width() - left - RIGHT_PX, _LEAST_PLOT_PX)
-    lo, hi = _spread_range(picture.x_range)
+    lo, hi = spread_range(picture.x_range)
     room = min(_room_for_ends(picture, width, colours), _MOST_NAMES_PART * width)
     x_hi = hi + (hi - lo) * room / (width - room)
     frame = PlotFrame(
@@ -54,33 +53,9 @@ def with_limit_value(picture: ChartPicture, value: float, text: str) -> ChartPic
     return replace(picture, limit=replace(picture.limit, value=value, text=text))
 
 
-def _y_axis(picture: ChartPicture, height: float) -> Axis:
-    if picture.y_range is not None:
-        lo, hi = _spread_range(picture.y_range)
-        return axis_between(lo, hi, unit=picture.unit, height_px=height)
-    extremes = [
-        extreme
-        for curve in picture.curves
-        if len(curve.y)
-        for extreme in (float(np.fmin.reduce(curve.y)), float(np.fmax.reduce(curve.y)))
-        if not math.isnan(extreme)
-    ] or [0.0]
-    limit = picture.limit.value if picture.limit is not None else None
-    forecast = picture.forecast
-    if forecast is not None:
-        end = forecast.y_at(picture.x_range[1])
-        extremes.append(end)
-        if end >= forecast.limit:
-            # Its words stand above it.
-            limit = max(limit or 0.0, forecast.limit)
-    return value_axis(
-        min(extremes), max(extremes), unit=picture.unit, height_px=height, limit=limit
-    )
-
-
 def _room_for_ends(picture: ChartPicture, width: float, colours: ChartColours) -> float:
     """How much of the width names and newest dots need beyond the range, pixels."""
-    lo, hi = _spread_range(picture.x_range)
+    lo, hi = spread_range(picture.x_range)
     room, limit = 0.0, picture.limit
     # The grip beside the newest dot, not on it.
     has_grip = limit is not None and limit.is_draggable
@@ -98,9 +73,3 @@ def _room_for_ends(picture: ChartPicture, width: float, colours: ChartColours) -
         if part > 0.0:
             room = max(room, width - (width - wanted) / part)
     return room
-
-
-def _spread_range(span: tuple[float, float]) -> tuple[float, float]:
-    """The range, or one of width 1 where it is empty: a chart needs a scale."""
-    lo, hi = span
-    return (lo, hi) if hi > lo else (lo, lo + 1.0)

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from kmonitor.desktop.plots.backdrop import Scene, paint_backdrop
 from kmonitor.desktop.plots.forecast_layer import paint_evidence, paint_forecast
+from kmonitor.desktop.plots.frame_rect import frame_rect
 from kmonitor.desktop.plots.overlay import paint_overlay
 from kmonitor.desktop.plots.run_curve import RunCurve
 
@@ -44,8 +45,8 @@ class ChartView(pg.GraphicsView):
         """Draw this at the next paint."""
         self._chart, self._painted = chart, None
         frame = chart.frame
-        if self._box.geometry() != frame.rect:
-            self._box.setGeometry(frame.rect)
+        if self._box.geometry() != frame_rect(frame):
+            self._box.setGeometry(frame_rect(frame))
         self._box.setRange(
             xRange=(frame.x_lo, frame.x_hi),
             yRange=(frame.y_lo, frame.y_hi),

@@ -4,6 +4,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter, QPen, QPolygonF
 
 from kmonitor.desktop.plots.backdrop import Scene
+from kmonitor.desktop.plots.frame_rect import frame_rect
 from kmonitor.presenters.chart_picture import ForecastPicture
 
 _DIAMOND_PX = 5.0
@@ -38,7 +39,7 @@ def paint_forecast(painter: QPainter, scene: Scene) -> None:
         return
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    painter.setClipRect(frame.rect)
+    painter.setClipRect(frame_rect(frame))
     start = QPointF(frame.x_px(forecast.x), frame.y_px(forecast.y))
     meets = QPointF(frame.x_px(forecast.x_meets), frame.y_px(forecast.limit))
     _paint_band(painter, scene, forecast, start)

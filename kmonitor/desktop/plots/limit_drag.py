@@ -1,7 +1,7 @@
 """The value that a limit line has while somebody moves it; no Qt."""
 
-from kmonitor.desktop.plots.plot_frame import PlotFrame
 from kmonitor.presenters.axis_ticks import AIR_PX
+from kmonitor.presenters.plot_frame import PlotFrame
 
 
 class LimitDrag:

@@ -17,10 +17,11 @@ from kmonitor.desktop.plots.chart_layout import scene_for
 from kmonitor.desktop.plots.chart_view import ChartView
 from kmonitor.desktop.plots.crosshair_layer import CrosshairLayer
 from kmonitor.desktop.plots.focus import came_by_keyboard
+from kmonitor.desktop.plots.frame_rect import frame_rect
 from kmonitor.desktop.plots.limit_control import LimitControl
-from kmonitor.desktop.plots.plot_frame import zoomed
 from kmonitor.desktop.plots.tooltips import flag_at, text_at
 from kmonitor.presenters.chart_picture import ChartPicture, CrosshairCard
+from kmonitor.presenters.plot_frame import zoomed
 
 _PAN_FROM_PX = 4.0
 _ZOOM_STEP = 0.8
@@ -126,7 +127,7 @@ class LiveChart(QWidget):
             super().mousePressEvent(event)
         elif self._limit.is_near(event.position()):
             self._limit.grab(event.position().y())
-        elif self._scene.frame.rect.contains(event.position()):
+        elif frame_rect(self._scene.frame).contains(event.position()):
             self._pan_from, self._pan_range = event.position(), self._picture.x_range
 
     @override

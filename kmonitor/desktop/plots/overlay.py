@@ -3,14 +3,16 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from kmonitor.desktop.plots.backdrop import Scene
 from kmonitor.desktop.plots.chart_colours import ChartColours
-from kmonitor.desktop.plots.curve_spans import spans_in_band
-from kmonitor.desktop.plots.label_places import (
+from kmonitor.desktop.plots.frame_rect import frame_rect
+from kmonitor.presenters.chart_axes import last_there
+from kmonitor.presenters.chart_picture import CurvePicture, FlagPicture, LimitPicture
+from kmonitor.presenters.curve_spans import spans_in_band
+from kmonitor.presenters.label_places import (
     DOT_PX,
     FlagPlace,
     Span,
@@ -19,7 +21,6 @@ from kmonitor.desktop.plots.label_places import (
     free_left,
     spread,
 )
-from kmonitor.presenters.chart_picture import CurvePicture, FlagPicture, LimitPicture
 
 GRIP_WIDTH_PX = 24.0
 GRIP_HEIGHT_PX = 16.0
@@ -106,22 +107,14 @@ def end_points(scene: Scene) -> list[EndPoint]:
     frame, ends = scene.frame, list[EndPoint]()
     x_to = max(scene.picture.x_range)
     for curve in scene.picture.curves:
-        index = _last_there(curve, x_to)
+        index = last_there(curve, x_to)
         if index < 0:
             continue
         x, y = float(curve.x[index]), float(curve.y[index])
         if x >= frame.x_lo and frame.y_lo <= y <= frame.y_hi:
-            is_newest = index == _last_there(curve, math.inf)
+            is_newest = index == last_there(curve, math.inf)
             ends.append(EndPoint(curve, frame.x_px(x), frame.y_px(y), is_newest=is_newest))
     return ends
-
-
-def _last_there(curve: CurvePicture, x_to: float) -> int:
-    """Index of the last point up to there that is no gap; -1 for none."""
-    index = int(np.searchsorted(curve.x, x_to, side="right")) - 1
-    while index >= 0 and math.isnan(curve.y[index]):
-        index -= 1
-    return index
 
 
 def name_width(curve: CurvePicture, colours: ChartColours) -> float:
@@ -327,7 +320,7 @@ def _paint_empty(painter: QPainter, scene: Scene) -> None:
         return
     painter.setFont(scene.colours.font(scene.colours.body_px))
     painter.setPen(scene.colours.colour("sub"))
-    box = scene.frame.rect.adjusted(12.0, 12.0, -12.0, -12.0)
+    box = frame_rect(scene.frame).adjusted(12.0, 12.0, -12.0, -12.0)
     flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
     # No grid line strikes it through.
     behind = painter.boundingRect(box, int(flags), picture.empty_text)

@@ -23,8 +23,8 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from typing_extensions import override
 
 from kmonitor.desktop.plots.chart_colours import ChartColours
-from kmonitor.desktop.plots.plot_frame import PlotFrame
 from kmonitor.presenters.chart_picture import CurvePicture, FloatArray
+from kmonitor.presenters.plot_frame import PlotFrame
 
 _OTHERS_OPACITY = 0.6
 _SELECTED_PX = 1.55

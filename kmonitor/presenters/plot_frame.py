@@ -1,8 +1,6 @@
-"""Where a chart's plot lies in its widget, and how values become pixels and back."""
+"""Where a chart's plot lies in its picture, and how values become pixels and back."""
 
 from dataclasses import dataclass
-
-from PySide6.QtCore import QRectF
 
 TOP_PX = 8.0
 """Above the plot: half a tick label."""
@@ -19,7 +17,7 @@ class PlotFrame:
     """One plot area and the ranges that it shows.
 
     Attributes:
-        left, top, width, height: Of the plot in its widget, pixels.
+        left, top, width, height: Of the plot in its picture, pixels.
         x_lo, x_hi: Horizontal range, room for names at the right included.
         y_lo, y_hi: Vertical range.
         data_width: Part of `width` that the picture's own range takes, pixels.
@@ -44,11 +42,6 @@ class PlotFrame:
     def bottom(self) -> float:
         """Lower edge, pixels."""
         return self.top + self.height
-
-    @property
-    def rect(self) -> QRectF:
-        """The plot area in its widget."""
-        return QRectF(self.left, self.top, self.width, self.height)
 
     def x_px(self, x: float) -> float:
         """Where a value of the horizontal axis lies, pixels."""

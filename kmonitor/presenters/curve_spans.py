@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from kmonitor.desktop.plots.label_places import Span
-from kmonitor.desktop.plots.plot_frame import PlotFrame
 from kmonitor.presenters.chart_picture import CurvePicture
+from kmonitor.presenters.label_places import Span
+from kmonitor.presenters.plot_frame import PlotFrame
 
 
 def spans_in_band(curve: CurvePicture, frame: PlotFrame, band: Span) -> list[Span]:

@@ -1,0 +1,95 @@
+"""Colours of the window, of pictures and of reports: two palettes."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Tone = Literal["plain", "accent", "ok", "warn", "crit", "mute"]
+"""What a coloured thing means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colours as "#rrggbb", checked for contrast and three colour-vision deficiencies.
+
+    Attributes:
+        name: "dark" or "light".
+        bg: Window. panel: Side panels and header. card: Cards.
+        raised: Buttons and chips on a panel or card.
+        hover: The same under the pointer.
+        border: Lines of one pixel.
+        text: Reading text. sub: Secondary. mute: Least important, still readable.
+        accent: Primary action, focus, selection. on_accent: Text on it.
+        ok, warn, crit: States, always beside an icon and a word.
+        series: Hues of runs, in order.
+        tint_alpha: Opacity, 0..1, of a state's colour as a background.
+    """
+
+    name: Literal["dark", "light"]
+    bg: str
+    panel: str
+    card: str
+    raised: str
+    hover: str
+    border: str
+    text: str
+    sub: str
+    mute: str
+    accent: str
+    on_accent: str
+    ok: str
+    warn: str
+    crit: str
+    series: tuple[str, str, str, str, str, str]
+    tint_alpha: float
+
+    def tone(self, tone: Tone) -> str:
+        """The colour that says this."""
+        return {
+            "plain": self.text,
+            "accent": self.accent,
+            "ok": self.ok,
+            "warn": self.warn,
+            "crit": self.crit,
+            "mute": self.mute,
+        }[tone]
+
+
+DARK: Final = Palette(
+    name="dark",
+    bg="#0e1116",
+    panel="#14181f",
+    card="#191e26",
+    raised="#212833",
+    hover="#2a3340",
+    border="#272f3a",
+    text="#e8edf3",
+    sub="#a3afbd",
+    mute="#8593a3",
+    accent="#58a6ff",
+    on_accent="#06121f",
+    ok="#3fcf8e",
+    warn="#f2b33d",
+    crit="#ff7b54",
+    series=("#56b4e9", "#f0a83c", "#35c79a", "#d98cba", "#e9dd55", "#9aa7ff"),
+    tint_alpha=0.17,
+)
+
+LIGHT: Final = Palette(
+    name="light",
+    bg="#f3f5f8",
+    panel="#fafbfc",
+    card="#ffffff",
+    raised="#f0f3f6",
+    hover="#e4e9ee",
+    border="#dde3ea",
+    text="#17202a",
+    sub="#4c5a69",
+    mute="#667585",
+    accent="#0a66c2",
+    on_accent="#ffffff",
+    ok="#0b7a53",
+    warn="#9a6200",
+    crit="#c2410c",
+    series=("#0072b2", "#c77700", "#00805f", "#a8477f", "#7d6f00", "#4b55c4"),
+    tint_alpha=0.12,
+)
