@@ -148,6 +148,16 @@ def clock_text(wall_s: float, *, seconds: bool = True) -> str:
     return moment.strftime("%H:%M:%S" if seconds else "%H:%M")
 
 
+def day_text(wall_s: float) -> str:
+    """A day in the viewer's zone: "2026-11-22"."""
+    return datetime.fromtimestamp(wall_s, tz=UTC).astimezone().strftime("%Y-%m-%d")
+
+
+def day_clock_text(wall_s: float) -> str:
+    """A moment for who reads it elsewhere or later: "2026-11-22 11:02:41 +0100"."""
+    return datetime.fromtimestamp(wall_s, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+
+
 def moment_text(wall_s: float, *, now_wall_s: float) -> str:
     """A moment: the time if it is within half a day of now, else day and time."""
     if abs(now_wall_s - wall_s) < _DAY_S / 2:

@@ -310,9 +310,30 @@ def test_an_output_that_cannot_be_written_is_named(
     assert list(tmp_path.glob("*.part")) == []
 
 
+def test_a_report_is_named_after_its_run_or_goes_into_the_file_that_was_named(
+    told: SimulatedAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+
+    named, unnamed = kmonitor("report", "last", "--into", "leak.html"), kmonitor("report", "last")
+
+    assert (named.out, unnamed.out) == (
+        "leak.html\n",
+        f"resnet--red-fold------2J-{told.run[:8]}.html\n",
+    )
+    for file in tmp_path.glob("*.html"):
+        assert file.read_text().startswith("<!DOCTYPE html>")
+    assert kmonitor("report", "last", "--into", "no-such-folder/x.html").status == 1
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [("show", "zz"), ("export", "zz", "--format", "csv"), ("command", "zz", "save")],
+    [
+        ("show", "zz"),
+        ("export", "zz", "--format", "csv"),
+        ("report", "zz"),
+        ("command", "zz", "save"),
+    ],
     ids=lambda arguments: arguments[0],
 )
 def test_an_unknown_run_is_named(told: SimulatedAgent, arguments: tuple[str, ...]):

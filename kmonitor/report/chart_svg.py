@@ -1,0 +1,104 @@
+"""A chart as an SVG drawing that stands alone: the same picture as in the window."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.presenters.axis_ticks import x_axis
+from kmonitor.presenters.chart_axes import spread_range, y_axis_of
+from kmonitor.presenters.chart_picture import ChartPicture
+from kmonitor.presenters.plot_frame import BOTTOM_PX, RIGHT_PX, TOP_PX, PlotFrame
+from kmonitor.report.backdrop_svg import backdrop, left_margin, shading
+from kmonitor.report.curve_svg import curves
+from kmonitor.report.ink import Ink
+from kmonitor.report.markup import Markup, joined, tag
+from kmonitor.report.overlay_svg import flags, forecast, limit, newest_dots
+from kmonitor.report.sheet import Sheet
+
+_DOT_ROOM_PX: Final = 8.0
+_TYPEFACES: Final = "Inter, system-ui, sans-serif"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of a drawing, in its own pixels."""
+
+    width: float
+    height: float
+
+
+CHART_SIZE: Final = Size(600.0, 260.0)
+
+
+def chart_svg(
+    picture: ChartPicture,
+    ink: Ink,
+    size: Size = CHART_SIZE,
+    *,
+    about: str,
+    typefaces: str = _TYPEFACES,
+) -> Markup:
+    """Draw a chart.
+
+    Args:
+        picture: What it shows.
+        ink: In which colours.
+        size: How large.
+        about: All of it in one sentence, for who cannot see it.
+        typefaces: Names of families, the preferred one first.
+    """
+    sheet = _sheet(picture, ink, size)
+    return tag(
+        "svg",
+        tag("title", picture.title),
+        tag("desc", about),
+        joined(
+            (
+                shading(sheet),
+                backdrop(sheet),
+                curves(sheet),
+                forecast(sheet),
+                flags(sheet),
+                limit(sheet),
+                newest_dots(sheet),
+                _empty(sheet),
+            )
+        ),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {size.width:g} {size.height:g}",
+        width=size.width,
+        height=size.height,
+        role="img",
+        aria_label=f"{picture.title}: {about}",
+        font_family=typefaces,
+        font_size="11",
+    )
+
+
+def _sheet(picture: ChartPicture, ink: Ink, size: Size) -> Sheet:
+    height = size.height - TOP_PX - BOTTOM_PX
+    y_axis = y_axis_of(picture, height)
+    left = left_margin(y_axis)
+    width = size.width - left - RIGHT_PX
+    lo, hi = spread_range(picture.x_range)
+    x_hi = hi + (hi - lo) * _DOT_ROOM_PX / (width - _DOT_ROOM_PX)
+    frame = PlotFrame(
+        left=left,
+        top=TOP_PX,
+        width=width,
+        height=height,
+        x_lo=lo,
+        x_hi=x_hi,
+        y_lo=y_axis.lo,
+        y_hi=y_axis.hi,
+        data_width=width - _DOT_ROOM_PX,
+    )
+    across = x_axis(picture.x_kind, lo, x_hi, width_px=width)
+    return Sheet(picture, frame, across, y_axis, ink)
+
+
+def _empty(sheet: Sheet) -> Markup:
+    picture, frame = sheet.picture, sheet.frame
+    if picture.has_points or not picture.empty_text:
+        return Markup()
+    middle = (frame.left + frame.width / 2.0, frame.top + frame.height / 2.0)
+    return sheet.text(middle, picture.empty_text, colour="sub", anchor="middle", px=12.0)

@@ -1,0 +1,152 @@
+"""Everything that a report of a run says, as plain data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.export.events import read_event
+from kmonitor.presenters.chart_cards import CARD_METRICS, CardPicture
+from kmonitor.presenters.chart_picture import ChartPicture
+from kmonitor.presenters.event_log import LogRow
+from kmonitor.presenters.header import HeaderPicture, header_picture
+from kmonitor.presenters.readings import ReadingGroup
+from kmonitor.presenters.reclaim_table import ReclaimRow
+from kmonitor.presenters.verdict_card import EvidencePicture, evidence_picture
+from kmonitor.report.told_desk import ToldDesk
+from kmonitor_agent.protocol.facts import (
+    BootStarted,
+    FitStarted,
+    ModelFacts,
+    SourceOf,
+    Sources,
+)
+from kmonitor_agent.protocol.messages import RunSummary
+
+CHART_WIDTH_PX: Final = 600
+"""Curves are thinned to this width."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportChart:
+    """One metric: the words of its card, and its chart."""
+
+    card: CardPicture
+    picture: ChartPicture
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContents:
+    """A run as it stood when the report was made.
+
+    Attributes:
+        run: Its summary.
+        header: Title, subtitle and chips.
+        made_wall_s: When the report was made, UTC epoch seconds.
+        charts: As in the window, left to right and top to bottom.
+        verdicts: What was judged, with evidence, forecast and advice.
+        reclaims: Records of saves, collects, reloads and restarts, oldest first.
+        events: What happened, oldest first.
+        readings: The last memory readings by group, and why others are missing.
+        model: The parts of the last fit's model, in order; empty when none was told.
+        fit: How the last fit was called; None before the first.
+        boots: The run's processes, oldest first.
+        sources: Of each measured field, as told last.
+    """
+
+    run: RunSummary
+    header: HeaderPicture
+    made_wall_s: float
+    charts: Sequence[ReportChart]
+    verdicts: Sequence[EvidencePicture]
+    reclaims: Sequence[ReclaimRow]
+    events: Sequence[LogRow]
+    readings: Sequence[ReadingGroup]
+    model: Sequence[ModelFacts]
+    fit: FitStarted | None
+    boots: Sequence[BootStarted]
+    sources: Sequence[SourceOf]
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What no panel of the window shows."""
+
+    model: Sequence[ModelFacts]
+    fit: FitStarted | None
+    boots: Sequence[BootStarted]
+    sources: Sequence[SourceOf]
+
+
+def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
+    """Ask a hub for all that a report says.
+
+    Args:
+        client: Of the run's hub.
+        run: The run.
+
+    Raises:
+        Expected: The hub does not answer.
+    """
+    told = ToldDesk(client, run)
+    desk, facts = told.desk, _facts(client, run.run)
+    # Names as panels show them: without letters that turn a line around.
+    shown = desk.book.current() or run
+    now_wall_s = desk.now_wall_s()
+    return ReportContents(
+        run=shown,
+        header=header_picture(shown, now_wall_s=now_wall_s, is_connected=True),
+        made_wall_s=now_wall_s,
+        charts=_charts(told),
+        verdicts=_verdicts(told, shown),
+        reclaims=desk.reclaims.rows(run.run)[::-1],
+        events=desk.log.rows()[::-1],
+        readings=desk.readings(run.run).groups(),
+        model=facts.model,
+        fit=facts.fit,
+        boots=facts.boots,
+        sources=facts.sources,
+    )
+
+
+def _charts(told: ToldDesk) -> list[ReportChart]:
+    charts: list[ReportChart] = []
+    for metric in CARD_METRICS:
+        card = told.charts.card(metric, now_s=0.0)
+        picture = told.charts.picture(metric, CHART_WIDTH_PX)
+        limit = picture.limit
+        if limit is not None and limit.look == "offered":
+            # There is none: the window shows where one can be dragged from.
+            picture = replace(picture, limit=None)
+        if card is not None:
+            charts.append(ReportChart(card, picture))
+    return charts
+
+
+def _verdicts(told: ToldDesk, run: RunSummary) -> list[EvidencePicture]:
+    desk = told.desk
+    return [
+        evidence_picture(run, verdict, now_wall_s=desk.now_wall_s(), can_ask=True)
+        for metric in CARD_METRICS
+        if (verdict := desk.verdicts.get(run.run, metric)) is not None
+    ]
+
+
+def _facts(client: HubClient, run: str) -> _Facts:
+    models, boots, sources = list[ModelFacts](), list[BootStarted](), dict[str, SourceOf]()
+    fit: FitStarted | None = None
+    for row in client.all_rows(run, ("boot", "fit_start", "model", "sources")):
+        match read_event(row):
+            case BootStarted() as boot:
+                boots.append(boot)
+            case FitStarted() as started:
+                fit = started
+            case ModelFacts() as part:
+                # The last fit's model only, each part once.
+                models = [each for each in models if each.fit == part.fit]
+                models = [*(each for each in models if each.part != part.part), part]
+            case Sources(sources=told):
+                sources |= {source.field: source for source in told}
+            case _:
+                pass
+    return _Facts(models, fit, boots, list(sources.values()))

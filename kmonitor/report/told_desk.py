@@ -1,0 +1,89 @@
+"""A desk and its charts as a window has them, filled from one hub's answers for one run."""
+
+from collections import deque
+
+import msgspec
+
+from kmonitor.connect.hub_client import HubClient, HubRefused
+from kmonitor.presenters.chart_desk import ChartDesk
+from kmonitor.presenters.chart_feed import ChartFeed
+from kmonitor.presenters.desk import Desk
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.protocol.messages import (
+    ErrorMessage,
+    Message,
+    RowsAsked,
+    RowsTold,
+    RunsTold,
+    RunSummary,
+    SeriesAsked,
+    SeriesTold,
+    VerdictsAsked,
+    VerdictsTold,
+)
+
+
+class ToldDesk:
+    """Answers each question of the desk's own at once; for one thread.
+
+    Attributes:
+        desk: What is known of the run; it is the selected one, and the only one.
+        charts: Its charts, in epochs where the run has some, else in seconds.
+    """
+
+    def __init__(self, client: HubClient, run: RunSummary) -> None:
+        """Ask for everything that a window would. Raises: `HubUnreachable`, `HubClosed`."""
+        self._client = client
+        self._run = run
+        self._asked: deque[tuple[int, Message]] = deque()
+        self._number = 0
+        self.desk = Desk(ask=self._ask, clock=SystemClock(), user="")
+        self._feed = ChartFeed(self._ask)
+        self.charts = ChartDesk(self.desk, self._feed)
+        self.desk.attach_charts(self._feed)
+        self._fill()
+        has_epochs = len(self._feed.store.epoch_marks(run.run, "epochs")) > 0
+        self.charts.count("epochs" if has_epochs else "seconds")
+
+    def _fill(self) -> None:
+        hub = self._client.hub()
+        told = RunsTold(
+            ask=0,
+            hub=hub.hub,
+            change=self._run.change,
+            head=hub.rows,
+            version=hub.version,
+            host=hub.host,
+            runs=[self._run],
+        )
+        self.desk.connected(hub)
+        self.desk.book.want(self._run.run)
+        self.desk.take(told)
+        while self._asked:
+            number, question = self._asked.popleft()
+            answer = self._answer(question)
+            if answer is not None:
+                self.desk.take(msgspec.structs.replace(answer, ask=number))
+
+    def _ask(self, message: Message) -> int:
+        self._number += 1
+        self._asked.append((self._number, message))
+        return self._number
+
+    def _answer(
+        self, question: Message
+    ) -> SeriesTold | RowsTold | VerdictsTold | ErrorMessage | None:
+        client = self._client
+        try:
+            match question:
+                case SeriesAsked(run=run, columns=columns, from_s=from_s, buckets=buckets):
+                    return client.series(run, columns, from_s=from_s, buckets=buckets)
+                case RowsAsked(cursor=cursor, runs=runs, kinds=kinds):
+                    return client.rows(cursor=cursor, runs=runs, kinds=kinds)
+                case VerdictsAsked(run=run):
+                    return VerdictsTold(ask=0, run=run, verdicts=client.verdicts(run))
+                case _:
+                    return None
+        except HubRefused as refused:
+            # An older hub judges nothing, and keeps no series of what it does not know.
+            return ErrorMessage(code="unsupported", text=refused.text)
