@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -20,6 +20,7 @@ from kmonitor.presenters.readings import RunReadings
 from kmonitor.presenters.reclaim_table import ReclaimBook
 from kmonitor.presenters.run_book import RunBook
 from kmonitor.presenters.run_edits import EditDesk
+from kmonitor.presenters.series_sink import SeriesSink
 from kmonitor.presenters.verdict_book import VerdictBook
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import decode_event
@@ -41,37 +42,12 @@ from kmonitor_agent.protocol.messages import (
     Row,
     RowsTold,
     RunsTold,
-    RunSummary,
     SeriesTold,
     VerdictsTold,
 )
 
 Topic = Literal["link", "runs", "log", "series", "readings", "commands"]
 """What can have changed since the window last looked."""
-
-
-class SeriesSink(Protocol):
-    """Takes what the charts draw; made when the charts are loaded."""
-
-    def take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
-        """A decoded event of any run, live or from history."""
-        ...
-
-    def take_series(self, told: SeriesTold) -> None:
-        """An answer to a question for columns."""
-        ...
-
-    def refuse(self, ask: int) -> None:
-        """A question was refused."""
-        ...
-
-    def show_runs(self, runs: list[RunSummary]) -> None:
-        """These runs are drawn, the selected one first."""
-        ...
-
-    def forget(self, runs: Collection[str]) -> None:
-        """All that was told of these runs is void."""
-        ...
 
 
 class Desk:

@@ -162,10 +162,10 @@ def moment_text(wall_s: float, *, now_wall_s: float) -> str:
     """A moment: the time if it is within half a day of now, else day and time."""
     if abs(now_wall_s - wall_s) < _DAY_S / 2:
         return clock_text(wall_s, seconds=False)
-    return day_text(wall_s)
+    return day_minute_text(wall_s)
 
 
-def day_text(wall_s: float) -> str:
+def day_minute_text(wall_s: float) -> str:
     """A moment with its day, in the viewer's zone: "2026-11-22 08:37"."""
     return datetime.fromtimestamp(wall_s, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 

@@ -8,7 +8,7 @@ from kmonitor.presenters.formats import (
     NOT_KNOWN,
     bytes_text,
     count_text,
-    day_text,
+    day_minute_text,
     duration_text,
     shortened,
 )
@@ -162,7 +162,9 @@ _CELLS: Final[dict[HistoryColumn, Callable[[HistoryRow, float], HistoryCell]]] =
     "state": _state_cell,
     "verdicts": _verdicts_cell,
     "host": lambda row, _: HistoryCell(row.host, row.summary.host, "mute"),
-    "started": lambda row, _: HistoryCell(day_text(row.summary.started_wall_s), tone="mute"),
+    "started": lambda row, _: HistoryCell(
+        day_minute_text(row.summary.started_wall_s), tone="mute"
+    ),
     "ran": lambda row, _: HistoryCell(duration_text(row.summary.duration_s)),
     "epochs": lambda row, _: HistoryCell(count_text(row.summary.epochs_done)),
     "stored": lambda row, _: HistoryCell(bytes_text(row.summary.stored_bytes), tone="mute"),

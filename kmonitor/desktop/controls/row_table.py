@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from kmonitor.desktop.icons import icon_pixmap
-from kmonitor.desktop.theme import SIZES, Palette
+from kmonitor.desktop.theme import SIZES
+from kmonitor.presenters.palettes import Palette
 
 CELL_PAD: Final = 8
 """Between a cell's edge and its text, pixels."""

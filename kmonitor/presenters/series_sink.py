@@ -1,0 +1,31 @@
+"""What the charts are fed through, so that the desk need not know them."""
+
+from collections.abc import Collection
+from typing import Protocol
+
+from kmonitor_agent.protocol.facts import AnyEvent
+from kmonitor_agent.protocol.messages import Row, RunSummary, SeriesTold
+
+
+class SeriesSink(Protocol):
+    """Takes what the charts draw; made when the charts are loaded."""
+
+    def take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
+        """A decoded event of any run, live or from history."""
+        ...
+
+    def take_series(self, told: SeriesTold) -> None:
+        """An answer to a question for columns."""
+        ...
+
+    def refuse(self, ask: int) -> None:
+        """A question was refused."""
+        ...
+
+    def show_runs(self, runs: list[RunSummary]) -> None:
+        """These runs are drawn, the selected one first."""
+        ...
+
+    def forget(self, runs: Collection[str]) -> None:
+        """All that was told of these runs is void."""
+        ...
