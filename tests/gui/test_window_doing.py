@@ -188,10 +188,10 @@ def test_the_switch_decides_what_a_limit_does(window: DeskWindow):
 
 def test_runs_are_found_chosen_and_stepped_through(window: DeskWindow):
     QTest.keyClick(window.window, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
-    field = window.window.findChild(QLineEdit)
+    field = window.window.run_tree.findChild(QLineEdit)
     assert isinstance(field, QLineEdit)
     QTest.keyClicks(field, "other")
-    tree = window.window.findChild(QTreeView)
+    tree = window.window.run_tree.findChild(QTreeView)
     assert isinstance(tree, QTreeView)
     assert tree.model().rowCount(tree.model().index(0, 0)) == 1
     window.window.run_tree.clear_search()
