@@ -1,7 +1,8 @@
 # pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false
 """Real Keras trainings that leak in one way each, as a process: its argument is the way.
 
-What leaks is far above what a small training scatters, so that 30 units are enough.
+What leaks is far above what a small training scatters, so that 30 units are enough. It is written
+to at each epoch: a system that pages out what rests would take it from the resident set again.
 """
 
 import ctypes
@@ -17,6 +18,8 @@ from kmonitor_agent import MonitorCallback
 UNITS = 30
 LEAK_BYTES = 8 * 2**20
 _STEPS = 60
+_PAGE_BYTES = 4096
+_LOST_BYTES = 2**16
 
 _kept: list[Any] = []
 
@@ -26,6 +29,8 @@ class KeepsArrays(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         _kept.append(np.full(LEAK_BYTES // 8, float(epoch)))
+        for array in _kept:
+            array[:: _PAGE_BYTES // 8] += 1.0
 
 
 class KeepsMalloc(keras.callbacks.Callback):
@@ -34,9 +39,11 @@ class KeepsMalloc(keras.callbacks.Callback):
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         libc = ctypes.CDLL(None)
         libc.malloc.restype = ctypes.c_void_p
-        for _ in range(LEAK_BYTES // 2**16):
-            address = libc.malloc(ctypes.c_size_t(2**16))
-            ctypes.memset(address, 1, 2**16)
+        _kept.extend(
+            libc.malloc(ctypes.c_size_t(_LOST_BYTES)) for _ in range(LEAK_BYTES // _LOST_BYTES)
+        )
+        for address in _kept:
+            ctypes.memset(address, epoch, _LOST_BYTES)
 
 
 class Retraces(keras.callbacks.Callback):
