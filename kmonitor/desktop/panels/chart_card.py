@@ -26,6 +26,9 @@ from kmonitor.presenters.verdict_words import NO_VERDICT
 
 _TOP_HEIGHT = 22
 _NARROW_BELOW = 280
+_BESIDE_LIMIT = 56
+"""Margins of a card's top row, its gaps, and the limit's own padding, pixels."""
+
 """Width of a card, pixels, in which titles and rates need the room of the button's words."""
 
 _ARROWS = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
@@ -151,7 +154,7 @@ class ChartCard(QFrame):
         quiet = picture.verdict if picture.verdict.is_quiet else NO_VERDICT
         self._quiet.show_picture(quiet, picture.title)
         self._verdict.show_picture(picture.verdict, picture.title)
-        self._limit.setText(picture.limit)
+        self._elide_limit()
         self._limit.setVisible(bool(picture.limit))
         self._limit.setEnabled(bool(picture.choices))
         self._limit.setAccessibleName(f"{picture.title}: {picture.limit}")
@@ -166,6 +169,7 @@ class ChartCard(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_to_width()
+        self._elide_limit()
 
     @override
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -181,7 +185,6 @@ class ChartCard(QFrame):
         )
         self._set_limit.hide()
         self._limit.setProperty("kind", "limit")
-        self._limit.setToolTip(self.tr("Choose what is done at this limit"))
         self._limit.hide()
         # The first to give way, down to nothing.
         self._note.setMinimumWidth(1)
@@ -213,6 +216,16 @@ class ChartCard(QFrame):
         self._column.addWidget(self._hint)
         self._column.addSpacing(2)
         self._column.addWidget(self._skeleton, 1)
+
+    def _elide_limit(self) -> None:
+        # The title never gives way to it.
+        whole = self._picture.limit if self._picture is not None else ""
+        room = self.width() - self._title.sizeHint().width() - _BESIDE_LIMIT
+        metrics = self._limit.fontMetrics()
+        shown = metrics.elidedText(whole, Qt.TextElideMode.ElideRight, max(0, room))
+        self._limit.setText(shown)
+        what = self.tr("Choose what is done at this limit")
+        self._limit.setToolTip(what if shown == whole else f"{whole}\n{what}")
 
     def _fit_to_width(self) -> None:
         is_narrow = self.width() < _NARROW_BELOW

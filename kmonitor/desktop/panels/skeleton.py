@@ -17,7 +17,7 @@ class Skeleton(QWidget):
         super().__init__(parent)
         self._look = look
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(160, 100)
+        self.setMinimumSize(110, 100)
         look.palette_changed.connect(self._on_look_palette_changed)
 
     @override

@@ -77,7 +77,7 @@ class LiveChart(QWidget):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(160, 100)
+        self.setMinimumSize(110, 100)
 
     def set_theme(self, colours: ChartColours) -> None:
         """Paint with these from now on."""
