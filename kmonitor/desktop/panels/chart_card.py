@@ -26,6 +26,7 @@ from kmonitor.presenters.verdict_words import NO_VERDICT
 
 _TOP_HEIGHT = 22
 _NARROW_BELOW = 280
+_LEAST_TITLE = 76
 _BESIDE_LIMIT = 56
 """Margins of a card's top row, its gaps, and the limit's own padding, pixels."""
 
@@ -218,9 +219,10 @@ class ChartCard(QFrame):
         self._column.addWidget(self._skeleton, 1)
 
     def _elide_limit(self) -> None:
-        # The title never gives way to it.
+        # A long title gives way to it, but never wholly.
         whole = self._picture.limit if self._picture is not None else ""
-        room = self.width() - self._title.sizeHint().width() - _BESIDE_LIMIT
+        title = min(self._title.sizeHint().width(), _LEAST_TITLE)
+        room = self.width() - title - _BESIDE_LIMIT
         metrics = self._limit.fontMetrics()
         shown = metrics.elidedText(whole, Qt.TextElideMode.ElideRight, max(0, room))
         self._limit.setText(shown)
