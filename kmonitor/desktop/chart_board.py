@@ -11,6 +11,8 @@ from kmonitor.desktop.plots.live_chart import LiveChart
 from kmonitor.presenters.chart_desk import ChartDesk
 from kmonitor.presenters.chart_feed import ChartFeed
 from kmonitor.presenters.command_desk import Ask
+from kmonitor.presenters.compare import CompareDesk
+from kmonitor.presenters.compare_table import CompareTable
 from kmonitor.presenters.desk import Desk
 from kmonitor_agent.protocol.commands import (
     LIMIT_ACTIONS,
@@ -45,12 +47,14 @@ class ChartBoard(QObject):
         self._cards = cards
         self._desk = desk
         self._look = look
+        self._ask = ask
         self._feed = ChartFeed(ask)
         self.presenter = ChartDesk(desk, self._feed)
         self._charts: dict[LimitMetric, LiveChart] = {}
         for metric, card in cards.items():
             self._charts[metric] = LiveChart()
             self._bind(card, self._charts[metric])
+        self._others: list[LiveChart] = []
         self._is_placed = False
         desk.attach_charts(self._feed)
         look.palette_changed.connect(self._on_look_palette_changed)
@@ -65,6 +69,18 @@ class ChartBoard(QObject):
     def chart(self, metric: LimitMetric) -> LiveChart:
         """The chart of a metric."""
         return self._charts[metric]
+
+    def make_comparison(self) -> tuple[CompareDesk, CompareTable]:
+        """What compares runs by the columns that the charts hold."""
+        desk = CompareDesk(self._desk, self._feed, self._ask)
+        return desk, CompareTable(self._desk, self._feed)
+
+    def make_chart(self) -> LiveChart:
+        """One more chart, for whoever asks, in the colours in force from now on."""
+        chart = LiveChart()
+        chart.set_theme(ChartColours(palette=self._look.palette))
+        self._others.append(chart)
+        return chart
 
     def refresh(self) -> None:
         """Draw what changed; cards and charts of the selected run."""
@@ -160,7 +176,7 @@ class ChartBoard(QObject):
     @Slot()
     def _on_look_palette_changed(self) -> None:
         colours = ChartColours(palette=self._look.palette)
-        for chart in self._charts.values():
+        for chart in (*self._charts.values(), *self._others):
             chart.set_theme(colours)
 
     def _after_limit(self) -> None:

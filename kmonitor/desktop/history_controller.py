@@ -3,11 +3,12 @@
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QInputDialog, QLineEdit
 
+from kmonitor.desktop.compare_controller import CompareController
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.panels.note_dialog import NoteDialog
 from kmonitor.desktop.panels.run_history import RunHistoryPanel
@@ -20,6 +21,9 @@ from kmonitor.presenters.history_selection import selection_picture
 from kmonitor.presenters.run_edits import MAX_NAME, confirm_delete
 from kmonitor.presenters.run_history import HubPlace, RunHistory
 from kmonitor_agent.protocol.messages import RunSummary
+
+if TYPE_CHECKING:
+    from kmonitor.desktop.chart_board import ChartBoard
 
 _MANY: Final = 500
 _MANY_EVERY_S: Final = 0.9
@@ -34,6 +38,7 @@ class HistoryController(QObject):
 
     Attributes:
         panel: The page.
+        comparison: The page that compares.
     """
 
     run_wanted = Signal(str)
@@ -48,8 +53,13 @@ class HistoryController(QObject):
         self._finder = RunHistory(self._place_of)
         self.panel = RunHistoryPanel(look)
         window.add_page(self.panel)
+        self.comparison = CompareController(window, look, self)
         self._connect()
         self._show_order()
+
+    def attach_board(self, board: "ChartBoard") -> None:
+        """The charts are loaded."""
+        self.comparison.attach_board(board)
 
     @Slot()
     def open(self) -> None:
@@ -71,6 +81,7 @@ class HistoryController(QObject):
         n = len(self._desk.book)
         title = self.tr("History \u00b7 1 run") if n == 1 else self.tr("History \u00b7 {n} runs")
         self._window.run_tree.show_history_title(title.format(n=count_text(n)))
+        self.comparison.refresh()
         is_due = n < _MANY or time.monotonic() - self._shown_s >= _MANY_EVERY_S
         if is_due and not self.panel.isHidden():
             self._show()
@@ -95,6 +106,7 @@ class HistoryController(QObject):
         panel.selection_changed.connect(self._on_panel_selection_changed)
         panel.opened.connect(self._on_panel_opened)
         panel.close_requested.connect(self.close)
+        self.comparison.closed.connect(self._on_comparison_closed)
         panel.strip.wanted.connect(self._on_strip_wanted)
         self._window.run_tree.history_requested.connect(self.open)
         self._window.shortcut("Ctrl+Shift+H").activated.connect(self.open)
@@ -147,6 +159,8 @@ class HistoryController(QObject):
         match key:
             case "open":
                 self._on_panel_opened(runs[0].run)
+            case "compare":
+                self.comparison.open([run.run for run in runs])
             case "rename":
                 self._ask_name(runs[0])
             case "note":
@@ -158,6 +172,12 @@ class HistoryController(QObject):
                 self._ask_deletion(runs)
             case _:
                 return
+
+    @Slot()
+    def _on_comparison_closed(self) -> None:
+        self._window.show_page(self.panel)
+        self._show()
+        self.panel.take_focus()
 
     @Slot(str)
     def _on_panel_opened(self, run: str) -> None:

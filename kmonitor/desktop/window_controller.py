@@ -109,6 +109,7 @@ class WindowController(QObject):
         """The charts are loaded."""
         self._board = board
         self.verdicts.attach_board(board)
+        self.history.attach_board(board)
         board.presenter.count(self._wanted_axis)
         board.view_changed.connect(self._on_board_view_changed)
         board.flag_chosen.connect(self._on_board_flag_chosen)

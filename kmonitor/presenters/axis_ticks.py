@@ -100,11 +100,11 @@ def axis_between(lo: float, hi: float, *, unit: Unit, height_px: float) -> Axis:
 def x_axis(kind: XKind, lo: float, hi: float, *, width_px: float) -> Axis:
     """The horizontal axis: the unit is said once, at the first tick behind 0."""
     per_tick = (hi - lo) * _PX_AN_X_TICK / max(width_px, 1.0)
-    if kind == "epochs":
+    if kind != "seconds":
         step = max(1.0, _nice(per_tick, _WHOLE_STEPS))
         ticks = _multiples(step, lo, hi)
         texts = [count_text(tick) for tick in ticks]
-        named_text = tr("epoch {n}")
+        named_text = tr("epoch {n}") if kind == "epochs" else tr("model {n}")
     else:
         step = next((s for s in _DURATION_STEPS_S if s >= per_tick), 0.0) or (
             _nice(per_tick / _DURATION_STEPS_S[-1]) * _DURATION_STEPS_S[-1]

@@ -51,7 +51,8 @@ _FAR_LIMIT: Final = 3.0
 
 _OFFER: Final = 1.12
 _RATE_EVERY_S: Final = 1.0
-_LEAST_SPAN: Final[dict[XKind, float]] = {"epochs": 0.05, "seconds": 2.0}
+LEAST_SPAN: Final[dict[XKind, float]] = {"epochs": 0.05, "seconds": 2.0, "models": 0.05}
+"""So much of the axis is shown at least, however far one zooms in."""
 
 
 class ChartDesk:
@@ -92,7 +93,7 @@ class ChartDesk:
     def zoom(self, lo: float, hi: float) -> None:
         """Show this range and hold it; kept within what there is."""
         start, end = self._full_range()
-        span = min(max(hi - lo, _LEAST_SPAN[self.x_kind]), end - start)
+        span = min(max(hi - lo, LEAST_SPAN[self.x_kind]), end - start)
         lo = min(max(lo, start), end - span)
         self._range = (lo, lo + span) if span < end - start else None
 
@@ -168,7 +169,7 @@ class ChartDesk:
         lines = tuple(
             self._crosshair_line(summary, metric, x) for summary in self._desk.book.shown()
         )
-        return CrosshairCard(self._moment(x), lines, is_shown)
+        return CrosshairCard(moment_words(x, self.x_kind), lines, is_shown)
 
     def dry_run(self) -> tuple[str, ...]:
         """What the limits of the selected run would have done in what was measured of it."""
@@ -203,11 +204,6 @@ class ChartDesk:
             return run
         now = msgspec.structs.replace(run.step_time, value=value, absent="")
         return msgspec.structs.replace(run, step_time=now)
-
-    def _moment(self, x: float) -> str:
-        if self.x_kind == "seconds":
-            return duration_text(x)
-        return tr("epoch {n}").format(n=math.floor(x) + 1)
 
     def _crosshair_line(self, run: RunSummary, metric: LimitMetric, x: float) -> CrosshairLine:
         column = self._feed.column(run.run, metric)
@@ -300,6 +296,14 @@ class ChartDesk:
         if rate is NO_RATE and cleared_s and len(x) and not has_ended(run):
             return rate_to_come(metric, now=float(x[-1]), began=began)
         return rate
+
+
+def moment_words(x: float, kind: XKind) -> str:
+    """A place on the horizontal axis in words: "epoch 28", "4 min", "model 3"."""
+    if kind == "seconds":
+        return duration_text(x)
+    text = tr("epoch {n}") if kind == "epochs" else tr("model {n}")
+    return text.format(n=math.floor(x) + 1)
 
 
 def _after(x: FloatArray, y: FloatArray, since: float) -> tuple[FloatArray, FloatArray]:

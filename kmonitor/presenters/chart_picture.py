@@ -14,8 +14,8 @@ from kmonitor.presenters.formats import Unit
 
 FloatArray = NDArray[np.float64]
 
-XKind = Literal["epochs", "seconds"]
-"""What the horizontal axis counts: epochs of all fits in a row, or seconds of run time."""
+XKind = Literal["epochs", "seconds", "models"]
+"""What the horizontal axis counts: epochs of all fits in a row, seconds of run time, or fits."""
 
 LimitLook = Literal["in_force", "pending", "offered"]
 """`in_force`: the agent enforces it. `pending`: set here, not yet acknowledged by the agent.
@@ -36,6 +36,7 @@ class CurvePicture:
         dashed: Drawn dashed: a second run with this hue.
         selected: Drawn heavier, with a gradient below it.
         stale: Greyed: the host is lost, the last data are shown.
+        strong: As heavy as the selected one, without a gradient: none stands back.
         x: Epochs or seconds, rising, `[n_points]`, thinned to the chart's width.
         y: In the chart's unit, `[n_points]`; NaN marks a gap, which breaks the line.
     """
@@ -48,6 +49,7 @@ class CurvePicture:
     dashed: bool = False
     selected: bool = False
     stale: bool = False
+    strong: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +192,14 @@ def _words(picture: ChartPicture) -> tuple[object, ...]:
     )
 
 
+def _curve_words(curve: CurvePicture) -> tuple[object, ...]:
+    look = (curve.dashed, curve.selected, curve.stale, curve.strong)
+    return (curve.run, curve.label, curve.hue, *look)
+
+
 def _same_curve(one: CurvePicture, other: CurvePicture) -> bool:
     return one is other or (
-        one.x is other.x
-        and one.y is other.y
-        and (one.run, one.label, one.hue, one.dashed, one.selected, one.stale)
-        == (other.run, other.label, other.hue, other.dashed, other.selected, other.stale)
+        one.x is other.x and one.y is other.y and _curve_words(one) == _curve_words(other)
     )
 
 

@@ -10,7 +10,11 @@ from kmonitor.presenters.language import tr
 from kmonitor.presenters.run_edits import why_no_delete, why_no_edit
 from kmonitor_agent.protocol.messages import RunSummary
 
-HistoryActionKey = Literal["open", "rename", "note", "pin", "delete"]
+HistoryActionKey = Literal["open", "compare", "rename", "note", "pin", "delete"]
+
+MIN_COMPARED: Final = 2
+MAX_COMPARED: Final = 6
+"""So many hues can be told apart."""
 
 _LONGEST: Final = 300
 
@@ -91,7 +95,7 @@ def _title(runs: Sequence[RunSummary]) -> str:
 
 def _text(runs: Sequence[RunSummary]) -> str:
     if not runs:
-        return tr("Select one to open, rename or delete it; several with Shift or Ctrl.")
+        return tr("Select one to open or name it; several, with Shift or Ctrl, to compare.")
     if len(runs) == 1:
         return " ".join(runs[0].note.split())[:_LONGEST] or tr("No note")
     size = bytes_text(sum(run.stored_bytes for run in runs))
@@ -101,10 +105,16 @@ def _text(runs: Sequence[RunSummary]) -> str:
 def _actions(runs: Sequence[RunSummary], why_not: str) -> tuple[HistoryAction, ...]:
     one = "" if len(runs) == 1 else tr("Select one run.")
     some = "" if runs else tr("Select a run.")
+    is_few = MIN_COMPARED <= len(runs) <= MAX_COMPARED
+    few = "" if is_few else tr("Select two to six runs (Shift or Ctrl).")
     living = next((why for run in runs if (why := why_no_delete(run))), "")
     is_pinned = bool(runs) and all(run.pinned for run in runs)
     return (
         _action("open", "play", tr("Open"), "Return", one, tr("Show it on the charts")),
+        _action(
+            *("compare", "compare", tr("Compare"), "Ctrl+K"),
+            *(few, tr("Show them on one chart, and what differs")),
+        ),
         _action("rename", "rename", tr("Rename\u2026"), "F2", one or why_not, tr("Rename it")),
         _action(
             *("note", "note", tr("Note\u2026"), "Ctrl+E"),

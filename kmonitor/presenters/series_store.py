@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kmonitor.presenters.chart_picture import NO_POINTS, FloatArray, XKind
 from kmonitor.presenters.epoch_axis import EpochAxis
@@ -15,6 +16,7 @@ from kmonitor_agent.protocol.facts import (
     BootStarted,
     EpochEnded,
     EpochStarted,
+    FitEnded,
     Lost,
     Sample,
 )
@@ -55,10 +57,16 @@ class _RunSeries:
 
     columns: dict[str, GrowingSeries] = field(default_factory=dict[str, GrowingSeries])
     epochs: EpochAxis = field(default_factory=EpochAxis)
+    models: EpochAxis = field(default_factory=EpochAxis)
+    fit: int = 0
     newest_s: float = 0.0
     drawn: dict[str, tuple[object, Points]] = field(
         default_factory=dict[str, tuple[object, Points]]
     )
+
+    def axis(self, kind: XKind) -> EpochAxis | None:
+        """What the horizontal axis counts; None: seconds."""
+        return {"epochs": self.epochs, "models": self.models, "seconds": None}[kind]
 
 
 class SeriesStore:
@@ -84,6 +92,7 @@ class SeriesStore:
         starts = np.frombuffer(told.epoch_t_s, "<f8")
         ends = np.frombuffer(told.epoch_end_t_s, "<f8")
         held.epochs.take(starts, ends)
+        _take_models(held, starts, ends, np.frombuffer(told.fit_of_epoch, "<i4"))
         # The last epoch may have ended after the last sample.
         for t_s in (*starts[-1:], *ends[-1:]):
             if not np.isnan(t_s):
@@ -105,9 +114,12 @@ class SeriesStore:
                 _append_sample(held, t_s, event)
             case EpochStarted():
                 held.epochs.epoch_started(t_s)
+                _model_goes_on(held, t_s, event)
             case EpochEnded():
                 held.epochs.epoch_ended(t_s)
                 _append_epoch(held, t_s, event)
+            case FitEnded():
+                held.models.epoch_ended(t_s)
             case BootStarted() | Lost():
                 for series in held.columns.values():
                     series.break_line(t_s)
@@ -130,19 +142,22 @@ class SeriesStore:
         series = held.columns.get(column) if held is not None else None
         if held is None or series is None:
             return _EMPTY
-        is_of_epochs = column.startswith(EPOCH_PREFIX)
-        with_axis = is_of_epochs or window.kind == "epochs"
-        key = (window, series.version, held.epochs.version if with_axis else 0)
+        is_of_epochs, axis = column.startswith(EPOCH_PREFIX), held.axis(window.kind)
+        versions = (
+            held.epochs.version if is_of_epochs else 0,
+            axis.version if axis is not None else 0,
+        )
+        key = (window, series.version, versions)
         known = held.drawn.get(column)
         if known is not None and known[0] == key:
             return known[1]
         edges = bucket_edges(window.x_from, window.x_to, width_px=window.width_px)
-        if window.kind == "epochs":
-            edges = held.epochs.t_s_of(edges)
+        if axis is not None:
+            edges = axis.t_s_of(edges)
         t_s, y = thin(series.t_s, series.values, edges)
         if is_of_epochs:
             t_s, y = _over_epochs(held.epochs.start_t_s, t_s, y)
-        points = (held.epochs.x_of(t_s) if window.kind == "epochs" else t_s.copy(), y.copy())
+        points = (axis.x_of(t_s) if axis is not None else t_s.copy(), y.copy())
         held.drawn[column] = (key, points)
         return points
 
@@ -159,15 +174,21 @@ class SeriesStore:
         series = held.columns.get(column) if held is not None else None
         if held is None or series is None or not len(series):
             return _EMPTY
-        t_s, y = series.t_s, series.values
-        if kind == "epochs":
-            newest = held.epochs.x_of(t_s[-1:])
-            since = float(held.epochs.t_s_of(newest - span_x)[0])
+        t_s, y, axis = series.t_s, series.values, held.axis(kind)
+        if axis is not None:
+            newest = axis.x_of(t_s[-1:])
+            since = float(axis.t_s_of(newest - span_x)[0])
         else:
             since = float(t_s[-1]) - span_x
         first = int(np.searchsorted(t_s, since))
         x = t_s[first:]
-        return (held.epochs.x_of(x) if kind == "epochs" else x.copy()), y[first:].copy()
+        return (axis.x_of(x) if axis is not None else x.copy()), y[first:].copy()
+
+    def known_values(self, run: str, column: str) -> FloatArray:
+        """What is held of a column, oldest first, without gaps; a copy."""
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        return series.values[~np.isnan(series.values)] if series is not None else NO_POINTS
 
     def value_at(self, run: str, column: str, x: float, kind: XKind) -> float | None:
         """The last value at or before x; None before the first, in a gap, or beyond the end.
@@ -190,17 +211,16 @@ class SeriesStore:
 
     def last_value(self, run: str, column: str) -> float | None:
         """The newest value of a column; None where there is none yet."""
-        held = self._runs.get(run)
-        series = held.columns.get(column) if held is not None else None
-        known = series.values[~np.isnan(series.values)] if series is not None else NO_POINTS
+        known = self.known_values(run, column)
         return float(known[-1]) if len(known) else None
 
     def x_of(self, run: str, t_s: float, kind: XKind) -> float:
         """Where a run time lies on the axis, for flags; 0 for a run that is not held."""
         held = self._runs.get(run)
-        if kind == "seconds" or held is None:
+        axis = held.axis(kind) if held is not None else None
+        if axis is None:
             return t_s if kind == "seconds" else 0.0
-        return float(held.epochs.x_of(np.array([t_s]))[0])
+        return float(axis.x_of(np.array([t_s]))[0])
 
     def full_range(self, runs: Iterable[str], kind: XKind) -> tuple[float, float]:
         """From 0 to the newest moment of these runs, at least 1 wide."""
@@ -208,7 +228,8 @@ class SeriesStore:
         for run in runs:
             held = self._runs.get(run)
             if held is not None:
-                ends.append(held.epochs.end_x if kind == "epochs" else held.newest_s)
+                axis = held.axis(kind)
+                ends.append(axis.end_x if axis is not None else held.newest_s)
         return 0.0, max(ends)
 
     def epoch_marks(self, run: str, kind: XKind) -> FloatArray:
@@ -239,12 +260,32 @@ class SeriesStore:
         ]
 
     def _t_s_at(self, held: _RunSeries, x: float, kind: XKind) -> float:
-        return x if kind == "seconds" else float(held.epochs.t_s_of(np.array([x]))[0])
+        axis = held.axis(kind)
+        return x if axis is None else float(axis.t_s_of(np.array([x]))[0])
 
 
 def _reached(held: _RunSeries, t_s: float) -> None:
     held.newest_s = max(held.newest_s, t_s)
     held.epochs.reached(t_s)
+    held.models.reached(t_s)
+
+
+def _take_models(
+    held: _RunSeries, starts: FloatArray, ends: FloatArray, fits: NDArray[np.int32]
+) -> None:
+    """Each fit from its first epoch's start to its last one's end."""
+    if not len(starts) or len(fits) != len(starts):
+        return
+    firsts = np.flatnonzero(np.diff(fits, prepend=fits[0] - 1))
+    lasts = np.append(firsts[1:], len(fits)) - 1
+    held.fit = int(fits[-1])
+    held.models.take(starts[firsts], ends[lasts])
+
+
+def _model_goes_on(held: _RunSeries, t_s: float, started: EpochStarted) -> None:
+    if started.fit != held.fit:
+        held.fit = started.fit
+        held.models.epoch_started(t_s)
 
 
 def _over_epochs(starts: FloatArray, t_s: FloatArray, y: FloatArray) -> Points:

@@ -246,6 +246,7 @@ class RunHistoryPanel(QFrame):
         for keys, slot in (
             ("Ctrl+F", self._on_find_activated),
             ("Esc", self._on_escape_activated),
+            ("Ctrl+K", self._on_compare_activated),
             ("F2", self._on_rename_activated),
             ("Ctrl+E", self._on_note_activated),
             ("Ctrl+P", self._on_pin_activated),
@@ -303,6 +304,10 @@ class RunHistoryPanel(QFrame):
             self._search.clear()
         else:
             self.close_requested.emit()
+
+    @Slot()
+    def _on_compare_activated(self) -> None:
+        self.strip.do("compare")
 
     @Slot()
     def _on_rename_activated(self) -> None:

@@ -96,8 +96,9 @@ class RunCurve(pg.PlotCurveItem):
 
     def _stroke_offsets(self, scale: float) -> list[float]:
         """Where strokes of one device pixel add up to the line's width, around its middle."""
-        selected = self._picture is not None and self._picture.selected
-        extra = (_SELECTED_PX if selected else 1.0) * scale - 1.0
+        picture = self._picture
+        is_heavy = picture is not None and (picture.selected or picture.strong)
+        extra = (_SELECTED_PX if is_heavy else 1.0) * scale - 1.0
         strokes = 1 + math.ceil(extra / _MOST_APART_PX)
         return [(i / max(1, strokes - 1) - 0.5) * extra / scale for i in range(strokes)]
 
@@ -117,7 +118,8 @@ class RunCurve(pg.PlotCurveItem):
 
     def _set_pen(self, picture: CurvePicture, colours: ChartColours) -> None:
         colour = colours.colour("mute") if picture.stale else colours.series(picture.hue)
-        stroke = colour if picture.selected else colours.on_card(colour, _OTHERS_OPACITY)
+        is_full = picture.selected or picture.strong
+        stroke = colour if is_full else colours.on_card(colour, _OTHERS_OPACITY)
         self._pen = QPen(stroke, 1.0)
         self._pen.setCosmetic(True)
         self._set_dashes()
@@ -130,8 +132,8 @@ class RunCurve(pg.PlotCurveItem):
             self._pen.setStyle(Qt.PenStyle.SolidLine)
 
 
-def _look(picture: CurvePicture) -> tuple[int, bool, bool, bool]:
-    return picture.hue, picture.dashed, picture.selected, picture.stale
+def _look(picture: CurvePicture) -> tuple[int, bool, bool, bool, bool]:
+    return picture.hue, picture.dashed, picture.selected, picture.stale, picture.strong
 
 
 def drawable(

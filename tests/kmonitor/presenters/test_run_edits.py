@@ -176,23 +176,23 @@ def test_one_run_that_has_ended_can_be_opened_named_noted_pinned_and_deleted():
     assert _enabled(picture) == ["open", "rename", "note", "pin", "delete"]
     assert (picture.title, picture.text) == ("resnet50-imagenet", "a note")
     assert picture.why_not == ""
-    assert picture.actions[1].tooltip == "Rename it (F2)"
+    assert picture.actions[2].tooltip == "Rename it (F2)"
 
 
 def test_several_can_be_pinned_and_deleted_but_not_named():
     picture = _Hubs().picture(ended("a", pinned=True), ended("b", pinned=True))
 
-    assert _enabled(picture) == ["pin", "delete"]
+    assert _enabled(picture) == ["compare", "pin", "delete"]
     assert picture.title == "2 runs selected"
     assert "Together about" in picture.text
-    assert picture.actions[3].title == "Unpin"
+    assert picture.actions[4].title == "Unpin"
 
 
 def test_a_living_run_says_why_it_cannot_be_deleted():
     picture = _Hubs().picture(made_up_run())
 
     assert _enabled(picture) == ["open", "rename", "note", "pin"]
-    assert "still runs" in picture.actions[4].tooltip
+    assert "still runs" in picture.actions[5].tooltip
     assert picture.text == "No note"
 
 
@@ -208,7 +208,11 @@ def test_with_nothing_selected_nothing_can_be_done():
 
     assert _enabled(picture) == []
     assert picture.title == "No run selected"
-    assert {a.tooltip for a in picture.actions} == {"Select one run.", "Select a run."}
+    assert {a.tooltip for a in picture.actions} == {
+        "Select one run.",
+        "Select a run.",
+        "Select two to six runs (Shift or Ctrl).",
+    }
 
 
 def test_a_desk_tells_of_refused_edits_and_forgets_what_was_deleted():

@@ -1,0 +1,236 @@
+"""The page that compares runs: one chart, a legend, and a table of what differs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QKeySequence, QPainter, QResizeEvent, QShortcut
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from kmonitor.desktop.controls.look import Look, role_label
+from kmonitor.desktop.controls.row_table import CellLook, RowTable, paint_cell
+from kmonitor.desktop.controls.segments import Segments
+from kmonitor.desktop.item_models.compare_model import CELL_ROLE, CompareModel
+from kmonitor.desktop.panels.compare_legend import CompareLegend, swatch_icon
+from kmonitor.desktop.theme import SIZES
+from kmonitor.presenters.compare_picture import CompareCell, CompareRow, LegendEntry
+from kmonitor.presenters.limit_desk import CHART_METRICS
+from kmonitor.presenters.limit_words import metric_name
+
+_TITLES_PX: Final = 190
+_LEAST_COLUMN_PX: Final = 110
+
+
+class ComparePanel(QFrame):
+    """Switches above, the legend, the chart, and the table below it.
+
+    Signals (main thread):
+        axis_chosen: "epochs", "seconds" or "models".
+        metric_chosen: Which metric is to be drawn.
+        removal_requested: With the id of a run that is to be left out.
+        differences_toggled: Whether only what differs is wanted in the table.
+        close_requested: The history is wanted again.
+    """
+
+    axis_chosen = Signal(str)
+    metric_chosen = Signal(str)
+    removal_requested = Signal(str)
+    differences_toggled = Signal()
+    close_requested = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._model = CompareModel(self)
+        self._table = RowTable()
+        self._legend = CompareLegend(look)
+        self._back = QPushButton(self.tr("History"))
+        self._only = QPushButton(self.tr("Only differences"))
+        self._copy = QPushButton(self.tr("Copy"))
+        self._axis = Segments(
+            {
+                "epochs": self.tr("Epochs"),
+                "seconds": self.tr("Time"),
+                "models": self.tr("Models"),
+            },
+            self.tr("Horizontal axis"),
+        )
+        self._metrics = Segments(
+            {metric: metric_name(metric) for metric in CHART_METRICS}, self.tr("Metric")
+        )
+        self._chart_box = QVBoxLayout()
+        self._build()
+        self._connect()
+        self._on_look_palette_changed()
+
+    @property
+    def only_differences(self) -> bool:
+        """Whether only what differs is wanted in the table."""
+        return self._only.isChecked()
+
+    def attach_chart(self, chart: QWidget) -> None:
+        """Put the chart into its place."""
+        chart.setMinimumHeight(140)
+        self._chart_box.addWidget(chart)
+
+    def show_choices(self, axis: str, metric: str) -> None:
+        """Set the switches."""
+        self._axis.choose(axis)
+        self._metrics.choose(metric)
+
+    def show_legend(self, entries: Sequence[LegendEntry]) -> None:
+        """Show these runs above the chart."""
+        self._legend.show_entries(entries)
+
+    def show_rows(self, rows: Sequence[CompareRow], entries: Sequence[LegendEntry]) -> None:
+        """Show the table.
+
+        Args:
+            rows: What is compared.
+            entries: The runs, from left to right.
+        """
+        scale = self.devicePixelRatioF()
+        heads = [(entry.name, swatch_icon(self._look, entry.hue, scale)) for entry in entries]
+        self._model.show_rows(rows, heads)
+        self._fit_columns()
+        self._table.viewport().update()
+
+    def take_focus(self) -> None:
+        """Begin with the table, whose keys are the arrows."""
+        self._table.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def copy(self) -> str:
+        """Put the selected rows, or else all, on the clipboard as text; returns it."""
+        chosen = sorted({index.row() for index in self._table.selectionModel().selectedRows()})
+        rows = self._model.rows()
+        wanted = [rows[at] for at in chosen] if len(chosen) > 1 else list(rows)
+        lines = ["\t".join(("", *self._model.names())), *(row.as_text() for row in wanted)]
+        text = "\n".join(lines)
+        QGuiApplication.clipboard().setText(text)
+        return text
+
+    def _build(self) -> None:
+        self._back.setToolTip(self.tr("Back to the history (Esc)"))
+        self._only.setToolTip(self.tr("Leave out what is the same for all"))
+        self._copy.setToolTip(self.tr("Copy the selected rows, or all, as text (Ctrl+C)"))
+        self._only.setCheckable(True)
+        self._only.setProperty("kind", "filter")
+        self._copy.setProperty("kind", "small")
+        for button in (self._back, self._only):
+            button.setAccessibleName(button.text())
+        self._copy.setAccessibleName(self.tr("Copy the table"))
+        self._axis.explain("epochs", self.tr("Epochs of all fits in a row"))
+        self._axis.explain("seconds", self.tr("Run time, from each run's start"))
+        self._axis.explain("models", self.tr("Models built: the fits of a run in a row"))
+        table, head = self._table, self._table.horizontalHeader()
+        table.setModel(self._model)
+        table.setItemDelegate(_CellDelegate(self._look, table))
+        table.setAccessibleName(self.tr("What differs"))
+        head.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        head.setSectionsMovable(False)
+        head.setStretchLastSection(False)
+        head.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        top = QHBoxLayout()
+        top.setSpacing(10)
+        top.addWidget(self._back)
+        top.addSpacing(4)
+        top.addWidget(role_label("title", self.tr("Compare")))
+        top.addStretch(1)
+        top.addWidget(self._metrics)
+        top.addWidget(self._axis)
+        self._lay_out(top)
+
+    def _lay_out(self, top: QHBoxLayout) -> None:
+        chart, table = QFrame(), QFrame()
+        for card in (chart, table):
+            card.setObjectName("card")
+        inside = QVBoxLayout(chart)
+        inside.setContentsMargins(10, 8, 10, 8)
+        inside.addLayout(self._chart_box)
+        tools = QHBoxLayout()
+        tools.addWidget(role_label("name", self.tr("What differs")))
+        tools.addStretch(1)
+        tools.addWidget(self._only)
+        tools.addWidget(self._copy)
+        below = QVBoxLayout(table)
+        below.setContentsMargins(10, 7, 10, 8)
+        below.setSpacing(4)
+        below.addLayout(tools)
+        below.addWidget(self._table, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SIZES.gutter, SIZES.gutter, SIZES.gutter, SIZES.gutter)
+        column.setSpacing(10)
+        column.addLayout(top)
+        column.addWidget(self._legend)
+        column.addWidget(chart, 3)
+        column.addWidget(table, 2)
+
+    def _connect(self) -> None:
+        self._axis.chosen.connect(self.axis_chosen)
+        self._metrics.chosen.connect(self.metric_chosen)
+        self._legend.removal_requested.connect(self.removal_requested)
+        self._only.clicked.connect(self._on_only_clicked)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._table.copy_requested.connect(self._on_copy_clicked)
+        self._back.clicked.connect(self.close_requested)
+        QShortcut(QKeySequence("Esc"), self).activated.connect(self.close_requested)
+        self._look.palette_changed.connect(self._on_look_palette_changed)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        """Give all runs the same room; what is longer is elided, and whole under the pointer."""
+        n = self._model.columnCount() - 1
+        room = self._table.viewport().width() - _TITLES_PX
+        self._table.size_column(0, _TITLES_PX)
+        for at in range(1, n + 1):
+            if not self._table.is_sized(at):
+                self._table.size_column(at, max(_LEAST_COLUMN_PX, room // n))
+
+    @Slot()
+    def _on_only_clicked(self) -> None:
+        self.differences_toggled.emit()
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        self.copy()
+
+    @Slot()
+    def _on_look_palette_changed(self) -> None:
+        self._back.setIcon(self._look.icon("back", "mute"))
+        self._copy.setIcon(self._look.icon("copy"))
+        self._table.viewport().update()
+
+
+class _CellDelegate(QStyledItemDelegate):
+    """Paints one cell in the theme's colours."""
+
+    def __init__(self, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._look = look
+
+    @override
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        cell = index.data(CELL_ROLE)
+        if isinstance(cell, CompareCell):
+            colours = self._look.palette
+            look = CellLook(cell.text, colours.tone(cell.tone))
+            paint_cell(painter, option, index, look, colours)

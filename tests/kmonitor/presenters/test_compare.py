@@ -1,0 +1,306 @@
+"""Up to six runs on one chart, over epochs, time or models, and what differs between them."""
+
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from kmonitor.presenters.chart_feed import ChartFeed
+from kmonitor.presenters.compare import CompareDesk
+from kmonitor.presenters.compare_picture import CompareRow
+from kmonitor.presenters.compare_table import CompareTable
+from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.formats import NOT_KNOWN, plain_text
+from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, Event, FitEnded, Sample
+from kmonitor_agent.protocol.messages import (
+    ErrorMessage,
+    MetricNow,
+    RowsTold,
+    RunSummary,
+    SeriesAsked,
+    SeriesTold,
+    VerdictsAsked,
+    VerdictsTold,
+)
+from tests.support.clock import MovedClock
+from tests.support.made_up_runs import (
+    GIB,
+    HUB,
+    made_up_row,
+    made_up_run,
+    told_hub,
+    told_runs,
+    told_series,
+)
+from tests.support.made_up_verdicts import LEAK
+from tests.support.questions_asked import QuestionsAsked
+
+
+def ended(run: str, **changed: Any) -> RunSummary:
+    return made_up_run(run, **{"state": "finished", "actions": [], "name": run, **changed})
+
+
+class Setup:
+    """A desk with a hub, and a comparison over its columns."""
+
+    def __init__(self, *runs: RunSummary) -> None:
+        self.hub = QuestionsAsked()
+        self.clock = MovedClock()
+        self.desk = Desk(ask=self.hub.ask, clock=self.clock, user="tester")
+        self.feed = ChartFeed(self.hub.ask)
+        self.desk.attach_charts(self.feed)
+        self.desk.connected(told_hub())
+        self.desk.take(told_runs(*runs))
+        self.known = {run.run: run for run in runs}
+        self.compare = CompareDesk(self.desk, self.feed, self.hub.ask)
+        self.table = CompareTable(self.desk, self.feed)
+        self._row = 1000
+
+    def answer(self, fits: dict[str, list[int]] | None = None) -> None:
+        for number, asked in self.hub.of_type(SeriesAsked):
+            told = told_series(asked, self.known[asked.run], number)
+            per_epoch = (fits or {}).get(asked.run)
+            if per_epoch:
+                told = _with_fits(told, per_epoch)
+            self.desk.take(told)
+
+    def tell(self, run: str, *events: Event) -> None:
+        rows = []
+        for event in events:
+            self._row += 1
+            rows.append(made_up_row(self._row, event, run))
+        self.desk.take(
+            RowsTold(ask=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row)
+        )
+
+    def rows(self, *, only_differences: bool = False) -> dict[str, CompareRow]:
+        rows = self.table.rows(self.compare.runs(), only_differences=only_differences)
+        return {row.title: row for row in rows}
+
+
+def _with_fits(told: SeriesTold, fits: list[int]) -> SeriesTold:
+    n = len(fits)
+    return replace(
+        told,
+        epoch_t_s=struct.pack(f"<{n}d", *(10.0 * i for i in range(n))),
+        epoch_end_t_s=struct.pack(f"<{n}d", *(10.0 * i + 9.0 for i in range(n))),
+        fit_of_epoch=struct.pack(f"<{n}i", *fits),
+    )
+
+
+def texts(row: CompareRow) -> list[str]:
+    return [plain_text(cell.text) for cell in row.cells]
+
+
+def test_columns_and_verdicts_of_all_are_asked_for_once():
+    setup = Setup(ended("a"), ended("b"))
+    setup.compare.compare(["a", "b"])
+    setup.compare.picture(400)
+    setup.compare.picture(400)
+
+    assert sorted(m.run for _, m in setup.hub.of_type(SeriesAsked) if m.buckets == 2000) == [
+        "a",
+        "b",
+    ]
+    assert {m.run for _, m in setup.hub.of_type(VerdictsAsked)} == {"a", "b"}
+
+
+def test_six_runs_have_six_hues_and_a_seventh_is_left_out():
+    setup = Setup(*(ended(f"r{i}") for i in range(8)))
+    setup.compare.compare([f"r{i}" for i in range(7)])
+    setup.compare.picture(400)
+    setup.answer()
+
+    picture = setup.compare.picture(400)
+
+    assert [curve.hue for curve in picture.curves] == [0, 1, 2, 3, 4, 5]
+    assert all(curve.strong and len(curve.x) for curve in picture.curves)
+    assert [entry.name for entry in setup.compare.legend()] == [f"r{i}" for i in range(6)]
+    assert setup.compare.hue("nobody") == 0
+
+
+def test_the_others_keep_their_hues_when_one_is_left_out_or_deleted():
+    setup = Setup(ended("a"), ended("b"), ended("c"))
+    setup.compare.compare(["a", "b", "c"])
+
+    setup.compare.leave_out("a")
+    assert [(e.run, e.hue) for e in setup.compare.legend()] == [("b", 1), ("c", 2)]
+    setup.desk.take(replace(told_runs(), deleted=["b"]))
+    assert [(e.run, e.hue) for e in setup.compare.legend()] == [("c", 2)]
+
+
+def test_until_columns_have_come_the_chart_says_so():
+    setup = Setup(ended("a"), ended("b"))
+    setup.compare.compare(["a", "b"])
+
+    assert setup.compare.picture(400).empty_text == "Loading…"
+    assert "Loading…" in setup.compare.legend()[0].tooltip
+    assert "no data" in setup.compare.description()
+    setup.answer()
+    assert setup.compare.picture(400).empty_text == "None of these runs measured it."
+    assert "Loading" not in setup.compare.legend()[0].tooltip
+    assert plain_text(setup.compare.description()) == "RAM: a 73.4 GiB, b 73.4 GiB"
+
+
+def test_a_run_whose_hub_is_lost_says_why_it_has_no_curve():
+    setup = Setup(ended("a"), ended("b"))
+    setup.desk.disconnected("gone", retry_in_s=1.0, since_wall_s=0.0)
+    setup.compare.compare(["a", "b"])
+
+    assert "not reached" in setup.compare.legend()[1].tooltip
+
+
+def test_a_hub_that_was_too_busy_is_asked_again():
+    setup = Setup(ended("a"), ended("b"))
+    setup.compare.compare(["b"])
+    setup.compare.picture(400)
+    number = next(n for n, m in setup.hub.of_type(SeriesAsked) if m.run == "b")
+
+    setup.desk.take(ErrorMessage(code="busy", text="busy", ask=number))
+    setup.compare.picture(400)
+
+    assert len([m for _, m in setup.hub.of_type(SeriesAsked) if m.run == "b"]) == 2
+
+
+def test_the_axis_reaches_as_far_as_the_longest_run_whatever_it_counts():
+    setup = Setup(ended("a", epochs_done=10, duration_s=100.0), ended("b", duration_s=3720.0))
+    setup.compare.compare(["a", "b"])
+    setup.compare.picture(400)
+    setup.answer()
+
+    assert 36.0 <= setup.compare.picture(400).x_range[1] <= 37.0
+    setup.compare.count("seconds")
+    assert setup.compare.picture(400).x_range == (0.0, pytest.approx(3720.0, rel=0.01))
+
+
+def test_over_models_each_fit_is_one_unit_wide():
+    setup = Setup(ended("a", duration_s=60.0), ended("b", duration_s=60.0))
+    setup.compare.compare(["a", "b"])
+    setup.compare.picture(400)
+    setup.answer({"a": [1, 1, 2, 2, 3, 3], "b": [1, 1, 1, 2, 2, 2]})
+
+    setup.compare.count("models")
+    picture = setup.compare.picture(400)
+
+    assert picture.x_range == (0.0, 3.0)
+    assert [float(np.max(curve.x)) for curve in picture.curves] == [3.0, 2.0]
+    # The second fit begins at 20 s in one run and at 30 s in the other.
+    store = setup.feed.store
+    assert store.x_of("a", 20.0, "models") == pytest.approx(1.0)
+    assert store.x_of("b", 30.0, "models") == pytest.approx(1.0)
+    assert setup.compare.crosshair(1.2).title == "model 2"
+    assert len(store.recent("a", "ram_bytes", span_x=1.0, kind="models")[0]) > 0
+
+
+def test_a_living_loop_builds_on_over_models():
+    setup = Setup(made_up_run("a", duration_s=19.0), ended("b", duration_s=60.0))
+    setup.compare.compare(["a", "b"])
+    setup.compare.picture(400)
+    setup.answer({"a": [1, 1], "b": [1, 1, 2, 2, 3, 3]})
+    setup.tell(
+        "a",
+        FitEnded(t_s=20.0, fit=1, how="finished"),
+        EpochStarted(t_s=22.0, fit=2, epoch=0),
+        Sample(t_s=25.0, ram_bytes=80.0 * GIB),
+        EpochEnded(t_s=32.0, fit=2, epoch=0, seconds=10.0),
+        EpochStarted(t_s=32.5, fit=2, epoch=1),
+        FitEnded(t_s=42.0, fit=2, how="finished"),
+    )
+
+    store = setup.feed.store
+
+    assert store.x_of("a", 22.0, "models") == pytest.approx(1.0)
+    assert store.x_of("a", 32.0, "models") == pytest.approx(1.5)
+    assert store.x_of("a", 42.0, "models") == pytest.approx(2.0)
+
+
+def test_zooming_keeps_within_what_there_is_and_lasts_until_the_axis_changes():
+    setup = Setup(ended("a"), ended("b"))
+    setup.compare.compare(["a", "b"])
+    setup.compare.picture(400)
+    setup.answer()
+
+    setup.compare.zoom(10.0, 20.0)
+    assert setup.compare.picture(400).x_range == (10.0, 20.0)
+    setup.compare.count("epochs")
+    assert setup.compare.picture(400).x_range == (10.0, 20.0)
+    setup.compare.zoom(-5.0, 900.0)
+    assert setup.compare.picture(400).x_range[0] == 0.0
+    setup.compare.zoom(10.0, 20.0)
+    setup.compare.count("seconds")
+    assert setup.compare.picture(400).x_range[1] > 3000.0
+    setup.compare.zoom(1.0, 2.0)
+    setup.compare.show_all()
+    assert setup.compare.picture(400).x_range[0] == 0.0
+
+
+def test_the_crosshair_names_each_run_and_its_value():
+    setup = Setup(ended("a"), ended("b", epochs_done=4))
+    setup.compare.compare(["a", "b"])
+    setup.compare.picture(400)
+    setup.answer()
+
+    card = setup.compare.crosshair(20.0)
+
+    assert card.title == "epoch 21"
+    assert [(line.label, line.hue) for line in card.lines] == [("a", 0), ("b", 1)]
+    assert card.lines[0].value is not None
+    assert card.lines[1].text == "no data"
+    setup.compare.count("seconds")
+    assert plain_text(setup.compare.crosshair(120.0).title) == "2 min"
+
+
+def test_the_table_says_what_differs():
+    setup = Setup(
+        ended("a", batch_size=32, optimizer="adam", versions={"keras": "3.9", "numpy": "2.1"}),
+        ended(
+            "b",
+            batch_size=64,
+            learning_rate=1e-3,
+            ram=MetricNow(value=9.0 * GIB),
+            vram=MetricNow(absent="no GPU"),
+            versions={"keras": "3.9", "numpy": "2.2", "jax": "0.5"},
+        ),
+    )
+    setup.compare.compare(["a", "b"])
+    setup.compare.picture(400)
+    setup.answer()
+    number = next(n for n, m in setup.hub.of_type(VerdictsAsked) if m.run == "b")
+    setup.desk.take(VerdictsTold(ask=number, run="b", verdicts=[LEAK]))
+
+    rows = setup.rows()
+
+    assert texts(rows["RAM, last"]) == ["73.4 GiB", "9.0 GiB"]
+    assert rows["RAM, last"].differs
+    assert texts(rows["RAM, peak"])[1] == "9.0 GiB"
+    assert texts(rows["RAM, slope"])[0] == NOT_KNOWN
+    assert texts(rows["RAM, slope"])[1].endswith("/ epoch")
+    assert "95 % interval" in plain_text(rows["RAM, slope"].cells[1].tooltip)
+    assert texts(rows["RAM, verdict"]) == [NOT_KNOWN, "leak suspected"]
+    assert rows["RAM, verdict"].cells[1].tone == "crit"
+    assert texts(rows["VRAM, last"]) == ["50.7 GiB", NOT_KNOWN]
+    assert rows["VRAM, last"].cells[1].tooltip == "no GPU"
+    assert texts(rows["VRAM, peak"])[1] == NOT_KNOWN
+    assert len(texts(rows["Step time, median of all epochs"])) == 2
+    assert texts(rows["Step time, last epoch"]) == ["272 ms", "272 ms"]
+    assert not rows["Step time, last epoch"].differs
+    assert texts(rows["Batch size"]) == ["32", "64"]
+    assert texts(rows["Optimizer"]) == ["adam", NOT_KNOWN]
+    assert texts(rows["Learning rate"]) == [NOT_KNOWN, "0.001"]
+    assert texts(rows["Version of jax"]) == [NOT_KNOWN, "0.5"]
+    assert "Version of numpy" in rows
+    assert "Version of keras" not in rows
+    assert rows["Batch size"].as_text() == "Batch size\t32\t64"
+
+
+def test_what_is_the_same_can_be_left_out():
+    setup = Setup(ended("a", batch_size=32), ended("b", batch_size=64))
+    setup.compare.compare(["a", "b"])
+
+    # Columns have not come: what needs them is the same for all, namely not known.
+    rows = setup.rows(only_differences=True)
+
+    assert list(rows) == ["Batch size"]
+    assert texts(setup.rows()["Step time, median of all epochs"]) == [NOT_KNOWN, NOT_KNOWN]
