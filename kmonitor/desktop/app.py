@@ -21,6 +21,7 @@ from kmonitor.desktop.app_log import AppLog
 from kmonitor.desktop.audit_controller import AuditController
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
+from kmonitor.desktop.export_controller import ExportController
 from kmonitor.desktop.folder_opening import FolderOpening
 from kmonitor.desktop.fonts import load_fonts, window_font
 from kmonitor.desktop.garbage import GarbageTimer
@@ -186,12 +187,13 @@ class KmonitorApp(QObject):
         self._keeper: HubKeeper | None = None
         self.desk = Desk(ask=self._ask, clock=SystemClock(), user=_user())
         self.window = MainWindow(self._look)
-        self._demo = DemoStart(folders, self)
         self.folder_opening = FolderOpening(self.window, self)
-        parts = Parts(self.window, self.desk, self._look, self._theme, self._demo)
+        demo = DemoStart(folders, self)
+        parts = Parts(self.window, self.desk, self._look, self._theme, demo)
         self.controller = WindowController(parts, self._settings, self)
         self._audit = AuditController(self.window, self.desk, self)
         self._alerts = AlertController(self.window, self.desk, folders.settings, self)
+        self.export = ExportController(self.window, self.desk, self._look, self)
         self._shooter = Shooter(self._is_settled, self)
         self._connect()
 
@@ -220,6 +222,7 @@ class KmonitorApp(QObject):
         self.controller.stop()
         self._alerts.stop()
         self.folder_opening.stop()
+        self.export.stop()
         self._shooter.stop()
         if self._hosts is not None:
             self._hosts.stop()
@@ -288,6 +291,7 @@ class KmonitorApp(QObject):
         self.board = board
         self.controller.attach_board(board)
         self._alerts.attach_board(board)
+        self.export.attach(self._hosts, board)
         self.charts_s = time.monotonic() - self._began_s
         _log.info("window after %.2f s, charts after %.2f s", self.shell_s, self.charts_s)
 

@@ -6,9 +6,10 @@ import threading
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QProcess, Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QFileDialog
 
 from kmonitor.connect.folder_view import see_spools
+from kmonitor.desktop.questions import message_box
 from kmonitor.desktop.window import MainWindow
 from kmonitor.errors import Expected
 
@@ -88,10 +89,4 @@ class FolderOpening(QObject):
 
     @Slot(str, str)
     def _on_self_refused(self, what: str, remedy: str) -> None:
-        box = QMessageBox(self._window)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setWindowTitle("kmonitor")
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText(what)
-        box.setInformativeText(remedy)
-        box.open()
+        message_box(what, remedy, self._window).open()

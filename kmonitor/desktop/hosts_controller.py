@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 from PySide6.QtCore import QObject, Slot
 
-from kmonitor.connect.direct import direct_hub
+from kmonitor.connect.direct import DirectHub, direct_hub
 from kmonitor.connect.follower import HubFollower, WayTold
 from kmonitor.connect.host_book import HostBook, RememberedHost
 from kmonitor.connect.host_link import HostLink
@@ -37,6 +37,7 @@ class HostsController(QObject):
         self._sockets: dict[str, str] = {}
         self._bridges: dict[str, HubBridge] = {}
         endpoint = ipc(view_socket(folders))
+        self._hubs: dict[str, str | DirectHub] = {HERE: endpoint}
         self.here = HubBridge(lambda wake: HubFollower(endpoint, wake=wake), self)
 
     def start(self, *, with_hosts: bool = True) -> None:
@@ -64,6 +65,10 @@ class HostsController(QObject):
         """Send a message to the hub of the run that it is about."""
         bridge = self._bridges.get(self._desk.book.at(_run_of(message)), self.here)
         return bridge.ask(message)
+
+    def hub_of(self, run: str) -> str | DirectHub:
+        """Where a run's hub is asked from here, for who asks on a thread of their own."""
+        return self._hubs.get(self._desk.book.at(run), self._hubs[HERE])
 
     def connect_to(self, address: str, name: str, command: str) -> str:
         """Remember a host and connect to it.
@@ -110,13 +115,15 @@ class HostsController(QObject):
 
     def _link_maker(self, host: RememberedHost) -> Callable[[Callable[[], None]], HubLink]:
         if host.address.startswith(SCHEME):
-            hub = direct_hub(host.address, self._folders)
+            hub = self._hubs[host.address] = direct_hub(host.address, self._folders)
             return lambda wake: HubFollower(hub, wake=wake)
         local = place_for_socket(self._folders)
+        self._hubs[host.address] = ipc(local)
         return lambda wake: HostLink(host, local, wake=wake)
 
     def _leave(self, address: str) -> None:
         bridge = self._bridges.pop(address, None)
+        self._hubs.pop(address, None)
         if bridge is not None:
             bridge.stop()
             bridge.deleteLater()

@@ -1,12 +1,14 @@
 """One run written out: which format, from which rows, into which file."""
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TextIO
 
 from kmonitor.connect.hub_client import HubClient
+from kmonitor.errors import Expected
 from kmonitor.export.events import event_object, read_event
 from kmonitor.export.parquet_file import see_parquet, write_parquet
 from kmonitor.export.sample_table import TABLE_KINDS, TableColumn, cells, table_columns
@@ -40,6 +42,13 @@ class Exported:
     columns: Sequence[TableColumn] = ()
 
 
+class GivenUp(Expected):
+    """Nobody wants the file any more; nothing of it is left."""
+
+    def __init__(self) -> None:
+        super().__init__("The export was given up.")
+
+
 class RunExport:
     """Writes out one run; for one thread.
 
@@ -47,7 +56,12 @@ class RunExport:
     """
 
     def __init__(
-        self, client: HubClient, run: RunSummary, *, between: tuple[float, float] | None = None
+        self,
+        client: HubClient,
+        run: RunSummary,
+        *,
+        between: tuple[float, float] | None = None,
+        is_given_up: Callable[[], bool] | None = None,
     ) -> None:
         """Ask nothing yet.
 
@@ -55,13 +69,15 @@ class RunExport:
             client: Of the run's hub.
             run: The run.
             between: Only events of these run times, seconds, both included; None: all.
+            is_given_up: Asked at each row whether nobody wants it any more; None: never.
         """
         self._client = client
         self._run = run
         self._between = between
+        self._is_given_up = is_given_up
 
     def into_file(self, output: Path, format_: ExportFormat) -> Exported:
-        """Write into a file, which is replaced. Raises: `Expected`, and leaves it as it was."""
+        """Write into a file, which is replaced. Raises: `Expected`; it is as it was."""
         if format_ == "parquet":
             see_parquet()
         with whole_file(output) as file:
@@ -100,12 +116,13 @@ class RunExport:
         for row in self._rows(TABLE_KINDS):
             yield cells(event_object(row))
 
-    def _rows(self, kinds: Sequence[str]) -> Iterable[Row]:
-        rows = self._client.all_rows(self._run.run, kinds)
-        if self._between is None:
-            return rows
-        from_s, to_s = self._between
-        return (row for row in rows if from_s <= row.t_s <= to_s)
+    def _rows(self, kinds: Sequence[str]) -> Iterator[Row]:
+        from_s, to_s = self._between or (0.0, math.inf)
+        for row in self._client.all_rows(self._run.run, kinds):
+            if self._is_given_up is not None and self._is_given_up():
+                raise GivenUp
+            if from_s <= row.t_s <= to_s:
+                yield row
 
     def _about(self) -> dict[str, str]:
         run = self._run

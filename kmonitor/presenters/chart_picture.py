@@ -4,7 +4,7 @@ A presenter builds a new `ChartPicture` when something changed and keeps the arr
 curves that did not: a chart compares arrays by identity and redraws only what is new.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -172,6 +172,11 @@ class ChartPicture:
     def has_points(self) -> bool:
         """Whether any curve has something to draw."""
         return any(len(curve.x) for curve in self.curves)
+
+    def without_offer(self) -> "ChartPicture":
+        """The same without a limit that is only offered, which means nothing on paper."""
+        is_offer = self.limit is not None and self.limit.look == "offered"
+        return replace(self, limit=None) if is_offer else self
 
     def looks_like(self, other: "ChartPicture") -> bool:
         """Whether the other one would be painted the same; arrays by identity, marks by value."""

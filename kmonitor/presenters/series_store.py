@@ -222,6 +222,11 @@ class SeriesStore:
             return t_s if kind == "seconds" else 0.0
         return float(axis.x_of(np.array([t_s]))[0])
 
+    def t_s_of(self, run: str, x: float, kind: XKind) -> float:
+        """The run time of a place on the axis, seconds; 0 for a run that is not held."""
+        held = self._runs.get(run)
+        return self._t_s_at(held, x, kind) if held is not None else 0.0
+
     def full_range(self, runs: Iterable[str], kind: XKind) -> tuple[float, float]:
         """From 0 to the newest moment of these runs, at least 1 wide."""
         ends = [1.0]

@@ -12,10 +12,10 @@ from kmonitor.report.curve_svg import curves
 from kmonitor.report.ink import Ink
 from kmonitor.report.markup import Markup, joined, tag
 from kmonitor.report.overlay_svg import flags, forecast, limit, newest_dots
-from kmonitor.report.sheet import Sheet
+from kmonitor.report.sheet import META_PX, Sheet
 
 _DOT_ROOM_PX: Final = 8.0
-_TYPEFACES: Final = "Inter, system-ui, sans-serif"
+TYPEFACES: Final = "Inter, system-ui, sans-serif"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,48 +29,59 @@ class Size:
 CHART_SIZE: Final = Size(600.0, 260.0)
 
 
-def chart_svg(
-    picture: ChartPicture,
-    ink: Ink,
-    size: Size = CHART_SIZE,
-    *,
-    about: str,
-    typefaces: str = _TYPEFACES,
-) -> Markup:
-    """Draw a chart.
+def chart_svg(picture: ChartPicture, ink: Ink, *, about: str) -> Markup:
+    """Draw a chart for a page.
 
     Args:
         picture: What it shows.
         ink: In which colours.
-        size: How large.
         about: All of it in one sentence, for who cannot see it.
+    """
+    return svg(picture.title, chart_parts(picture, ink, CHART_SIZE), CHART_SIZE, about=about)
+
+
+def chart_parts(picture: ChartPicture, ink: Ink, size: Size) -> Markup:
+    """All that a chart of this size draws, from its upper left corner on."""
+    sheet = _sheet(picture, ink, size)
+    return joined(
+        (
+            shading(sheet),
+            backdrop(sheet),
+            curves(sheet),
+            forecast(sheet),
+            flags(sheet),
+            limit(sheet),
+            newest_dots(sheet),
+            _empty(sheet),
+        )
+    )
+
+
+def svg(
+    title: str, inside: Markup, size: Size, *, about: str, typefaces: str = TYPEFACES
+) -> Markup:
+    """A drawing.
+
+    Args:
+        title: What it is called.
+        inside: What it draws.
+        size: How large.
+        about: All of it in one sentence.
         typefaces: Names of families, the preferred one first.
     """
-    sheet = _sheet(picture, ink, size)
     return tag(
         "svg",
-        tag("title", picture.title),
+        tag("title", title),
         tag("desc", about),
-        joined(
-            (
-                shading(sheet),
-                backdrop(sheet),
-                curves(sheet),
-                forecast(sheet),
-                flags(sheet),
-                limit(sheet),
-                newest_dots(sheet),
-                _empty(sheet),
-            )
-        ),
+        inside,
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {size.width:g} {size.height:g}",
         width=size.width,
         height=size.height,
         role="img",
-        aria_label=f"{picture.title}: {about}",
+        aria_label=f"{title}: {about}",
         font_family=typefaces,
-        font_size="11",
+        font_size=META_PX,
     )
 
 

@@ -1,7 +1,7 @@
 """Everything that a report of a run says, as plain data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.connect.hub_client import HubClient
@@ -113,11 +113,7 @@ def _charts(told: ToldDesk) -> list[ReportChart]:
     charts: list[ReportChart] = []
     for metric in CARD_METRICS:
         card = told.charts.card(metric, now_s=0.0)
-        picture = told.charts.picture(metric, CHART_WIDTH_PX)
-        limit = picture.limit
-        if limit is not None and limit.look == "offered":
-            # There is none: the window shows where one can be dragged from.
-            picture = replace(picture, limit=None)
+        picture = told.charts.picture(metric, CHART_WIDTH_PX).without_offer()
         if card is not None:
             charts.append(ReportChart(card, picture))
     return charts

@@ -16,8 +16,13 @@ _DOT_PX: Final = 1.5
 
 def curves(sheet: Sheet) -> Markup:
     """All of them, the selected one on top."""
-    in_order = sorted(sheet.picture.curves, key=_is_on_top)
+    in_order = sorted(sheet.picture.curves, key=is_on_top)
     return joined(_curve(sheet, curve) for curve in in_order)
+
+
+def is_on_top(curve: CurvePicture) -> bool:
+    """Order of drawing: the selected run's last."""
+    return curve.selected
 
 
 def strokes(curve: CurvePicture, frame: PlotFrame) -> list[list[Point]]:
@@ -80,7 +85,3 @@ def _at(x: FloatArray, y: FloatArray, behind: int, where: float) -> float:
     before = behind - 1
     part = (where - x[before]) / (x[behind] - x[before])
     return float(y[before] + part * (y[behind] - y[before]))
-
-
-def _is_on_top(curve: CurvePicture) -> bool:
-    return curve.selected

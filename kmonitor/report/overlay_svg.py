@@ -7,6 +7,7 @@ from kmonitor.presenters.chart_axes import last_there
 from kmonitor.presenters.chart_picture import FlagPicture, LimitPicture
 from kmonitor.presenters.curve_spans import spans_in_band
 from kmonitor.presenters.label_places import FlagPlace, Span, flag_places, free_left
+from kmonitor.report.curve_svg import is_on_top
 from kmonitor.report.markup import Markup, joined, tag
 from kmonitor.report.sheet import Point, Sheet, text_width
 
@@ -77,7 +78,7 @@ def newest_dots(sheet: Sheet) -> Markup:
     """The last value of each curve."""
     frame, ink = sheet.frame, sheet.ink
     parts: list[Markup] = []
-    for curve in sheet.picture.curves:
+    for curve in sorted(sheet.picture.curves, key=is_on_top):
         at = last_there(curve, frame.x_hi)
         if at < 0 or not frame.x_lo <= float(curve.x[at]) <= frame.x_hi:
             continue

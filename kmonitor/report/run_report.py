@@ -31,6 +31,7 @@ def write_report(client: HubClient, run: RunSummary, output: Path) -> None:
 
 def file_stem(run: RunSummary) -> str:
     """A name for a file about a run, which no file system refuses: "resnet50-3f2a8c1e"."""
-    letters = "".join(each if each.isalnum() or each in "-_." else "-" for each in run.name)
-    name = letters.encode()[:_LONGEST_BYTES].decode(errors="ignore").strip("-.")
+    # Without points: what follows one would be taken for the ending.
+    letters = "".join(each if each.isalnum() or each in "-_" else "-" for each in run.name)
+    name = letters.encode()[:_LONGEST_BYTES].decode(errors="ignore").strip("-")
     return f"{name or 'run'}-{run.run[:_SHORT_ID]}"

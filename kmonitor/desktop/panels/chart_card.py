@@ -81,6 +81,7 @@ class ChartCard(QFrame):
         range_zoomed: from, to.
         zoom_reset: the whole range is wanted.
         evidence_wanted: metric: what its verdict rests on.
+        picture_wanted: metric, "png" or "svg": its chart as a file.
     """
 
     limit_dropped = Signal(str, float)
@@ -92,6 +93,7 @@ class ChartCard(QFrame):
     range_zoomed = Signal(float, float)
     zoom_reset = Signal()
     evidence_wanted = Signal(str)
+    picture_wanted = Signal(str, str)
 
     def __init__(self, metric: str, title: str, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -260,6 +262,11 @@ class ChartCard(QFrame):
             place.triggered.connect(self._on_set_limit_clicked)
         whole = menu.addAction(self.tr("Show everything"))
         whole.triggered.connect(self.zoom_reset)
+        menu.addSeparator()
+        for kind in ("png", "svg"):
+            save = menu.addAction(self.tr("Save as {kind}\u2026").format(kind=kind.upper()))
+            save.setData(kind)
+            save.triggered.connect(self._on_save_triggered)
         menu.popup(at)
 
     def _add_choices(self, menu: QMenu, picture: CardPicture) -> None:
@@ -287,6 +294,12 @@ class ChartCard(QFrame):
     @Slot()
     def _on_set_limit_clicked(self) -> None:
         self.limit_wanted.emit(self._metric)
+
+    @Slot()
+    def _on_save_triggered(self) -> None:
+        entry = self.sender()
+        if isinstance(entry, QAction):
+            self.picture_wanted.emit(self._metric, str(entry.data()))
 
     @Slot()
     def _on_remove_triggered(self) -> None:

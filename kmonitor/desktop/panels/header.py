@@ -13,8 +13,7 @@ from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.header import HeaderPicture
 
 _THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
-_AUDIT = "audit"
-_ALERTS = "alerts"
+_AUDIT, _ALERTS, _EXPORT, _REPORT = "audit", "alerts", "export", "report"
 _TITLE_SHARE = 0.3
 _TITLE_GAP = 16
 
@@ -29,6 +28,8 @@ class HeaderPanel(QFrame):
         help_requested: The guide is wanted.
         audit_requested: The list of what was done is wanted.
         alerts_requested: The rules of alerts are wanted.
+        export_requested: The selected run's data are wanted as a file.
+        report_requested: Its report is.
     """
 
     x_axis_chosen = Signal(str)
@@ -37,6 +38,8 @@ class HeaderPanel(QFrame):
     help_requested = Signal()
     audit_requested = Signal()
     alerts_requested = Signal()
+    export_requested = Signal()
+    report_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -128,7 +131,8 @@ class HeaderPanel(QFrame):
         self._help.setToolTip(self.tr("Guide (F1)"))
         self._help.setAccessibleName(self.tr("Guide"))
         self._theme_button.setAccessibleName(self.tr("Theme"))
-        self._theme_button.setToolTip(self.tr("Theme: system, dark or light; alerts; audit"))
+        words = self.tr("Theme: system, dark or light; alerts, export, report, audit")
+        self._theme_button.setToolTip(words)
         self._live.setMinimumWidth(78)
         self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
         self._axis.explain("seconds", self.tr("Count seconds of run time"))
@@ -166,20 +170,35 @@ class HeaderPanel(QFrame):
         alerts = menu.addAction(self.tr("Alerts\u2026"), QKeySequence("Ctrl+Shift+A"))
         alerts.setToolTip(self.tr("What you want to be told (Ctrl+Shift+A)"))
         alerts.setData(_ALERTS)
+        if self._title.text():
+            self._add_files(menu)
         audit = menu.addAction(self.tr("Audit\u2026"), QKeySequence("Ctrl+U"))
         audit.setToolTip(self.tr("Who did what through the hub (Ctrl+U)"))
         audit.setData(_AUDIT)
         menu.triggered.connect(self._on_menu_triggered)
         menu.popup(self._theme_button.mapToGlobal(self._theme_button.rect().bottomLeft()))
 
+    def _add_files(self, menu: QMenu) -> None:
+        export = menu.addAction(self.tr("Export\u2026"), QKeySequence("Ctrl+E"))
+        export.setToolTip(self.tr("The selected run's data as CSV, JSON or Parquet (Ctrl+E)"))
+        export.setData(_EXPORT)
+        report = menu.addAction(self.tr("Report\u2026"), QKeySequence("Ctrl+Shift+E"))
+        report.setToolTip(self.tr("The selected run as one HTML file (Ctrl+Shift+E)"))
+        report.setData(_REPORT)
+
     @Slot(QAction)
     def _on_menu_triggered(self, action: QAction) -> None:
-        if action.data() == _AUDIT:
-            self.audit_requested.emit()
-        elif action.data() == _ALERTS:
-            self.alerts_requested.emit()
+        chosen = str(action.data())
+        opened = {
+            _AUDIT: self.audit_requested,
+            _ALERTS: self.alerts_requested,
+            _EXPORT: self.export_requested,
+            _REPORT: self.report_requested,
+        }
+        if chosen in opened:
+            opened[chosen].emit()
         else:
-            self.theme_chosen.emit(str(action.data()))
+            self.theme_chosen.emit(chosen)
 
     @Slot()
     def _on_look_palette_changed(self) -> None:

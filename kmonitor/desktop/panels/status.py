@@ -7,6 +7,7 @@ from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.look import Look, role_label, set_tone
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.connection import StatusPicture
+from kmonitor.presenters.palettes import Tone
 
 _NOTE_MS = 15_000
 
@@ -52,11 +53,16 @@ class StatusPanel(QFrame):
         self._version.setText(picture.version)
         self._on_look_palette_changed()
 
-    def show_note(self, text: str) -> None:
-        """Show something that went wrong for a while."""
+    def show_note(self, text: str, *, tone: Tone = "warn") -> None:
+        """Show for a while what went wrong, or what was done.
+
+        Args:
+            text: One line.
+            tone: How loud.
+        """
         self._note.setText(text)
         self._note.setToolTip(text)
-        set_tone(self._note, "warn")
+        set_tone(self._note, tone)
         self._note.show()
         self._note_timer.start()
 

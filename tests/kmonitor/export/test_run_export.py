@@ -14,7 +14,7 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.errors import Expected
-from kmonitor.export.run_export import RunExport
+from kmonitor.export.run_export import GivenUp, RunExport
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import MIB, SimulatedAgent
 
@@ -101,6 +101,17 @@ def test_parquet_without_pyarrow_says_the_line_that_installs_it(
         export.into_file(tmp_path / "run.parquet", "parquet")
 
     assert 'pip install ".[parquet]"' in failure.value.remedy
+    assert list(tmp_path.glob("run*")) == []
+
+
+def test_an_export_that_nobody_wants_any_more_leaves_nothing(
+    client: HubClient, export: RunExport, tmp_path: Path
+):
+    (run,) = client.runs()
+
+    with pytest.raises(GivenUp):
+        RunExport(client, run, is_given_up=lambda: True).into_file(tmp_path / "run.csv", "csv")
+
     assert list(tmp_path.glob("run*")) == []
 
 

@@ -3,7 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kmonitor.presenters.chart_picture import NO_POINTS, ChartPicture, CurvePicture
+from kmonitor.presenters.chart_picture import (
+    NO_POINTS,
+    ChartPicture,
+    CurvePicture,
+    LimitPicture,
+)
 
 
 def test_picture_without_curves_or_with_empty_ones_has_no_points():
@@ -17,6 +22,15 @@ def test_picture_with_one_point_has_points():
     curve = CurvePicture("a", "a", 0, np.array([1.0]), np.array([2.0]))
 
     assert ChartPicture("bytes", "epochs", (0.0, 1.0), (curve,)).has_points
+
+
+def test_a_limit_that_is_only_offered_is_no_part_of_a_drawing():
+    offered = LimitPicture(1.0, "drag to set a limit", "offered")
+    in_force = LimitPicture(1.0, "limit 1 B")
+    chart = ChartPicture("bytes", "epochs", (0.0, 1.0))
+
+    assert replace(chart, limit=offered).without_offer().limit is None
+    assert replace(chart, limit=in_force).without_offer().limit == in_force
 
 
 def drawn(label: str = "a", *, hue: int = 0, marks: int = 3, title: str = "RAM") -> ChartPicture:

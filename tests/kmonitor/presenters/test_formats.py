@@ -80,6 +80,8 @@ def test_moments_are_in_the_viewers_zone_and_name_the_day_when_it_is_another(
     monkeypatch.setenv("TZ", "UTC")
     assert formats.clock_text(41_000) == "11:23:20"
     assert formats.clock_text(41_000, seconds=False) == "11:23"
+    assert formats.day_text(41_000) == "1970-01-01"
+    assert formats.day_clock_text(41_000).startswith("1970-01-01 11:23:20 ")
     assert formats.moment_text(41_000, now_wall_s=41_100) == "11:23"
     assert formats.moment_text(41_000, now_wall_s=941_100) == "1970-01-01 11:23"
 

@@ -163,6 +163,7 @@ def test_a_report_that_cannot_be_written_leaves_nothing(
         ("../../etc/passwd", "etc-passwd-3f2a8c1e"),
         ("\u8bad\u7ec3", "\u8bad\u7ec3-3f2a8c1e"),
         ("...", "run-3f2a8c1e"),
+        ("net.v2", "net-v2-3f2a8c1e"),
     ],
 )
 def test_a_file_is_named_after_its_run_and_stays_where_it_is_put(name: str, stem: str):
