@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
+from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.statuses import DONE, Misuse
 from kmonitor.cli.terminal import complain, plain
@@ -21,6 +21,7 @@ def export(
     *,
     format_: Annotated[ExportFormat | None, Parameter(name=("--format", "-f"))] = None,
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
+    folder: FolderOption = None,
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
@@ -36,6 +37,7 @@ def export(
         run: Id, the beginning of an id, name, or `last`.
         format_: `csv`, `json` or `parquet`; without it, as the file's ending says.
         output: This file, which is replaced; standard output without it, but for Parquet.
+        folder: Of the runs whose spools lie in this folder, which is only read.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
@@ -43,7 +45,7 @@ def export(
     if output is not None and str(output) == "-":
         output = None
     chosen_format = format_ or _format_of(output)
-    with open_hub(host, hub=hub) as client:
+    with open_hub(host, folder=folder, hub=hub) as client:
         writing = RunExport(client, choose_run(client.runs(), run))
         if output is not None:
             exported = writing.into_file(output, chosen_format)

@@ -10,7 +10,7 @@ from kmonitor.export.sample_table import TableColumn
 
 INSTALL_PARQUET: Final = 'python -m pip install ".[parquet]"'
 
-_ROWS_A_GROUP: Final = 65_536
+_ROWS_A_GROUP: Final = 32_768
 
 
 def see_parquet() -> None:

@@ -22,7 +22,15 @@ def hub(folders: Folders) -> Iterator[ListeningHub]:
     yield from listening(folders)
 
 
-def test_a_viewer_sees_runs_and_why_the_buttons_are_off(
+def reported(app: KmonitorApp, file: Path, qtbot: Any) -> str:
+    """The report of the selected run, whose hub is asked anew."""
+    qtbot.waitUntil(lambda: app.board is not None, timeout=30_000)
+    with qtbot.waitSignal(app.export.written, timeout=30_000):
+        app.export.report_to(str(file))
+    return file.read_text(encoding="utf-8")
+
+
+def test_a_viewer_sees_runs_reports_them_and_is_told_why_the_buttons_are_off(
     hub: ListeningHub, tmp_path: Path, qtbot: Any
 ):
     laptop = find_folders({"KMONITOR_HOME": str(tmp_path / "laptop")})
@@ -49,6 +57,8 @@ def test_a_viewer_sees_runs_and_why_the_buttons_are_off(
             assert "your key there is a viewer's" in app.desk.why_no_command(run.run)
             app.desk.command("save")
             assert not agent.commands
+
+            assert "far away" in reported(app, tmp_path / "far.html", qtbot)
     finally:
         app.stop()
         app.window.deleteLater()

@@ -47,12 +47,21 @@ def kinds(shown: Any) -> set[str]:
 
 
 def test_a_folder_is_looked_at_without_any_hub_of_ones_own(
-    job: SpoolingProcess, shared: Path, folders: Folders, capsys: pytest.CaptureFixture[str]
+    job: SpoolingProcess,
+    shared: Path,
+    folders: Folders,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ):
     (run,) = said(capsys, "runs", "--json", "--folder", shared)
     before = sorted((p, p.stat().st_mtime_ns) for p in shared.rglob("*"))
     shown = said(capsys, "show", "last", "--json", "--folder", shared)
+    report, table = tmp_path / "job.html", tmp_path / "job.csv"
+    assert main(["report", "last", "--into", str(report), "--folder", str(shared)]) == 0
+    assert main(["export", "last", "--output", str(table), "--folder", str(shared)]) == 0
 
+    assert "job 7 \N{MIDDLE DOT} train" in report.read_text(encoding="utf-8")
+    assert ",sample," in table.read_text(encoding="utf-8")
     assert (run["run"], run["name"]) == (job.run, "job 7 \N{MIDDLE DOT} train")
     assert (run["is_shipped"], run["actions"], run["state"]) == (True, [], "starting")
     assert "boot" in kinds(shown)
