@@ -19,9 +19,11 @@ from kmonitor.cli.terminal import counted
 from kmonitor.cli.window import INSTALL_WINDOW, trouble_of, version_of, window_packages
 from kmonitor.connect.local_hub import hub_answers
 from kmonitor.errors import Expected
+from kmonitor.hub.access.key_list import FILE_NAME, Untrusted, read_key_list
 from kmonitor.presenters.formats import bytes_text, plain_text
 from kmonitor_agent.local.file_system import NETWORK_FILE_SYSTEMS, file_system_of
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.key_pair import keys_folder
 from kmonitor_agent.local.run_spool import ROOT_LIMIT_BYTES
 from kmonitor_agent.local.sockets import NotPrivate, check_private_folder
 
@@ -73,6 +75,7 @@ def examine(folders: Folders) -> Iterator[Finding]:
     yield _driver()
     yield from _frameworks()
     yield _hub(folders)
+    yield from _keys(folders)
     yield _state_folder(folders)
     yield from _room(folders)
     yield _runtime_folder(folders)
@@ -196,6 +199,18 @@ def _hub(folders: Folders) -> Finding:
     if told.faults:
         return Finding("hub", "note", f"{found}; faults: {told.faults}", f"see {folders.logs}")
     return Finding("hub", "ok", found)
+
+
+def _keys(folders: Folders) -> Iterator[Finding]:
+    path = keys_folder(folders) / FILE_NAME
+    try:
+        keys = read_key_list(path)
+    except Untrusted as exc:
+        found, _, remedy = str(exc).partition("; ")
+        yield Finding("list of keys", "bad", found, remedy)
+        return
+    if keys:
+        yield Finding("list of keys", "ok", f"{counted(len(keys), 'key')} in {path}")
 
 
 def _state_folder(folders: Folders) -> Finding:

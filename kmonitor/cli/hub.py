@@ -12,7 +12,7 @@ from kmonitor.cli.amounts import bytes_from
 from kmonitor.cli.hub_access import folder_faults_named
 from kmonitor.cli.hub_unit import own_command, unit_path, unit_text
 from kmonitor.cli.statuses import DONE, FAILED, Misuse
-from kmonitor.cli.terminal import complain, counted, say, say_json
+from kmonitor.cli.terminal import complain, counted, plain, say, say_json
 from kmonitor.connect.home import lack_of_room
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import hub_answers, stop_hub
@@ -93,16 +93,19 @@ def _say_once_it_runs(folders: Folders, is_over: threading.Event) -> None:
             told = hub_answers(folders, timeout_s=_ANSWER_S)
             if told is not None and told.pid == os.getpid():
                 say("The hub runs here until Ctrl+C, or: kmonitor hub stop")
-                _say_where_it_listens(folders)
+                say_where_it_listens(folders)
                 return
 
 
-def _say_where_it_listens(folders: Folders) -> None:
+def say_where_it_listens(folders: Folders) -> None:
+    """The address on the network, and why nobody can connect to it yet, if nobody can."""
     with HubClient(folders=folders) as client:
         told = client.keys()
     if told.address:
         say(f"It listens at: {told.address}")
-    if told.address and not told.keys:
+    if told.fault:
+        complain(f"{plain(told.fault)}.")
+    elif told.address and not told.keys:
         say("No key may connect yet: kmonitor authorize KEY --role ROLE --name NAME")
 
 

@@ -56,13 +56,14 @@ def list_(
     """List who may connect over the network, and the address to connect to.
 
     Args:
-        json: One JSON object: `address` (empty when the hub does not listen) and `keys`.
+        json: One JSON object: `address` (empty when the hub does not listen), `keys`, and `fault`
+            (why the list cannot be trusted and lets nobody in; else empty).
         hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     with open_hub(hub=hub) as client:
         told = client.keys()
     if json:
-        say_json({"address": told.address, "keys": fields_of(told.keys)})
+        say_json({"address": told.address, "keys": fields_of(told.keys), "fault": told.fault})
     else:
         _say_keys(told)
     return DONE
@@ -87,6 +88,9 @@ def _say_keys(told: KeysTold) -> None:
         say(f"The hub listens at: {told.address}")
     else:
         say("The hub does not listen on the network (kmonitor hub --bind ADDRESS:PORT does).")
+    if told.fault:
+        complain(f"{plain(told.fault)}.")
+        return
     if not told.keys:
         say("No key may connect. Let one in with: kmonitor authorize KEY --role ROLE --name NAME")
         return

@@ -52,6 +52,7 @@ class KeysDesk:
         self._ledger.audit(peer.who, what, "", "", f"refused: its role is {peer.role}")
 
     def _change(self, peer: Peer, asked: KeysAsked) -> KeysTold | ErrorMessage:
+        self._doors.look_at_keys()  # who asks may just have mended the file by hand
         try:
             if asked.authorize is not None:
                 self._authorize(peer, asked.authorize)
@@ -62,7 +63,10 @@ class KeysDesk:
             return _error(asked, "invalid", exc.what)
         except (OSError, NotPrivate) as exc:
             return _error(asked, "invalid", f"the list of keys cannot be written: {exc}")
-        return KeysTold(ask=asked.ask, keys=self._keys.all(), address=self._doors.address)
+        fault = "" if self._keys.fault is None else str(self._keys.fault)
+        return KeysTold(
+            ask=asked.ask, keys=self._keys.all(), address=self._doors.address, fault=fault
+        )
 
     def _authorize(self, peer: Peer, wanted: KeyGrant) -> None:
         before = self._keys.find(wanted.key)

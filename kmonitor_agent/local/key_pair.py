@@ -77,8 +77,12 @@ def own_keys(folders: Folders, purpose: Purpose) -> KeyPair:
     return _read(path)
 
 
-def check_private_file(path: Path) -> None:
+def check_private_file(path: Path, why_open: str) -> None:
     """See that a file is this user's alone.
+
+    Args:
+        path: The file.
+        why_open: What is wrong and what to do when others may read or write it.
 
     Raises:
         NotPrivate: It is no plain file, someone else's, or others may read it.
@@ -92,17 +96,24 @@ def check_private_file(path: Path) -> None:
     if found.st_uid != os.getuid():
         raise NotPrivate(path, f"belongs to user id {found.st_uid}; remove it")
     if found.st_mode & 0o077:
-        raise NotPrivate(
-            path,
-            "can be read by others, so its secret may be known; remove it, and a new one is "
-            "made, which has to be authorized anew",
-        )
+        raise NotPrivate(path, why_open)
 
 
 def _read(path: Path) -> KeyPair:
     import zmq  # noqa: PLC0415 - a training without a direct hub never loads it
 
-    check_private_file(path)
+    # Others know a hub by its key, and a device by what it was let in with.
+    is_hub = path.name == "hub.key"
+    anew = (
+        "changes the hub's address: hand that out anew (kmonitor keys list prints it)"
+        if is_hub
+        else "has to be authorized anew"
+    )
+    check_private_file(
+        path,
+        "can be read by others, so its secret may be known; remove it, and a new one is "
+        f"made, which {anew}",
+    )
     try:
         secret = key_z85(path.read_text("ascii").strip())
     except ValueError as exc:

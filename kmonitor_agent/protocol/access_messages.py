@@ -59,11 +59,14 @@ class KeysTold(Message, frozen=True, tag="keys_told"):
         ask: The question.
         keys: At most 1000 of them, by name.
         address: `tcp://ADDRESS:PORT?key=KEY` where the hub listens; empty: not at all.
+        fault: Why the list cannot be trusted, so that nobody may connect, and what to do; empty:
+            nothing is wrong with it.
     """
 
     ask: Count
     keys: Annotated[list[KeyGrant], msgspec.Meta(max_length=1000)]
     address: Text = ""
+    fault: Text = ""
 
 
 class AuditAsked(Message, frozen=True, tag="audit"):

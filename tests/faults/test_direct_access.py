@@ -19,7 +19,7 @@ from kmonitor.connect.direct import DirectHub
 from kmonitor.connect.hub_client import HubClient, HubClosed, HubRefused
 from kmonitor.hub.access import direct_access, direct_door
 from kmonitor.hub.access.direct_door import DirectRefused
-from kmonitor.hub.access.key_list import KeyList
+from kmonitor.hub.access.key_list import KeyList, Untrusted
 from kmonitor.hub.doors import Doors
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.logbook import LOG
@@ -355,13 +355,35 @@ def test_a_list_of_keys_that_cannot_be_trusted_lets_nobody_in(tmp_path: Path, da
     path = folder / "authorized.json"
     if damage == "open":
         path.chmod(0o644)
-        path.touch()
     else:
         path.write_text(damage)
 
     assert keys.look_again() == {grant.key}
     assert keys.find(grant.key) is None
-    assert KeyList(folder, HubFaults(LOG)).all() == []
+    again = KeyList(folder, HubFaults(LOG))
+    assert again.all() == []
+    as_it_was = path.read_bytes()
+    for change in (
+        lambda: again.grant(KeyGrant(key="cd" * 32, name="new", role="viewer")),
+        lambda: again.revoke("friend"),
+    ):
+        with pytest.raises(Untrusted, match=r"No key is let in.*(chmod 600|mv) "):
+            change()
+    assert path.read_bytes() == as_it_was
+
+
+def test_a_list_of_keys_that_is_private_again_lets_them_in_without_another_word(tmp_path: Path):
+    keys = KeyList(tmp_path / "keys", HubFaults(LOG))
+    grant = KeyGrant(key="ab" * 32, name="friend", role="operator")
+    keys.grant(grant)
+    keys.path.chmod(0o666)
+    keys.look_again()
+    assert keys.fault is not None
+
+    keys.path.chmod(0o600)
+    keys.look_again()
+
+    assert (keys.fault, keys.find(grant.key)) == (None, grant)
 
 
 # --- another user of the same machine ---

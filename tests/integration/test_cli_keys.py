@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from kmonitor.cli.examinations import examine
+from kmonitor.cli.hub import say_where_it_listens
 from kmonitor.cli.main import main
 from kmonitor.cli.own_files import belongings
 from kmonitor_agent.local.folders import Folders
-from tests.support.direct_hub import ListeningHub, listening
+from tests.support.direct_hub import BIND, ListeningHub, listening
+from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 
 pytestmark = pytest.mark.slow
@@ -110,6 +113,44 @@ def test_a_readable_secret_is_told_with_what_to_do(say: Say, folders: Folders):
     assert status == 1
     assert "can be read by others" in why
     assert "remove it" in why
+
+
+def test_a_list_of_keys_that_is_open_to_others_is_told_and_kept(
+    hub: ListeningHub, say: Say, folders: Folders
+):
+    assert say("authorize", "ab" * 32, "--role", "viewer", "--name", "anna")[0] == 0
+    path = folders.state / "keys" / "authorized.json"
+    path.chmod(0o666)
+    why = f"can be read or written by others; see whom it lists, then: chmod 600 {path}"
+
+    for words in (
+        say("keys", "list")[2],
+        say("authorize", "cd" * 32, "--role", "viewer", "--name", "bob")[2],
+        say("keys", "revoke", "anna")[2],
+    ):
+        assert why in words
+    finding = {each.subject: each for each in examine(folders)}["list of keys"]
+    assert (finding.state, f"chmod 600 {path}" in finding.remedy) == ("bad", True)
+
+    path.chmod(0o600)
+    assert "anna" in say("keys", "list")[1]
+
+
+def test_a_hubs_start_tells_that_its_list_of_keys_is_damaged(
+    folders: Folders, capsys: pytest.CaptureFixture[str]
+):
+    path = folders.state / "keys" / "authorized.json"
+    path.parent.mkdir(parents=True, mode=0o700)
+    path.touch(0o600)
+    path.write_text("{")
+    live = LiveHub(folders)
+    live.start("--bind", BIND)
+    try:
+        say_where_it_listens(folders)
+    finally:
+        live.kill()
+
+    assert f"{path} is damaged" in capsys.readouterr().err
 
 
 def test_purge_knows_every_file_of_ours(say: Say, folders: Folders):

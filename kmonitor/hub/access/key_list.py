@@ -21,17 +21,26 @@ class NameTaken(Expected):
     """Another key has this name already."""
 
 
+class Untrusted(Expected):
+    """The file is there and cannot be trusted: nobody is let in, and it is not replaced."""
+
+
 class _File(msgspec.Struct, frozen=True):
     keys: Annotated[list[KeyGrant], msgspec.Meta(max_length=MAX_KEYS)] = []
 
 
 class KeyList:
-    """Owned by the hub's main thread. Whatever is wrong with the file: nobody is let in."""
+    """Owned by the hub's main thread. Whatever is wrong with the file: nobody is let in.
+
+    Attributes:
+        fault: What is wrong with the file, and what to do; None: nothing.
+    """
 
     def __init__(self, folder: Path, faults: HubFaults) -> None:
         self.path = folder / FILE_NAME
         self._faults = faults
-        self._seen: tuple[int, int] | None = None
+        self._seen: tuple[int, ...] | None = None
+        self.fault: Untrusted | None = None
         self._grants: dict[str, KeyGrant] = {}
         self.look_again()
 
@@ -61,9 +70,11 @@ class KeyList:
 
         Raises:
             NameTaken: Another key has this name.
+            Untrusted: The file as it is would be lost.
             Expected: There are too many keys.
             OSError: The file cannot be written; nothing changed.
         """
+        self._keep_what_is_at_fault()
         others = {key: each for key, each in self._grants.items() if key != grant.key}
         if any(each.name == grant.name for each in others.values()):
             raise NameTaken(f'another key is called "{grant.name}" already')
@@ -75,14 +86,20 @@ class KeyList:
         """Take a key off the list; None if there is no such one.
 
         Raises:
+            Untrusted: The file as it is would be lost.
             OSError: The file cannot be written; nothing changed.
         """
+        self._keep_what_is_at_fault()
         for grant in self._grants.values():
             if name_or_key in (grant.name, grant.key):
                 rest = {key: each for key, each in self._grants.items() if key != grant.key}
                 self._write(rest)
                 return grant
         return None
+
+    def _keep_what_is_at_fault(self) -> None:
+        if self.fault is not None:
+            raise self.fault
 
     def _write(self, grants: dict[str, KeyGrant]) -> None:
         make_private_folder(self.path.parent)
@@ -92,21 +109,42 @@ class KeyList:
         self._grants = grants
         self._seen = self._stamp()
 
-    def _stamp(self) -> tuple[int, int] | None:
+    def _stamp(self) -> tuple[int, ...] | None:
         try:
             found = self.path.lstat()
         except OSError:
             return None
-        return (found.st_ino, found.st_mtime_ns)
+        # A chmod alone changes neither inode nor time of modification.
+        return (found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_mode, found.st_uid)
 
     def _read(self) -> dict[str, KeyGrant]:
+        self.fault = None
         try:
-            check_private_file(self.path)
-            text = self.path.read_bytes()
-            found = msgspec.json.decode(text, type=_File)
-        except FileNotFoundError:
+            return read_key_list(self.path)
+        except Untrusted as exc:
+            self._faults.record("keys", exc.what)
+            self.fault = exc
             return {}
-        except (NotPrivate, OSError, msgspec.MsgspecError, UnicodeDecodeError) as exc:
-            self._faults.record("keys", f"{self.path}: nobody is let in: {exc}")
-            return {}
-        return {grant.key: grant for grant in found.keys}
+
+
+def read_key_list(path: Path) -> dict[str, KeyGrant]:
+    """Who is let in by this file, by key; nobody when there is none.
+
+    Raises:
+        Untrusted: It is not this user's alone, or cannot be read or understood.
+    """
+    open_to_others = f"can be read or written by others; see whom it lists, then: chmod 600 {path}"
+    try:
+        check_private_file(path, open_to_others)
+        found = msgspec.json.decode(path.read_bytes(), type=_File)
+    except FileNotFoundError:
+        return {}
+    except NotPrivate as exc:
+        raise Untrusted(f"No key is let in: {path} {exc.why}") from exc
+    except OSError as exc:
+        raise Untrusted(f"No key is let in: {path} cannot be read: {exc.strerror}") from exc
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
+        what = f"No key is let in: {path} is damaged ({exc})"
+        aside = f"mend it, or put it aside: mv {path} {path}.damaged"
+        raise Untrusted(f"{what}; {aside}") from exc
+    return {grant.key: grant for grant in found.keys}
