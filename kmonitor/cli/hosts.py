@@ -4,6 +4,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from kmonitor.cli.hub_access import folder_faults_named
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.terminal import complain, plain, say, say_json, say_table
 from kmonitor.connect.host_book import HostBook, RememberedHost
@@ -63,11 +64,13 @@ def add(
         command: What is kmonitor there, where no login finds it: `/path/to/bin/kmonitor`.
         untried: Remember it without connecting.
     """
-    book = HostBook(find_folders())
+    folders = find_folders()
+    book = HostBook(folders)
     if not untried:
         known = book.find(address)
         asked = known.command if known is not None and command is None else command
-        found = visit(RememberedHost(address, command=asked or ""))
+        with folder_faults_named(folders):
+            found = visit(folders, RememberedHost(address, command=asked or ""))
         say(
             plain(
                 f"kmonitor {found.version} answers on {found.host} (process {found.pid}, "

@@ -9,7 +9,7 @@ from typing import Final
 
 from kmonitor.connect.follower import WayTold
 from kmonitor.connect.host_book import RememberedHost
-from kmonitor.connect.host_trouble import HostTrouble
+from kmonitor.connect.host_trouble import HostTrouble, no_forwarding
 from kmonitor.connect.remote_hub import RemoteHub, Stopped, ensure_remote
 from kmonitor.connect.ssh_tunnel import SshTunnel
 from kmonitor.errors import Expected
@@ -41,7 +41,7 @@ class HostKeeper:
         self._host = host
         self._local = local
         self._told = told
-        self._socket = host.socket
+        self._hub = RemoteHub(host.socket) if host.socket else None
         self._back_off_s = _BACK_OFF_FIRST_S
         self._is_missed = False
         self._stop = threading.Event()
@@ -91,32 +91,42 @@ class HostKeeper:
     def _keep_open(self) -> None:
         # A socket that is remembered saves the question; where nobody listens on it any more,
         # the follower misses the hub, and then it is asked.
-        hub = RemoteHub(self._socket) if self._socket else self._ensure()
+        hub = self._hub or self._ensure()
         self._told(WayTold("opening", hub=hub))
         tunnel = SshTunnel(self._host.address, hub.socket, self._local)
         try:
             tunnel.start()
             if not tunnel.wait_up(self._stop):
                 return
+            if not tunnel.reaches(self._stop):
+                self._see_why(tunnel, hub)
+                return
             self._is_missed = False
             self._told(WayTold("open", hub=hub))
-            self._watch(tunnel, hub)
+            self._watch(tunnel)
         finally:
             tunnel.stop()
 
-    def _watch(self, tunnel: SshTunnel, hub: RemoteHub) -> None:
+    def _see_why(self, tunnel: SshTunnel, hub: RemoteHub) -> None:
+        trouble = tunnel.trouble()
+        if trouble is not None:
+            raise trouble
+        if self._ensure().pid == hub.pid:
+            # It answers there before and after: only the way from here is missing.
+            raise no_forwarding(self._host.address)
+
+    def _watch(self, tunnel: SshTunnel) -> None:
         """Until ssh ends, or the hub is found in another place."""
         while not self._stop.is_set():
             self._wake.wait(_LOOK_S)
             self._wake.clear()
             trouble = tunnel.trouble()
             if trouble is not None:
-                self._socket = self._socket or hub.socket
                 raise trouble
             if self._is_missed or tunnel.leads_nowhere:
                 # Also where the hub there is well: then the connection is frozen or half dead,
                 # and is made anew instead of waiting until ssh notices.
-                self._socket = ""
+                self._hub = None
                 self._ensure()
                 self._stop.wait(self._back_off_s)
                 self._back_off_s = min(2 * self._back_off_s, _BACK_OFF_LAST_S)
@@ -125,7 +135,7 @@ class HostKeeper:
     def _ensure(self) -> RemoteHub:
         self._told(WayTold("asking"))
         hub = ensure_remote(self._host.address, command=self._host.command, stop=self._stop)
-        self._socket = hub.socket
+        self._hub = hub
         return hub
 
     def _rest(self, exc: Exception, *, is_transient: bool) -> None:

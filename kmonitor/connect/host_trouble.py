@@ -107,6 +107,11 @@ def not_found(address: str, tried: Sequence[str]) -> HostTrouble:
     )
 
 
+def no_forwarding(address: str) -> HostTrouble:
+    """Its hub answers there, and ssh may not reach its socket from here."""
+    return HostTrouble("forwarding", address, *_words("forwarding", address))
+
+
 def too_old(address: str, version: str) -> HostTrouble:
     """The hub there speaks no protocol that this kmonitor does.
 

@@ -3,8 +3,10 @@
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 
 from kmonitor.connect.host_book import HostBook, RememberedHost
+from kmonitor.connect.host_trouble import no_forwarding
 from kmonitor.connect.remote_hub import RemoteHub, ensure_remote
 from kmonitor.connect.ssh_command import checked_address
 from kmonitor.connect.ssh_tunnel import SshTunnel, place_for_socket
@@ -25,13 +27,23 @@ def remote_endpoint(folders: Folders, host: str) -> Generator[str]:
         Expected: The address cannot be used, or there is no ssh here.
         NotPrivate: The folder for the socket is open to others.
     """
-    known = known_host(folders, host)
-    found = ensure_remote(known.address, command=known.command)
-    tunnel = SshTunnel(known.address, found.socket, place_for_socket(folders))
+    with _reached(folders, known_host(folders, host)) as (_found, local):
+        yield ipc(local)
+
+
+@contextmanager
+def _reached(folders: Folders, host: RememberedHost) -> Generator[tuple[RemoteHub, Path]]:
+    """A host's hub, and its socket here."""
+    found = ensure_remote(host.address, command=host.command)
+    tunnel = SshTunnel(host.address, found.socket, place_for_socket(folders))
     try:
         tunnel.start()
-        tunnel.wait_up(threading.Event())
-        yield ipc(tunnel.local)
+        never = threading.Event()
+        tunnel.wait_up(never)
+        if not tunnel.reaches(never):
+            # It has just answered there: only the way is missing.
+            raise tunnel.trouble() or no_forwarding(host.address)
+        yield found, tunnel.local
     finally:
         tunnel.stop()
 
@@ -41,6 +53,7 @@ def known_host(folders: Folders, host: str) -> RememberedHost:
     return HostBook(folders).find(host) or RememberedHost(checked_address(host))
 
 
-def visit(host: RememberedHost) -> RemoteHub:
-    """See whether a host's hub can be had. Raises: as `remote_endpoint`."""
-    return ensure_remote(host.address, command=host.command)
+def visit(folders: Folders, host: RememberedHost) -> RemoteHub:
+    """See whether a host's hub can be had from here. Raises: as `remote_endpoint`."""
+    with _reached(folders, host) as (found, _local):
+        return found

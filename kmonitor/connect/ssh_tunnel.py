@@ -86,8 +86,31 @@ class SshTunnel:
 
     @property
     def leads_nowhere(self) -> bool:
-        """Whether ssh said that nobody listens on the socket there."""
-        return b"open failed: connect failed" in self._said
+        """Whether ssh said that the socket there was not reached.
+
+        Nobody listens on it, or its server forbids it: sshd 9 has the same words for both.
+        """
+        return b": open failed: " in self._said
+
+    def reaches(self, stop: threading.Event, *, timeout_s: float = 3.0) -> bool:
+        """Try once: False when the socket there is not reached; after `wait_up`.
+
+        Silence is none: who is frozen there is reached, or may be.
+        """
+        end_s = time.monotonic() + timeout_s
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(_LOOK_S)
+            with contextlib.suppress(OSError):
+                probe.connect(os.fsencode(self.local))
+            while time.monotonic() < end_s and not stop.is_set():
+                # A hub begins to speak as soon as somebody comes.
+                with contextlib.suppress(OSError):
+                    if probe.recv(1):
+                        return True
+                if self.trouble() is not None or self.leads_nowhere:
+                    return False
+                stop.wait(_LOOK_S)
+        return True
 
     def stop(self) -> None:
         """End ssh and take the socket away."""

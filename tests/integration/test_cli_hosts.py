@@ -27,6 +27,21 @@ def test_a_run_there_is_listed_and_commanded_from_here(live_ssh_host: SshHost) -
     assert [command.name for command in agent.commands] == ["save"]
 
 
+def test_a_host_that_forbids_sockets_is_named_and_not_remembered(ssh_host: SshHost) -> None:
+    ssh_host.may_forward = False
+    ssh_host.start()
+
+    listed = kmonitor("runs", "--host", NAME)
+    added = kmonitor("hosts", "add", NAME)
+
+    for refused in (listed, added):
+        assert refused.status == 1
+        assert f"{NAME} does not let sockets be forwarded" in refused.err
+        assert "AllowStreamLocalForwarding yes" in refused.err
+    assert "answers" not in added.out
+    assert "No hosts yet" in kmonitor("hosts").out
+
+
 @pytest.mark.full
 def test_a_host_is_added_once_it_answers_shown_and_exported(live_ssh_host: SshHost) -> None:
     added = kmonitor("hosts", "add", NAME, "--name", "big one")

@@ -29,6 +29,7 @@ class SshHost:
         there: Folders of the kmonitor that is reached through it.
         folder: Its own files: keys, configuration, `bin` of the logins.
         port: Where it listens.
+        may_forward: Whether it lets sockets be forwarded, from `start` on.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,6 +37,7 @@ class SshHost:
         self.port = _free_port()
         self.there: Folders = find_folders({"KMONITOR_HOME": str(folder / "there")})
         self.home = folder / "home"
+        self.may_forward = True
         self._process: subprocess.Popen[bytes] | None = None
         for part in ("bin", "client", "home"):
             (folder / part).mkdir(parents=True)
@@ -80,6 +82,7 @@ class SshHost:
             f"AuthorizedKeysFile {self.folder / 'authorized'}\nStrictModes no\nUsePAM no\n"
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
             "PermitRootLogin yes\nPidFile none\n"
+            f"AllowStreamLocalForwarding {'yes' if self.may_forward else 'no'}\n"
             f"SetEnv {' '.join(f'{name}={value}' for name, value in variables.items())}\n"
         )
         if os.getuid() == 0:

@@ -184,6 +184,22 @@ def test_what_only_the_user_can_mend_waits_for_retry(ssh_host: SshHost, folders:
         followed.wait_connected()
 
 
+@pytest.mark.parametrize("is_remembered", [False, True])
+def test_a_server_that_forbids_sockets_is_named_and_not_knocked_at_for_ever(
+    ssh_host: SshHost, folders: Folders, *, is_remembered: bool
+) -> None:
+    ssh_host.may_forward = False
+    ssh_host.start()
+    known = str(view_socket(ssh_host.there)) if is_remembered else ""
+    with following(folders, known) as followed:
+        followed.wait(lambda n: isinstance(n, WayTold) and n.stage == "closed", "told why")
+
+    closed = next(n for n in followed.news if isinstance(n, WayTold) and n.what)
+    assert closed.what == f"{NAME} does not let sockets be forwarded."
+    assert "AllowStreamLocalForwarding yes" in closed.remedy
+    assert closed.retry_in_s is None
+
+
 def test_a_question_over_ssh_can_be_given_up(live_ssh_host: SshHost) -> None:
     live_ssh_host.program("kmonitor", "sleep 60")
     stop = threading.Event()
