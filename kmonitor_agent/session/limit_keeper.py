@@ -136,6 +136,9 @@ class LimitKeeper:
     def next_step(self, watch: LimitWatch, why_not: Mapping[Level, str]) -> Step:
         """What `auto` does next for a limit; a level that is returned counts as done now.
 
+        "wait" for a limit that was released since it asked: something else has helped, and a
+        level done now would have nothing to be judged by.
+
         Args:
             watch: The limit.
             why_not: The levels that cannot be done here, with the reason.
@@ -144,6 +147,8 @@ class LimitKeeper:
         with self._lock:
             if watch.escalation is None:
                 return "nothing"
+            if not watch.is_crossed:
+                return "wait"
             step = watch.escalation.next_step(why_not, now_s)
             if step == "wait":
                 watch.wait_for_level()

@@ -229,3 +229,18 @@ def test_limits_that_make_no_sense_are_refused(spec: LimitSpec, says: str):
 
 def test_limits_that_make_sense_are_not_refused():
     assert refusal_of(SetLimits(["graph"], [GRAPH])) == ""
+
+
+def test_auto_that_waits_does_nothing_once_its_limit_is_released(kept: Kept):
+    kept.keeper.set_by_script((Limit("graph", 100, action="auto", cooldown_s=0).spec,))
+    kept.keeper.observe("graph", Bound(150.0))
+    watch = kept.requests[-1].watch
+    assert watch is not None
+
+    kept.keeper.observe("graph", Bound(50.0))  # a collect of the script came first
+    late = kept.keeper.next_step(watch, {})
+    kept.keeper.observe("graph", Bound(150.0))
+    anew = kept.keeper.next_step(watch, {})
+
+    assert late == "wait"
+    assert anew == "collect", "not reload: no collect of this crossing was judged"
