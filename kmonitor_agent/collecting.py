@@ -16,7 +16,7 @@ from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim import actions
 from kmonitor_agent.reclaim.memory import collect_garbage, give_pages_back, resident_bytes
 from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.session.wording import bytes_text, count_text
+from kmonitor_agent.session.wording import bytes_text, count_text, released_text
 
 _NO_KERAS: Final = "no Keras is imported in this process: only garbage was collected"
 
@@ -33,6 +33,8 @@ class Collected:
         seconds: How long it took.
         released_traces: Traces let go.
         released_models: Dead models that they belonged to.
+        disused_traces: Those of the released that no dead model had: a model whose weights live
+            on, compiled anew, say, had no more use for them.
         before: Memory and graph size just before; what could not be read is None.
         after: Just after.
         held: What is still held and by whom, in words.
@@ -43,6 +45,7 @@ class Collected:
     seconds: float
     released_traces: int = 0
     released_models: int = 0
+    disused_traces: int = 0
     before: Footprint = field(default_factory=Footprint)
     after: Footprint = field(default_factory=Footprint)
     held: tuple[str, ...] = ()
@@ -169,6 +172,7 @@ def _joined(outcomes: Sequence[Outcome], notes: list[str], *, seconds: float) ->
         seconds=seconds,
         released_traces=sum(outcome.released_traces for outcome in outcomes),
         released_models=sum(outcome.released_models for outcome in outcomes),
+        disused_traces=sum(outcome.disused_traces for outcome in outcomes),
         before=outcomes[0].before,
         after=outcomes[-1].after or outcomes[-1].before,
         held=tuple(dict.fromkeys(line for outcome in outcomes for line in outcome.held)),
@@ -189,6 +193,7 @@ def _tell_runs(done: Collected) -> None:
                 after=done.after,
                 released_traces=done.released_traces,
                 released_models=done.released_models,
+                disused_traces=done.disused_traces,
                 held=done.held,
                 why=done.why,
             )
@@ -198,18 +203,11 @@ def _tell_runs(done: Collected) -> None:
 def _released(done: Collected) -> str:
     if not done.released_traces:
         return "nothing to release"
-    text = (
-        f"released {_counted(done.released_traces, 'trace')}"
-        f" of {_counted(done.released_models, 'dead model')}"
-    )
+    text = released_text(done.released_traces, done.released_models, done.disused_traces)
     before, after = done.before.graph_operations, done.after.graph_operations
     if before is None or after is None or after >= before:
         return text
     return f"{text} ({count_text(before - after)} operations)"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count_text(count)} {what}s"
 
 
 def _memory(done: Collected) -> list[str]:

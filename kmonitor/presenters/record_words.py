@@ -101,20 +101,23 @@ def action_icon(action: str) -> str:
 
 
 def released_text(record: ActionRecord) -> str:
-    """What was let go: "16 traces of 3 models"; empty where nothing was."""
-    if not record.released_traces:
-        return ""
-    traces = (
-        tr("1 trace")
-        if record.released_traces == 1
-        else tr("{n} traces").format(n=count_text(record.released_traces))
-    )
-    if not record.released_models:
-        return traces
+    """What was let go: "16 traces of 3 models, 2 no longer used"; empty where nothing was."""
+    disused = record.disused_traces
+    if record.released_traces <= disused:
+        return tr("{traces} no longer used").format(traces=_traces(disused)) if disused else ""
+    text = _traces(record.released_traces - disused)
     if record.released_models == 1:
-        return tr("{traces} of 1 model").format(traces=traces)
-    models = count_text(record.released_models)
-    return tr("{traces} of {models} models").format(traces=traces, models=models)
+        text = tr("{traces} of 1 model").format(traces=text)
+    elif record.released_models:
+        models = count_text(record.released_models)
+        text = tr("{traces} of {models} models").format(traces=text, models=models)
+    if not disused:
+        return text
+    return tr("{released}, {n} no longer used").format(released=text, n=count_text(disused))
+
+
+def _traces(count: int) -> str:
+    return tr("1 trace") if count == 1 else tr("{n} traces").format(n=count_text(count))
 
 
 def place_text(record: ActionRecord) -> str:

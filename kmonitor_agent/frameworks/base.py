@@ -146,12 +146,15 @@ class Released:
     Attributes:
         traces: Traces released.
         models: Dead models that they belonged to, told apart by the variables that they capture.
+        disused: Those of the traces whose model was compiled anew, or dropped the function: its
+            weights live on.
         held: What stays and who holds it, in words.
         why: Why nothing could be looked at; empty when it could.
     """
 
     traces: int = 0
     models: int = 0
+    disused: int = 0
     held: tuple[str, ...] = ()
     why: str = ""
 

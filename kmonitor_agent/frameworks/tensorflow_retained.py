@@ -141,11 +141,17 @@ class RetainedTraces:
         free |= set(map(id, self._owners.dead([each for each in graphs if id(each) not in free])))
         dead = [key for key in steps if all(id(g) in free for g in _alive(steps[key].graphs))]
         graphs = _distinct(g for key in dead for g in _alive(steps[key].graphs))
-        models = _count_models(graphs)
+        disused = [graph for graph in graphs if _has_living_variables(graph)]
+        of_dead = [graph for graph in graphs if not _has_living_variables(graph)]
         for key in dead:
             registry.pop(key, None)
             del self._entries[key]
-        return Released(traces=len(graphs), models=models, held=tuple(self._held()))
+        return Released(
+            traces=len(graphs),
+            models=_count_models(of_dead),
+            disused=len(disused),
+            held=tuple(self._held()),
+        )
 
     def _read_new(self) -> None:
         registry = self._internals.gradients or {}
@@ -252,15 +258,30 @@ def _branches(graph: Any) -> Iterator[str]:
         yield name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
 
 
+def _has_living_variables(graph: Any) -> bool:
+    # A dead model's are gone. Of a live one that was compiled anew the weights stay.
+    weak = getattr(graph, VARIABLES, None) or ()
+    return any(isinstance(each, weakref.ref) and each() is not None for each in weak)
+
+
 def _count_models(graphs: Iterable[Any]) -> int:
-    # Traces of one model use the same variables; of different models, different ones.
-    groups: list[set[int]] = []
+    # Traces of one model use the same variables; of different models, different ones, unless one
+    # is a layer of the other: then the name tells which of them was fitted.
+    groups: list[tuple[set[int], set[str]]] = []
     for graph in graphs:
-        used = set(_variables(graph))
-        touching = [group for group in groups if group & used]
-        groups = [group for group in groups if not group & used]
-        groups.append(used.union(*touching))
-    return len(groups)
+        used, names = set(_variables(graph)), {_model_name(graph)}
+        for group in [each for each in groups if each[0] & used]:
+            groups.remove(group)
+            used |= group[0]
+            names |= group[1]
+        groups.append((used, names))
+    return sum(len(names) for _, names in groups)
+
+
+def _model_name(graph: Any) -> str:
+    """Outermost name scope of the first operation in one: that of the model that was called."""
+    names = (str(each.name) for each in graph.get_operations())
+    return next((name.partition("/")[0] for name in names if "/" in name), "")
 
 
 def _variables(graph: Any) -> Iterator[int]:

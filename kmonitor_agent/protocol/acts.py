@@ -56,6 +56,8 @@ class ActionRecord(Event, frozen=True, tag="action"):
         checksum: "crc32:..." or "sha256:..." of the state, verified by reading back.
         released_traces: Traces released.
         released_models: Dead models that they belonged to.
+        disused_traces: Those of the released that no dead model had: a model whose weights live
+            on, compiled anew, say, had no more use for them.
         held: What is still held and by whom, in words, at most 32 lines.
         why: What failed or was left out, in words; empty when all went well.
         part_of: "auto" when it was one step of an escalation; empty otherwise.
@@ -85,6 +87,7 @@ class ActionRecord(Event, frozen=True, tag="action"):
     why: Text = ""
     part_of: Name = ""
     export: Text = ""
+    disused_traces: Count = 0
 
 
 class ObjectGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

@@ -218,6 +218,7 @@ def _release(run: Run) -> bool:
     run.tell(
         released_traces=run.outcome.released_traces + released.traces,
         released_models=run.outcome.released_models + released.models,
+        disused_traces=run.outcome.disused_traces + released.disused,
         held=released.held,
     )
     note = f"retained traces not released: {released.why}"

@@ -28,6 +28,7 @@ class Outcome:
         checksum: Of the saved state, verified by reading back.
         released_traces: Traces released.
         released_models: Dead models that they belonged to.
+        disused_traces: Those of the released that no dead model had.
         held: What is still held and by whom.
         why: What failed or was left out; empty when all went well.
         export: File name of the `.keras` file beside the checkpoint, or empty.
@@ -45,6 +46,7 @@ class Outcome:
     checksum: str = ""
     released_traces: int = 0
     released_models: int = 0
+    disused_traces: int = 0
     held: tuple[str, ...] = ()
     why: str = ""
     export: str = ""

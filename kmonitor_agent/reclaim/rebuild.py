@@ -127,6 +127,7 @@ def rebuild(
         after=footprint(framework, made),
         released_traces=released.traces,
         released_models=released.models,
+        disused_traces=released.disused,
         held=released.held,
     )
 

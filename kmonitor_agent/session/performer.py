@@ -383,6 +383,7 @@ class Performer:
             export=outcome.export,
             released_traces=outcome.released_traces,
             released_models=outcome.released_models,
+            disused_traces=outcome.disused_traces,
             held=[hide(line)[:MAX_TEXT] for line in outcome.held[:_MOST_HELD]],
         )
 

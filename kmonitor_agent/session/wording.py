@@ -82,6 +82,24 @@ def bytes_text(n_bytes: float) -> str:
     return f"{size:.0f} {_UNITS[unit]}" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
 
 
+def released_text(traces: int, models: int, disused: int) -> str:
+    """What was let go: "released 4 traces of 2 dead models and 1 that no model uses any more".
+
+    Args:
+        traces: All that were released, at least one.
+        models: Dead models that some of them were of; 0 where that is not told.
+        disused: Those that no dead model had.
+    """
+    parts: list[str] = []
+    if traces > disused:
+        dead = f" of {_counted(models, 'dead model')}" if models else ""
+        parts.append(f"{_counted(traces - disused, 'trace')}{dead}")
+    if disused:
+        count = count_text(disused) if parts else _counted(disused, "trace")
+        parts.append(f"{count} that no model uses any more")
+    return f"released {' and '.join(parts)}"
+
+
 def _changes(event: ActionRecord) -> list[str]:
     lines: list[str] = []
     if event.checkpoint:
@@ -93,9 +111,9 @@ def _changes(event: ActionRecord) -> list[str]:
         lines.extend(_differences(event.before, event.after))
     if event.released_traces:
         # A reload also lets go of the live model's own.
-        dead = event.released_models if event.action != "reload" else 0
-        models = f" of {_counted(dead, 'dead model')}" if dead else ""
-        lines.append(f"released {_counted(event.released_traces, 'trace')}{models}")
+        told = event.action != "reload"
+        models, disused = event.released_models, event.disused_traces
+        lines.append(released_text(event.released_traces, models * told, disused * told))
     return lines
 
 

@@ -103,9 +103,39 @@ def test_a_block_is_the_whole_life_of_the_models_fitted_in_it(framework: Framewo
         model = fitted()
 
     assert counts(framework) == kept
-    assert [each.released_models for each in done] == [1]
+    assert [each.released_models for each in done] == [0], "the model has a name still"
+    assert str(done[0]).startswith(f"released {_traces(done[0])} that no model uses any more")
     assert before.train_function is not None
     model.fit(**arrays(validation=False), verbose=0)  # its functions are made anew
+
+
+def test_a_live_model_that_was_compiled_anew_is_not_called_dead():
+    model = fitted()
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(**arrays(validation=False), verbose=0)
+
+    done = collect()
+
+    assert done.released_traces == done.disused_traces > 0
+    assert done.released_models == 0
+    assert f"released {_traces(done)} that no model uses any more (" in str(done)
+
+
+def test_a_dead_model_inside_of_another_counts_too_and_once_however_often_it_was_compiled():
+    inner = fitted()
+    outer = keras.Sequential([keras.Input((8,)), inner])
+    for _ in range(2):
+        outer.compile(optimizer="adam", loss="mse")
+        outer.fit(**arrays(validation=False), verbose=0)
+    del inner, outer
+
+    done = collect()
+
+    assert (done.released_models, done.disused_traces) == (2, 0)
+
+
+def _traces(done: Collected) -> str:
+    return f"{done.released_traces} trace{'' if done.released_traces == 1 else 's'}"
 
 
 def test_a_block_left_by_an_exception_is_collected_too(framework: Framework):
@@ -121,7 +151,7 @@ def test_a_block_left_by_an_exception_is_collected_too(framework: Framework):
     with pytest.raises(ZeroDivisionError):
         study(done)
 
-    assert done[0][0].released_models == 1
+    assert done[0][0].released_traces > 0
     assert counts(framework) == clean
 
 

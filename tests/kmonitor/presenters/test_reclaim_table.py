@@ -68,6 +68,10 @@ def test_a_step_and_single_things_are_told_as_people_count():
     assert cell(one, "released") == "1 trace of 1 model"
     assert cell(one, "held") == HELD[0]
     assert cell(record(released_models=0), "released") == "16 traces"
+    mixed = record(disused_traces=2)
+    assert cell(mixed, "released") == "14 traces of 3 models, 2 no longer used"
+    disused = record(released_models=0, disused_traces=16)
+    assert cell(disused, "released") == "16 traces no longer used"
 
 
 def test_what_failed_says_why_and_in_which_tone():

@@ -38,10 +38,16 @@ def test_record_says_what_was_done_and_what_it_gave_back():
 
 
 @pytest.mark.parametrize(
-    ("traces", "models", "words"),
-    [(1, 1, "1 trace of 1 dead model"), (12, 6, "12 traces of 6 dead models"), (2, 0, "2 traces")],
+    ("traces", "models", "disused", "words"),
+    [
+        (1, 1, 0, "1 trace of 1 dead model"),
+        (12, 6, 0, "12 traces of 6 dead models"),
+        (2, 0, 0, "2 traces"),
+        (2, 0, 2, "2 traces that no model uses any more"),
+        (5, 2, 1, "4 traces of 2 dead models and 1 that no model uses any more"),
+    ],
 )
-def test_collect_counts_what_it_released(traces: int, models: int, words: str):
+def test_collect_counts_what_it_released(traces: int, models: int, disused: int, words: str):
     collect = ActionRecord(
         t_s=5.0,
         action="collect",
@@ -52,6 +58,7 @@ def test_collect_counts_what_it_released(traces: int, models: int, words: str):
         seconds=0.1,
         released_traces=traces,
         released_models=models,
+        disused_traces=disused,
     )
 
     assert str(Record(collect)).splitlines()[1:] == [f"  released {words}"]
