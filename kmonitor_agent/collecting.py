@@ -16,7 +16,7 @@ from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim import actions
 from kmonitor_agent.reclaim.memory import collect_garbage, give_pages_back, resident_bytes
 from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.session.wording import bytes_text, count_text, released_text
+from kmonitor_agent.session.wording import bytes_text, count_text, counted_text, released_text
 
 _NO_KERAS: Final = "no Keras is imported in this process: only garbage was collected"
 
@@ -35,6 +35,7 @@ class Collected:
         released_models: Dead models that they belonged to.
         disused_traces: Those of the released that no dead model had: a model whose weights live
             on, compiled anew, say, had no more use for them.
+        gone: What went with its garbage where no trace was retained: "5 compiled programs".
         before: Memory and graph size just before; what could not be read is None.
         after: Just after.
         held: What is still held and by whom, in words.
@@ -46,6 +47,7 @@ class Collected:
     released_traces: int = 0
     released_models: int = 0
     disused_traces: int = 0
+    gone: str = ""
     before: Footprint = field(default_factory=Footprint)
     after: Footprint = field(default_factory=Footprint)
     held: tuple[str, ...] = ()
@@ -126,10 +128,12 @@ def _collect_with(before_block: "list[weakref.ref[KerasModel]] | None" = None) -
     with _acting:
         if before_block is not None:
             notes += _drop_functions(before_block)
-        outcomes = [actions.collect(framework, None) for framework in _frameworks(notes)]
+        frameworks = _frameworks(notes)
+        outcomes = [actions.collect(framework, None) for framework in frameworks]
+    gone = ", ".join(filter(None, map(_gone, frameworks, outcomes)))
     if not outcomes:
         outcomes = [_without_keras()]
-    return _joined(outcomes, notes, seconds=clock.monotonic_s() - began_s)
+    return _joined(outcomes, notes, gone=gone, seconds=clock.monotonic_s() - began_s)
 
 
 def _frameworks(notes: list[str]) -> list[Framework]:
@@ -165,7 +169,19 @@ def _without_keras() -> Outcome:
     )
 
 
-def _joined(outcomes: Sequence[Outcome], notes: list[str], *, seconds: float) -> Collected:
+def _gone(framework: Framework, outcome: Outcome) -> str:
+    # Other than a trace that TensorFlow retains, a program of JAX goes as soon as its model does.
+    before = outcome.before.functions
+    after = None if outcome.after is None else outcome.after.functions
+    if before is None or after is None or after >= before:
+        return ""
+    is_jax = framework.probed().backend == "jax"
+    return counted_text(before - after, "compiled program" if is_jax else "function")
+
+
+def _joined(
+    outcomes: Sequence[Outcome], notes: list[str], *, gone: str, seconds: float
+) -> Collected:
     whys = dict.fromkeys([*notes, *(outcome.why for outcome in outcomes if outcome.why)])
     return Collected(
         ok=all(outcome.ok for outcome in outcomes),
@@ -173,6 +189,7 @@ def _joined(outcomes: Sequence[Outcome], notes: list[str], *, seconds: float) ->
         released_traces=sum(outcome.released_traces for outcome in outcomes),
         released_models=sum(outcome.released_models for outcome in outcomes),
         disused_traces=sum(outcome.disused_traces for outcome in outcomes),
+        gone=gone,
         before=outcomes[0].before,
         after=outcomes[-1].after or outcomes[-1].before,
         held=tuple(dict.fromkeys(line for outcome in outcomes for line in outcome.held)),
@@ -201,9 +218,12 @@ def _tell_runs(done: Collected) -> None:
 
 
 def _released(done: Collected) -> str:
-    if not done.released_traces:
+    if done.released_traces:
+        text = released_text(done.released_traces, done.released_models, done.disused_traces)
+    elif done.gone:
+        text = f"{done.gone} went"
+    else:
         return "nothing to release"
-    text = released_text(done.released_traces, done.released_models, done.disused_traces)
     before, after = done.before.graph_operations, done.after.graph_operations
     if before is None or after is None or after >= before:
         return text

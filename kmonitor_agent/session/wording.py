@@ -92,10 +92,10 @@ def released_text(traces: int, models: int, disused: int) -> str:
     """
     parts: list[str] = []
     if traces > disused:
-        dead = f" of {_counted(models, 'dead model')}" if models else ""
-        parts.append(f"{_counted(traces - disused, 'trace')}{dead}")
+        dead = f" of {counted_text(models, 'dead model')}" if models else ""
+        parts.append(f"{counted_text(traces - disused, 'trace')}{dead}")
     if disused:
-        count = count_text(disused) if parts else _counted(disused, "trace")
+        count = count_text(disused) if parts else counted_text(disused, "trace")
         parts.append(f"{count} that no model uses any more")
     return f"released {' and '.join(parts)}"
 
@@ -117,7 +117,8 @@ def _changes(event: ActionRecord) -> list[str]:
     return lines
 
 
-def _counted(count: int, noun: str) -> str:
+def counted_text(count: int, noun: str) -> str:
+    """A number with its noun: "1 trace", "2 100 traces"."""
     return f"{count_text(count)} {noun}{'' if count == 1 else 's'}"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kmonitor_agent import MonitorCallback
+from kmonitor_agent import collect as collect_between_models
 from kmonitor_agent.frameworks import jax_internals
 from kmonitor_agent.frameworks.base import KnowsHolders
 from kmonitor_agent.frameworks.detect import framework_for
@@ -317,3 +318,17 @@ def test_several_processes_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert not outcome.ok
     assert "several JAX processes" in outcome.why
     assert model.train_function is not None
+
+
+def test_collect_between_models_tells_what_went_with_a_dead_one():
+    collect_between_models()
+    fitted()
+
+    done = collect_between_models()
+
+    before, after = done.before.functions, done.after.functions
+    assert before is not None
+    assert after is not None
+    assert before > after
+    programs = "compiled program" if before - after == 1 else "compiled programs"
+    assert str(done).startswith(f"{before - after} {programs} went (")
