@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from kmonitor_agent.frameworks.base import KerasModel, KnowsHolders
+from kmonitor_agent.frameworks.base import KerasModel, KnowsHolders, TraceHolder
 from kmonitor_agent.probes.python_heap import AllocationTrace, ObjectCounts
 from kmonitor_agent.protocol.facts import (
     AllocationGrowth,
@@ -122,23 +122,37 @@ class Diagnoses:
         )
 
     def _holders(self, fit: Fit, model: KerasModel) -> list[str]:
+        """First who holds what is dead or too much, then all others; most operations first."""
         count = fit.framework.graph(model)
-        lines = [self._function(each) for each in count.by_function if each.traces]
-        if isinstance(fit.framework, KnowsHolders):
-            for each in fit.framework.trace_holders():
-                told = f", {each.why}" if each.why else ""
-                name = self._privacy.name(each.name)
-                lines.insert(
-                    0, f"{each.traces} traces held by `{name}` (a tf.function of the script{told})"
-                )
+        sizes = {each.name: each.operations for each in count.by_function}
+        # Of all its traces, the dead ones' part.
+        dead = [(_dead_operations(each), self._function(each)) for each in count.by_function]
+        many = [
+            (sizes.get(each.name, 0), self._many(each))
+            for each in (
+                fit.framework.trace_holders() if isinstance(fit.framework, KnowsHolders) else ()
+            )
+        ]
+        blamed = [each for each in dead if each[0]] + many
+        lines = [line for _, line in sorted(blamed, key=_operations, reverse=True)]
+        lines += [
+            line
+            for each, (n_dead, line) in zip(count.by_function, dead, strict=True)
+            if each.traces and not n_dead
+        ]
         if count.absent:
             lines.append(f"traces cannot be counted: {count.absent}")
         return [line[:MAX_TEXT] for line in lines[:_MOST_HOLDERS]]
 
-    def _function(self, each: FunctionTraces) -> str:
-        dead = f", {each.retained} of them kept for models that are gone" if each.retained else ""
+    def _many(self, each: TraceHolder) -> str:
+        told = f", {each.why}" if each.why else ""
         name = self._privacy.name(each.name)
-        return f"`{name}`: traces {each.traces}, operations {each.operations}{dead}"
+        return f"{each.traces} traces held by `{name}` (a tf.function of the script{told})"
+
+    def _function(self, each: FunctionTraces) -> str:
+        dead = f" ({each.retained} of them kept for models that are gone)" if each.retained else ""
+        name = self._privacy.name(each.name)
+        return f"`{name}`: traces {each.traces}{dead}, operations {each.operations}"
 
     def _object(self, each: ObjectGrowth) -> ObjectGrowth:
         if each.kind.partition(".")[0] in _OF_NOBODY:
@@ -147,3 +161,11 @@ class Diagnoses:
 
     def _allocation(self, each: AllocationGrowth) -> AllocationGrowth:
         return msgspec.structs.replace(each, place=self._privacy.name(each.place))
+
+
+def _dead_operations(each: FunctionTraces) -> float:
+    return each.operations * (each.retained or 0) / max(1, each.traces)
+
+
+def _operations(counted: tuple[float, str]) -> float:
+    return counted[0]

@@ -1,0 +1,45 @@
+"""What a diagnosis says of those who hold traces."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from kmonitor_agent.frameworks.base import GraphCount, TraceHolder
+from kmonitor_agent.protocol.facts import Diagnosis, Event, FunctionTraces
+from kmonitor_agent.session.diagnoses import Diagnoses
+from kmonitor_agent.session.privacy import Privacy
+
+
+class Holding:
+    """A framework in which a small function of the script and dead models hold traces."""
+
+    def graph(self, model: object) -> GraphCount:
+        del model
+        return GraphCount(
+            operations=2_600,
+            by_function=(
+                FunctionTraces(name="step", traces=8, operations=2_274, retained=4),
+                FunctionTraces(name="loss", traces=1, operations=306),
+                FunctionTraces(name="my_step", traces=5, operations=20),
+            ),
+        )
+
+    def trace_holders(self) -> tuple[TraceHolder, ...]:
+        return (TraceHolder("my_step", 5, "5 shapes"),)
+
+
+def test_holders_of_most_dead_operations_lead_and_then_who_is_in_use():
+    events: list[Event] = []
+    diagnoses = Diagnoses(emit=events.append, now_s=lambda: 1.0, privacy=Privacy(private=False))
+    fit = cast("Any", SimpleNamespace(framework=Holding(), ordinal=1, epoch=0))
+
+    _, why = diagnoses.diagnose(fit, None)
+    diagnoses.follow_up(fit)
+
+    assert why == ""
+    found, _ = [each for each in events if isinstance(each, Diagnosis)]
+    assert found.holders == [
+        "`step`: traces 8 (4 of them kept for models that are gone), operations 2274",
+        "5 traces held by `my_step` (a tf.function of the script, 5 shapes)",
+        "`loss`: traces 1, operations 306",
+        "`my_step`: traces 5, operations 20",
+    ]
