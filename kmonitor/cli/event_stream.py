@@ -6,19 +6,23 @@ from collections.abc import Iterator, Sequence
 from kmonitor.cli.terminal import plain
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import read_event
+from kmonitor.presenters.diagnosis import finding_lines
 from kmonitor.presenters.event_log import event_line
 from kmonitor.presenters.formats import duration_text, number_text, plain_text, seconds_text
-from kmonitor_agent.protocol.facts import EpochEnded
+from kmonitor_agent.protocol.facts import Diagnosis, EpochEnded
 from kmonitor_agent.protocol.messages import ENDED_STATES, Row
 
 POLL_S = 0.5
 """How often `--follow` asks the hub for more, seconds."""
 
+_INDENT = " " * 16
 _MARKS = {"info": " ", "warning": "!", "error": "X"}
 
 
 def event_words(row: Row, *, name: str, epochs: bool = False) -> str:
-    """A row as one line: run time, how loud, and the sentence; empty if there is none.
+    """A row as a line: run time, how loud, and the sentence; empty if there is none.
+
+    Of a diagnosis, what it found follows on lines of its own.
 
     Args:
         row: The row.
@@ -31,7 +35,12 @@ def event_words(row: Row, *, name: str, epochs: bool = False) -> str:
     if epochs and isinstance(event, EpochEnded):
         return _line(row, " ", epoch_sentence(event))
     line = event_line(event, name=name)
-    return _line(row, _MARKS[line.level], line.text) if line else ""
+    if line is None:
+        return ""
+    lines = [_line(row, _MARKS[line.level], line.text)]
+    if isinstance(event, Diagnosis):
+        lines += [f"{_INDENT}{plain(plain_text(found))}" for found in finding_lines(event)]
+    return "\n".join(lines)
 
 
 def epoch_sentence(event: EpochEnded) -> str:

@@ -34,10 +34,11 @@ from kmonitor_agent.protocol.facts import Sources
 from kmonitor_agent.protocol.messages import Row, RunSummary
 
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
-_TOLD = ("boot", "boot_end", "model", "fit_start", "fit_end", "epoch_end", "graph", "action")
+_TOLD = ("boot", "boot_end", "model", "fit_start", "fit_end", "epoch_end", "graph")
+_DONE = ("action", "diagnosis")
 _TOLD_TOO = ("boot_died", "command", "limits", "crossing", "paused", "fault", "notice", "lost")
 _JUDGED = ("verdict",)
-_KINDS = (*_TOLD, *_TOLD_TOO, *_JUDGED)
+_KINDS = (*_TOLD, *_DONE, *_TOLD_TOO, *_JUDGED)
 """All but samples, which are for charts and `kmonitor export`."""
 
 

@@ -1,5 +1,6 @@
 """What a diagnosis found, as it is read and copied; and where an asked one stands."""
 
+import re
 from bisect import insort
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +23,11 @@ from kmonitor_agent.protocol.facts import AllocationGrowth, Diagnosis, ObjectGro
 
 MAX_KEPT: Final = 50
 _LONGEST_HOLDER: Final = 90
+_MOST_LINES: Final = 5
+_MOST_NAMED: Final = 3
 _CULPRITS: Final = (" held by ", "models that are gone")
 """How the agent's words tell a holder of too much from a function that is in use."""
+_QUOTED: Final = re.compile("`[^`]+`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class _Kept:
     @property
     def is_follow_up(self) -> bool:
         """Whether it only tells the memory by line that the diagnosis before had begun."""
-        return not (self.found.objects or self.found.holders)
+        return is_follow_up(self.found)
 
 
 class DiagnosisBook:
@@ -174,6 +178,40 @@ def empty_text() -> str:
     )
 
 
+def diagnosis_words(found: Diagnosis) -> str:
+    """What to take from a diagnosis, in a sentence without its capital and its stop."""
+    if parts := _grown_words(found):
+        return "; ".join(parts)
+    if is_follow_up(found):
+        return tr("no line of Python kept new memory")
+    if found.objects and all(each.grown is None for each in found.objects):
+        return tr("the first diagnosis is what later ones are compared with: take another")
+    return tr("nothing grew since the one before")
+
+
+def is_follow_up(found: Diagnosis) -> bool:
+    """Whether it only tells the memory by line that the diagnosis before had begun."""
+    return not (found.objects or found.holders)
+
+
+def finding_lines(found: Diagnosis) -> list[str]:
+    """The evidence as lines: who holds traces, the types and the lines of code that grew."""
+    lines: list[str] = []
+    for section in (_holders(found), _objects(found.objects), _allocations(found.allocations)):
+        rows = [row for row in section.rows if row.has_grown or not row.numbers]
+        lines += [_row_text(row, section.heads) for row in rows[:_MOST_LINES]]
+        if len(rows) > _MOST_LINES:
+            lines.append(
+                tr("{title}: {n} more").format(title=section.title, n=len(rows) - _MOST_LINES)
+            )
+    return lines
+
+
+def _row_text(row: DiagnosisRow, heads: Sequence[str]) -> str:
+    numbers = ", ".join(f"{head} {n}" for head, n in zip(heads, row.numbers, strict=True))
+    return f"{row.name}: {numbers}" if numbers else row.name
+
+
 def _joined(first: _Kept, later: _Kept) -> _Kept:
     found = msgspec.structs.replace(
         first.found,
@@ -188,18 +226,19 @@ def _picture(kept: _Kept, run_name: str) -> DiagnosisPicture:
     found = kept.found
     where = tr("fit {fit}, after epoch {epoch}").format(fit=found.fit, epoch=found.epoch + 1)
     cost = tr("the training waited {time}").format(time=seconds_text(found.seconds))
+    summary = diagnosis_words(found)
     missing = found.why[:1].upper() + found.why[1:]
     return DiagnosisPicture(
         row=kept.row,
         title=run_name,
         subtitle=" \u00b7 ".join((where, clock_text(kept.wall_s), cost)),
-        summary=_summary(found),
+        summary=summary[:1].upper() + summary[1:],
         sections=(_holders(found), _objects(found.objects), _allocations(found.allocations)),
         missing=missing,
     )
 
 
-def _summary(found: Diagnosis) -> str:
+def _grown_words(found: Diagnosis) -> list[str]:
     parts: list[str] = []
     culprits = [line for line in found.holders if any(mark in line for mark in _CULPRITS)]
     if culprits:
@@ -218,13 +257,7 @@ def _summary(found: Diagnosis) -> str:
                 place=_end_of(most.place, "/"), size=_signed_bytes(most.grown_bytes)
             )
         )
-    if not parts:
-        is_first = bool(found.objects) and all(each.grown is None for each in found.objects)
-        if is_first:
-            return tr("The first diagnosis is what later ones are compared with: take another.")
-        return tr("Nothing grew since the one before.")
-    text = "; ".join(parts)
-    return text[:1].upper() + text[1:]
+    return parts
 
 
 def _holders(found: Diagnosis) -> DiagnosisSection:
@@ -288,7 +321,11 @@ def _of_many(lines: Sequence[str]) -> str:
     first = shortened(lines[0], _LONGEST_HOLDER)
     if len(lines) == 1:
         return first
-    return tr("{first} and {n} more").format(first=first, n=len(lines) - 1)
+    others = [name for line in lines[1:] if (name := _QUOTED.search(line))]
+    names = ", ".join(dict.fromkeys(name[0] for name in others[:_MOST_NAMED]))
+    text = tr("{first}, also {names}").format(first=first, names=names)
+    more = len(lines) - 1 - _MOST_NAMED
+    return text + tr(" and {n} more").format(n=more) if more > 0 else text
 
 
 def _end_of(name: str, mark: str) -> str:

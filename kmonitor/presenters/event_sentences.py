@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Literal
 
+from kmonitor.presenters.diagnosis import diagnosis_words, is_follow_up
 from kmonitor.presenters.formats import bytes_text, count_text, epochs_text, steps_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import (
@@ -249,11 +250,10 @@ def _fault(event: facts.Fault, name: str) -> EventLine:
 @sentence.register
 def _diagnosis(event: facts.Diagnosis, name: str) -> EventLine:
     del name
-    grown = [each for each in event.objects if (each.grown or 0) > 0][:3]
-    parts = [f"{each.kind} +{count_text(each.grown or 0)}" for each in grown]
-    parts += event.holders[:1]
-    found = " · ".join(parts) or tr("nothing grew since the one before")
-    text = tr("Diagnosis after epoch {epoch}: {found}").format(epoch=event.epoch + 1, found=found)
+    text = tr("Diagnosis after epoch {epoch}: {found}")
+    if is_follow_up(event):
+        text = tr("Diagnosis, followed to the end of epoch {epoch}: {found}")
+    text = text.format(epoch=event.epoch + 1, found=diagnosis_words(event))
     return EventLine("diagnose", "info", text, is_action=True)
 
 

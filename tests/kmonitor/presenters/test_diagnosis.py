@@ -2,7 +2,13 @@
 
 import msgspec
 
-from kmonitor.presenters.diagnosis import MAX_KEPT, DiagnosisBook, DiagnosisPicture, empty_text
+from kmonitor.presenters.diagnosis import (
+    MAX_KEPT,
+    DiagnosisBook,
+    DiagnosisPicture,
+    empty_text,
+    finding_lines,
+)
 from kmonitor.presenters.formats import plain_text
 from kmonitor_agent.protocol.facts import AllocationGrowth, Diagnosis, ObjectGrowth
 
@@ -84,9 +90,27 @@ def test_the_summary_names_the_worst_of_each_kind():
         "12 traces held by `my_step`; most new objects: dict (+12 034); "
         "most new memory: train.py:41 (+12.0 MiB)"
     )
+    more = msgspec.structs.replace(
+        FOUND, holders=["`f`: 2 kept for models that are gone", *FOUND.holders], objects=[]
+    )
+    assert shown(more).summary == "`f`: 2 kept for models that are gone, also `my_step`"
     one = msgspec.structs.replace(FOUND, holders=["a held by " * 20], objects=[])
     assert shown(one).summary.startswith("A held by")
     assert len(shown(one).summary) <= 90
+
+
+def test_all_that_one_found_can_be_told_in_lines():
+    assert [plain_text(line) for line in finding_lines(FOUND)] == [
+        "12 traces held by `my_step`",
+        "`f`: traces 2",
+        "builtins.dict: now 812 345, growth +12 034",
+        "tf.FuncGraph: now 312, growth +48",
+    ]
+    assert [plain_text(line) for line in finding_lines(LATER)] == [
+        "/home/x/train.py:41: growth +12.0 MiB, blocks +4 012"
+    ]
+    many = msgspec.structs.replace(FOUND, holders=[f"`f{n}`: traces 1" for n in range(9)])
+    assert "Traces and who holds them: 4 more" in finding_lines(many)
 
 
 def test_a_first_diagnosis_says_that_it_is_what_others_are_compared_with():

@@ -137,12 +137,18 @@ def text_of(event: facts.Event) -> str:
                 holders=["12 traces held by `my_step`"],
             ),
             "info",
-            "Diagnosis after epoch 5: builtins.dict +1 200 · 12 traces held by `my_step`",
+            "Diagnosis after epoch 5: 12 traces held by `my_step`; "
+            "most new objects: dict (+1 200)",
         ),
         (
-            facts.Diagnosis(t_s=1.0, fit=1, epoch=0, seconds=0.1),
+            facts.Diagnosis(t_s=1.0, fit=1, epoch=0, seconds=0.1, holders=["`f`: traces 2"]),
             "info",
             "Diagnosis after epoch 1: nothing grew since the one before",
+        ),
+        (
+            facts.Diagnosis(t_s=1.0, fit=1, epoch=5, seconds=0.1),
+            "info",
+            "Diagnosis, followed to the end of epoch 6: no line of Python kept new memory",
         ),
         (facts.LimitsInForce(t_s=1.0, limits=[]), "info", "No limit in force"),
         (facts.Paused(t_s=1.0, paused=True), "info", "Training is paused"),
