@@ -14,6 +14,11 @@ from kmonitor_agent.frameworks.base import KerasModel
 
 _WRITE: Final = "write rebuild=make_model, a function that returns the model built and compiled"
 
+_RETURNS: Final = (
+    "it must return the model built (give its first layer an input shape, or call it once) and"
+    " compiled (model.compile(...))"
+)
+
 Rebuild = Callable[[], KerasModel]
 """The script's own way to make the model, built and compiled."""
 
@@ -57,6 +62,28 @@ def keras_of(model: KerasModel) -> Any:
     """The Keras that a model is of: keras or tf_keras."""
     roots = [cls.__module__.partition(".")[0] for cls in type(model).__mro__]
     return importlib.import_module("tf_keras" if "tf_keras" in roots else "keras")
+
+
+def made_by(script: Rebuild) -> KerasModel:
+    """What the script's own function returns.
+
+    Raises:
+        CannotCopy: It failed, or returned no model that is built; the message says whose fault.
+    """
+    try:
+        made = script()
+    except Exception as exc:
+        raise CannotCopy(
+            f"the function given as rebuild= raised {type(exc).__name__}: {exc}; {_RETURNS}"
+        ) from exc
+    if not callable(getattr(made, "fit", None)):
+        found = "None" if made is None else f"{type(made).__name__}, which is no Keras model"
+        raise CannotCopy(f"the function given as rebuild= returned {found}; {_RETURNS}")
+    if not getattr(made, "built", True):
+        raise CannotCopy(
+            f"the function given as rebuild= returned a model that is not built; {_RETURNS}"
+        )
+    return made
 
 
 def compiled_as(model: KerasModel) -> Compiled:

@@ -11,6 +11,7 @@ from kmonitor_agent.frameworks.model_copy import (
     Rebuild,
     compiled_as,
     copied,
+    made_by,
     why_no_structure,
 )
 from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
@@ -96,7 +97,7 @@ class EagerRebuilding:
         """Build beside the old one; generators of random numbers are as if nothing was built."""
         states = read_random_states()
         try:
-            made = script() if script is not None else copied(model, compiled_as(model))
+            made = made_by(script) if script is not None else copied(model, compiled_as(model))
             _build_optimizer(made)
         finally:
             write_random_states(states)

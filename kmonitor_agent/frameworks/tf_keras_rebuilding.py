@@ -16,6 +16,7 @@ from kmonitor_agent.frameworks.model_copy import (
     Rebuild,
     compiled_as,
     copied,
+    made_by,
     why_no_structure,
 )
 from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
@@ -97,7 +98,9 @@ class V1GraphRebuilding:
     def _made(
         self, model: KerasModel, compiled: Compiled | None, script: Rebuild | None
     ) -> KerasModel:
-        made = copied(model, compiled) if compiled is not None else cast("Rebuild", script)()
+        made = (
+            copied(model, compiled) if compiled is not None else made_by(cast("Rebuild", script))
+        )
         _make_step(made)
         return made
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kmonitor_agent.frameworks.base import Framework, KerasModel, ReclaimSteps
+from kmonitor_agent.frameworks.base import Framework, KerasModel, ReclaimSteps, StateUnreadable
 from kmonitor_agent.frameworks.model_copy import CannotCopy, Rebuild, keras_of
 from kmonitor_agent.frameworks.rebuilding import (
     EagerRebuilding,
@@ -111,6 +111,9 @@ def rebuild(
         _restore(steps, made, saved.shapes, store, checkpoint)
     except Exception as exc:
         why = exc.why if isinstance(exc, CannotCopy) else f"{type(exc).__name__}: {exc}"
+        if isinstance(exc, StateUnreadable):
+            by = "that rebuild= returned" if script is not None else "that was made anew"
+            why = f"the model {by} cannot take the state: {exc.why}"
         if how.destroys:
             raise ModelLost(why, checkpoint) from exc
         # Keras may have changed variables when the fit ended (averages of weights).

@@ -157,6 +157,41 @@ def test_when_rebuilding_fails_training_goes_on_with_the_old_model() -> None:
         assert ours.tobytes() == theirs.tobytes(), path
 
 
+def _raising() -> Any:
+    raise ZeroDivisionError("division by zero")
+
+
+def _not_built() -> Any:
+    return keras.Sequential([keras.layers.Dense(1)])
+
+
+@pytest.mark.parametrize(
+    ("rebuild", "words"),
+    [
+        (lambda: None, "rebuild= returned None; it must return the model built"),
+        (_raising, "rebuild= raised ZeroDivisionError: division by zero; it must return"),
+        (_not_built, "rebuild= returned a model that is not built; it must return"),
+    ],
+)
+def test_a_rebuild_that_makes_no_model_is_told_what_to_return(
+    rebuild: Callable[[], Any], words: str
+) -> None:
+    model, monitor = dense_model(), MonitorCallback(hub="off")
+
+    fitted = kmonitor_agent.fit(
+        model,
+        **arrays(),
+        epochs=2,
+        verbose=0,
+        callbacks=[monitor, Asks(monitor, (0,))],
+        rebuild=rebuild,
+    )
+
+    (record,) = monitor.records
+    assert words in record.why
+    assert fitted.model is model
+
+
 def test_a_subclass_without_configuration_is_refused_at_the_call() -> None:
     class Own(keras.Model):
         """Takes something that cannot be told."""
