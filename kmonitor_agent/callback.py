@@ -17,6 +17,7 @@ from kmonitor_agent.config import (
     checked_name,
     checked_switch,
 )
+from kmonitor_agent.frameworks.autograph import not_converted
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.protocol.commands import ReloadMode
 from kmonitor_agent.session.fit import find_origin, is_same_fit
@@ -132,6 +133,7 @@ class MonitorCallback:
         """What was done so far, oldest first."""
         return self._session.records
 
+    @not_converted
     def request(
         self, action: str, at: str = "epoch", *, mode: str | None = None, export: bool = False
     ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from kmonitor_agent.frameworks.autograph import not_converted
 from kmonitor_agent.frameworks.base import Framework, KerasModel
 from kmonitor_agent.frameworks.detect import framework_for, loaded_frameworks
 from kmonitor_agent.frameworks.live_models import models_in_use, models_with_functions
@@ -72,6 +73,7 @@ class Collected:
         return str(self)
 
 
+@not_converted
 def collect() -> Collected:
     """Let go of traces that dead models left behind, collect garbage, give free pages back.
 
@@ -88,6 +90,7 @@ def collect() -> Collected:
     return done
 
 
+@not_converted
 @contextlib.contextmanager
 def collected() -> Generator[list[Collected]]:
     """A block that is a model's whole life: what its models left is let go at its end.

@@ -204,6 +204,24 @@ def test_inside_of_a_fit_it_is_safe_and_the_run_shows_it():
     assert all(record.released_models == 1 for record in records)
 
 
+def test_inside_of_a_tf_function_autograph_has_nothing_to_say(caplog: pytest.LogCaptureFixture):
+    monitor = MonitorCallback(hub="off")
+
+    @tf.function
+    def traced(x: Any) -> Any:
+        done.append(collect())
+        with collected() as in_block:
+            monitor.request("collect")
+        done.extend(in_block)
+        return x + 1
+
+    done: list[Collected] = []
+
+    assert float(traced(tf.constant(1.0))) == 2.0
+    assert [each.ok for each in done] == [True, True]
+    assert [record.message for record in caplog.records] == []
+
+
 def test_a_framework_that_cannot_be_looked_at_raises_nothing(monkeypatch: pytest.MonkeyPatch):
     def broken(kind: str) -> Framework:
         raise RuntimeError(f"no {kind}")
