@@ -34,7 +34,8 @@ def say_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
         return
     say()
     for verdict in verdicts:
-        _say(metric_title(run, verdict.metric)[:11], headline(verdict))
+        # Of whom the allocator is stands in the table above; here is no room for it.
+        _say(metric_title(run, verdict.metric).partition(" (")[0], headline(verdict))
         if verdict.state in {"growing", "suspected"}:
             for line in _evidence(run, verdict):
                 _say("", line)

@@ -12,7 +12,7 @@ import pytest
 
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import BootDied, BootEnded
+from kmonitor_agent.protocol.facts import AllocationGrowth, BootDied, BootEnded, Diagnosis
 from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.growing_run import Growing, events_of
 from tests.support.live_hub import LiveHub
@@ -152,9 +152,35 @@ def test_show_tells_what_grows_with_its_evidence_and_when_a_limit_is_met(live_hu
 
 
 def test_a_run_that_has_just_begun_is_learnt(told: SimulatedAgent):
-    assert "RAM         learning: a verdict takes 10 epochs, 1 measured so far" in (
-        kmonitor("show", "last").out
+    shown = kmonitor("show", "last").out
+
+    assert "RAM         learning: a verdict takes 10 epochs, 1 measured so far" in shown
+    assert "\nAllocator   learning: " in shown
+
+
+def test_show_tells_what_a_diagnosis_found_and_which_lines_allocated(told: SimulatedAgent):
+    found = Diagnosis(
+        t_s=3.0, fit=1, epoch=0, seconds=0.1, holders=["5 traces held by `my_step` (5 shapes)"]
     )
+    lines = Diagnosis(
+        t_s=4.0,
+        fit=1,
+        epoch=1,
+        seconds=0.1,
+        allocations=[AllocationGrowth("train.py:41", 12 * 2**20, 40)],
+    )
+    for event in (found, lines):
+        told.emit(event)
+    told.wait_acked()
+
+    shown = kmonitor("show", "last").out.splitlines()
+
+    at = next(n for n, line in enumerate(shown) if "Diagnosis after epoch 1: 5 traces" in line)
+    assert shown[at + 1].strip() == "5 traces held by `my_step` (5 shapes)"
+    assert shown[at + 2].endswith(
+        "followed to the end of epoch 2: most new memory: train.py:41 (+12.0 MiB)"
+    )
+    assert shown[at + 3].strip() == "train.py:41: growth +12.0 MiB, blocks +40"
 
 
 def test_show_as_json_has_summary_and_events(told: SimulatedAgent):

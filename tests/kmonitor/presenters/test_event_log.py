@@ -134,11 +134,10 @@ def text_of(event: facts.Event) -> str:
                     facts.ObjectGrowth(kind="builtins.dict", count=90_000, grown=1200),
                     facts.ObjectGrowth(kind="builtins.list", count=9, grown=-2),
                 ],
-                holders=["12 traces held by `my_step`"],
+                holders=["12 traces held by `f`"],
             ),
             "info",
-            "Diagnosis after epoch 5: 12 traces held by `my_step`; "
-            "most new objects: dict (+1 200)",
+            "Diagnosis after epoch 5: 12 traces held by `f`; most new objects: dict (+1 200)",
         ),
         (
             facts.Diagnosis(t_s=1.0, fit=1, epoch=0, seconds=0.1, holders=["`f`: traces 2"]),
