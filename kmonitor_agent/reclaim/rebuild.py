@@ -110,10 +110,7 @@ def rebuild(
         made = _make(steps, model, how, script)
         _restore(steps, made, saved.shapes, store, checkpoint)
     except Exception as exc:
-        why = exc.why if isinstance(exc, CannotCopy) else f"{type(exc).__name__}: {exc}"
-        if isinstance(exc, StateUnreadable):
-            by = "that rebuild= returned" if script is not None else "that was made anew"
-            why = f"the model {by} cannot take the state: {exc.why}"
+        why = _why_not_rebuilt(exc, script)
         if how.destroys:
             raise ModelLost(why, checkpoint) from exc
         # Keras may have changed variables when the fit ended (averages of weights).
@@ -133,6 +130,13 @@ def rebuild(
         disused_traces=released.disused,
         held=released.held,
     )
+
+
+def _why_not_rebuilt(exc: Exception, script: Rebuild | None) -> str:
+    if isinstance(exc, StateUnreadable):
+        made = "rebuild= returned a model that" if script else "the model that was made anew"
+        return f"{made} cannot take the state: {exc.why}"
+    return exc.why if isinstance(exc, CannotCopy) else f"{type(exc).__name__}: {exc}"
 
 
 def _make(
