@@ -1,10 +1,10 @@
 """`collect()` and `collected()`: let go of what dead models left, in any loop."""
 
-import contextlib
 import sys
 import threading
 import weakref
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,12 +12,13 @@ from kmonitor_agent.frameworks.autograph import not_converted
 from kmonitor_agent.frameworks.base import Framework, KerasModel
 from kmonitor_agent.frameworks.detect import framework_for, loaded_frameworks
 from kmonitor_agent.frameworks.live_models import models_in_use, models_with_functions
+from kmonitor_agent.local.byte_sizes import bytes_text
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim import actions
 from kmonitor_agent.reclaim.memory import collect_garbage, give_pages_back, resident_bytes
 from kmonitor_agent.reclaim.outcome import Outcome
-from kmonitor_agent.session.wording import bytes_text, count_text, counted_text, released_text
+from kmonitor_agent.session.wording import count_text, counted_text, released_text
 
 _NO_KERAS: Final = "no Keras is imported in this process: only garbage was collected"
 
@@ -91,24 +92,39 @@ def collect() -> Collected:
 
 
 @not_converted
-@contextlib.contextmanager
-def collected() -> Generator[list[Collected]]:
+def collected() -> AbstractContextManager[list[Collected]]:
     """A block that is a model's whole life: what its models left is let go at its end.
 
     Other than after `collect()`, the models may still have a name at the end of the block:
     whatever was first fitted, evaluated or asked to predict in it loses its traced step functions
     (Keras makes them anew if the model is used again). A model in use at that moment keeps them.
 
-    Yields:
-        A list; after the block it holds what was done, a `Collected`.
+    Returns:
+        For one `with`, which gives a list; after the block it holds what was done, a `Collected`.
     """
-    before_block = _fitted_before()
-    done: list[Collected] = []
-    try:
-        yield done
-    finally:
-        done.append(_collect_with(before_block))
-        _tell_runs(done[-1])
+    return _Block()
+
+
+class _Block:
+    """One block of `with collected():`."""
+
+    def __init__(self) -> None:
+        self._done: list[Collected] | None = None
+        self._before: list[weakref.ref[KerasModel]] | None = None
+
+    def __enter__(self) -> list[Collected]:
+        if self._done is not None:
+            raise RuntimeError(
+                "what collected() returns is for one block; write `with collected():` at each"
+            )
+        self._done, self._before = [], _fitted_before()
+        return self._done
+
+    def __exit__(self, *_: object) -> None:
+        done = _collect_with(self._before)
+        if self._done is not None:
+            self._done.append(done)
+        _tell_runs(done)
 
 
 def _fitted_before() -> "list[weakref.ref[KerasModel]] | None":
@@ -159,7 +175,8 @@ def _drop_functions(before_block: "list[weakref.ref[KerasModel]]") -> list[str]:
         used = sum(1 for model in fitted if id(model) in in_use)
     except Exception as exc:  # noqa: BLE001 - a guest: told in the record
         return [f"the block's models were left alone: {type(exc).__name__}: {exc}"[:1000]]
-    return [f"{used} of the block's models are in use and were left alone"] if used else []
+    are = "is in use and was" if used == 1 else "are in use and were"
+    return [f"{used} of the block's models {are} left alone"] if used else []
 
 
 def _without_keras() -> Outcome:

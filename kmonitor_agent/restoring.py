@@ -102,6 +102,8 @@ def restore_into(
     Raises:
         CannotRestore: It does not fit, or the making of the model is not known.
     """
+    if target.is_dir():
+        raise CannotRestore(f"{target} is a folder.", "Name the file to write: model.keras")
     header, _ = _read(checkpoint)
     model = _made(keras, checkpoint, header, like or (target if target.exists() else None))
     restored = restore(model, checkpoint)
@@ -112,6 +114,7 @@ def restore_into(
         keep_exported(unfinished, target)
     except (OSError, NotExported, ValueError) as exc:
         why = exc.why if isinstance(exc, NotExported) else f"{type(exc).__name__}: {exc}"
+        why = why.replace(str(unfinished), str(target))  # which is the one that was asked for
         raise CannotRestore(f"{target} could not be written: {why}") from exc
     finally:
         unfinished.unlink(missing_ok=True)

@@ -162,7 +162,7 @@ def _done(record: ActionRecord) -> str:
         "save": tr("Save failed {where}"),
         "collect": tr("Collect failed {where}"),
         "reload": tr("Reload failed {where}"),
-        "restart": tr("Restart refused {where}"),
+        "restart": tr("Restart failed {where}"),
         "diagnose": tr("Diagnose failed {where}"),
     }
     text = words[record.action] if record.ok else failed.get(record.action, words[record.action])

@@ -19,6 +19,7 @@ import numpy as np
 import psutil
 
 from kmonitor_agent.frameworks.base import EmptyArray
+from kmonitor_agent.local.byte_sizes import bytes_text
 from kmonitor_agent.local.clock import Clock, SystemClock
 from kmonitor_agent.reclaim.beside import Beside
 from kmonitor_agent.reclaim.disk_file import DiskFile, flush_folder
@@ -229,8 +230,9 @@ class CheckpointStore:
             raise SaveRefused(f"the checkpoint folder cannot be read: {exc}"[:1000]) from exc
         if free < _FREE_FACTOR * state_bytes:
             raise SaveRefused(
-                f"not enough room in {self.folder}: {free} bytes free, but {_FREE_FACTOR} times"
-                f" the state of {state_bytes} bytes is wanted; free some, or set checkpoint_dir"
+                f"not enough room in {self.folder}: {bytes_text(free)} free, but {_FREE_FACTOR}"
+                f" times the state of {bytes_text(state_bytes)} is wanted; free some, or set"
+                " checkpoint_dir"
             )
 
     def _name(self, tag: Tag) -> str:

@@ -1,12 +1,11 @@
-"""Records of what was done, as they print themselves; the agent's only place for units in text."""
+"""Records of what was done, as they print themselves."""
 
 from dataclasses import dataclass
 from typing import Final
 
+from kmonitor_agent.local.byte_sizes import bytes_text
 from kmonitor_agent.protocol.facts import ActionRecord, Footprint
 
-_STEP: Final = 1024.0
-_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _NAMES: Final = {
     "save": "Save",
     "collect": "Collect",
@@ -71,15 +70,6 @@ class Records(list[Record]):
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
         """One record a paragraph."""
         return "\n".join(str(record) for record in self) or "nothing was done yet"
-
-
-def bytes_text(n_bytes: float) -> str:
-    """A size in the largest binary unit that leaves a number of 1 or more: "1.4 GiB"."""
-    size, unit = float(n_bytes), 0
-    while size >= _STEP and unit < len(_UNITS) - 1:
-        size /= _STEP
-        unit += 1
-    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
 
 
 def released_text(traces: int, models: int, disused: int) -> str:

@@ -138,6 +138,15 @@ def _traces(done: Collected) -> str:
     return f"{done.released_traces} trace{'' if done.released_traces == 1 else 's'}"
 
 
+def test_a_block_s_object_is_for_one_block():
+    block = collected()
+    with block:
+        pass
+
+    with pytest.raises(RuntimeError, match="write `with collected"), block:
+        pass
+
+
 def test_a_block_left_by_an_exception_is_collected_too(framework: Framework):
     clean = counts(framework)
 
@@ -182,7 +191,7 @@ def test_a_model_that_another_thread_fits_keeps_training_exactly():
     may_go_on.set()
     thread.join(60)
 
-    assert "1 of the block's models are in use" in done[0].why
+    assert "1 of the block's models is in use and was left alone" in done[0].why
     assert all(np.array_equal(a, b) for a, b in zip(plain, results[0], strict=True))
 
 

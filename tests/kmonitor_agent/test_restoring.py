@@ -222,6 +222,25 @@ def test_folder_that_cannot_be_written_leaves_the_old_file_whole(
     )
 
 
+def test_what_cannot_be_written_is_named_as_it_was_asked_for(
+    trained: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    checkpoint = saved(trained, folder)
+
+    def nowhere(self: Any, path: Any, *_: Any, **__: Any) -> None:
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    monkeypatch.setattr(keras.Model, "save", nowhere)
+
+    with pytest.raises(CannotRestore, match="No such file") as told:
+        restore_into(keras, checkpoint, folder / "x.keras")
+    with pytest.raises(CannotRestore, match="is a folder") as told_of_folder:
+        restore_into(keras, checkpoint, folder)
+
+    assert told.value.why.endswith(f"No such file or directory: '{folder / 'x.keras'}'")
+    assert told_of_folder.value.why == f"{folder} is a folder."
+
+
 class OfTheScript(keras.layers.Layer):
     """A class that only the script knows."""
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from kmonitor_agent.protocol.facts import ActionRecord, Footprint
-from kmonitor_agent.session.wording import Record, Records, bytes_text
+from kmonitor_agent.session.wording import Record, Records
 
 RELOAD = ActionRecord(
     t_s=5.0,
@@ -89,17 +89,3 @@ def test_record_of_a_failure_says_why():
 def test_records_print_one_after_the_other():
     assert repr(Records()) == "nothing was done yet"
     assert repr(Records([Record(RELOAD), Record(RELOAD)])).count("Save + clear") == 2
-
-
-@pytest.mark.parametrize(
-    ("n_bytes", "text"),
-    [
-        (0, "0 B"),
-        (1023, "1023 B"),
-        (1024, "1.0 KiB"),
-        (1.5 * 2**30, "1.5 GiB"),
-        (2**60, "1048576.0 TiB"),
-    ],
-)
-def test_sizes_are_in_binary_units(n_bytes: float, text: str):
-    assert bytes_text(n_bytes) == text

@@ -1,0 +1,19 @@
+"""Sizes for people."""
+
+import pytest
+
+from kmonitor_agent.local.byte_sizes import bytes_text
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1.5 * 2**30, "1.5 GiB"),
+        (2**60, "1048576.0 TiB"),
+    ],
+)
+def test_sizes_are_in_binary_units(n_bytes: float, text: str):
+    assert bytes_text(n_bytes) == text
