@@ -18,6 +18,7 @@ from kmonitor.cli.screen import Display, find_display, install_line, missing_lib
 from kmonitor.cli.terminal import counted
 from kmonitor.cli.window import INSTALL_WINDOW, trouble_of, version_of, window_packages
 from kmonitor.connect.local_hub import hub_answers
+from kmonitor.connect.silent_hub import silence
 from kmonitor.errors import Expected
 from kmonitor.hub.access.key_list import FILE_NAME, Untrusted, read_key_list
 from kmonitor.presenters.formats import bytes_text, plain_text
@@ -26,6 +27,7 @@ from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.key_pair import keys_folder
 from kmonitor_agent.local.run_spool import ROOT_LIMIT_BYTES
 from kmonitor_agent.local.sockets import NotPrivate, check_private_folder
+from kmonitor_agent.protocol.messages import HubTold
 
 State = Literal["ok", "note", "bad"]
 
@@ -74,7 +76,7 @@ def examine(folders: Folders) -> Iterator[Finding]:
     yield _display()
     yield _driver()
     yield from _frameworks()
-    yield _hub(folders)
+    yield from _hub(folders)
     yield from _keys(folders)
     yield _state_folder(folders)
     yield from _room(folders)
@@ -182,14 +184,25 @@ def _frameworks() -> Iterator[Finding]:
         yield Finding("Keras backends", "ok", ", ".join(found))
 
 
-def _hub(folders: Folders) -> Finding:
+def _hub(folders: Folders) -> Iterator[Finding]:
     try:
         told = hub_answers(folders)
     except (Expected, NotPrivate, OSError) as exc:
-        return Finding("hub", "bad", str(exc), "see the folders below")
+        yield Finding("hub", "bad", str(exc), "see the folders below")
+        return
+    if told is None and (silent := silence(folders)) is not None:
+        yield Finding("hub", "bad", silent.what, silent.remedy)
+        return
     if told is None:
         found = "none answers; one is started by kmonitor, kmonitor runs or kmonitor hub"
-        return Finding("hub", "note", found)
+        yield Finding("hub", "note", found)
+        return
+    yield _answering(told, folders)
+    for trouble in told.troubles:
+        yield Finding("hub's trouble", "note", trouble)
+
+
+def _answering(told: HubTold, folders: Folders) -> Finding:
     found = (
         f"version {told.version} answers, process {told.pid}, {counted(told.agents, 'training')}"
     )

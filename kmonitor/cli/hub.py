@@ -15,18 +15,22 @@ from kmonitor.cli.statuses import DONE, FAILED, Misuse
 from kmonitor.cli.terminal import complain, counted, plain, say, say_json
 from kmonitor.connect.home import lack_of_room
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.local_hub import hub_answers, stop_hub
+from kmonitor.connect.local_hub import hub_answers, somebody_listens, stop_hub
+from kmonitor.connect.silent_hub import end_silent_hub, lock_holder, silence
 from kmonitor.errors import Expected
 from kmonitor.export.plain_data import fields_of
 from kmonitor.hub import service
 from kmonitor.hub.options import HubOptions, Keep, read_keep, write_keep
 from kmonitor.presenters.formats import bytes_text, duration_text, plain_text
 from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.sockets import NotPrivate, view_socket
 from kmonitor_agent.protocol.messages import HubTold
 
 _MOST_DAYS = 100_000
 _LOOK_AGAIN_S = 0.05
+_STARTING_S = 3.0
+"""A hub that just starts holds its lock for so long before it answers, seconds."""
+
 _ANSWER_S = 0.5
 """How long the hub of this process may take to answer itself, seconds."""
 
@@ -121,10 +125,14 @@ def status(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fal
         told = hub_answers(folders)
     if json:
         say_json(None if told is None else fields_of(told))
+    elif told is None and (silent := silence(folders)) is not None:
+        complain(f"kmonitor: {plain(silent.what)}")
+        complain(silent.remedy)
     elif told is None:
         complain("No hub answers. One starts with: kmonitor, kmonitor runs, or kmonitor hub")
     else:
         say(hub_words(told))
+        say_troubles(told)
     return FAILED if told is None else DONE
 
 
@@ -135,10 +143,24 @@ def stop() -> int:
     with folder_faults_named(folders):
         told = hub_answers(folders)
         if told is None:
-            say("No hub answers; nothing to stop.")
-            return DONE
+            return _end_silent(folders)
         stop_hub(folders)
     say(f"Hub stopped (process {told.pid}).")
+    return DONE
+
+
+def _end_silent(folders: Folders) -> int:
+    """End a hub that does not answer; one that just starts is let come so far before."""
+    end_s = time.monotonic() + _STARTING_S
+    while not somebody_listens(view_socket(folders)) and time.monotonic() < end_s:
+        if lock_holder(folders) is None:
+            break
+        threading.Event().wait(_LOOK_AGAIN_S)
+    pid = end_silent_hub(folders)
+    if pid is None:
+        say("No hub answers; nothing to stop.")
+    else:
+        say(f"The hub of process {pid} did not answer; it was ended.")
     return DONE
 
 
@@ -208,6 +230,12 @@ def keep_words(days: float, n_bytes: int) -> str:
     parts = [f"runs that ended in the last {days:g} days"] if days else []
     parts += [f"at most {plain_text(bytes_text(n_bytes))} of them"] if n_bytes else []
     return f"Kept: {', '.join(parts)}; pinned and living runs in any case."
+
+
+def say_troubles(told: HubTold) -> None:
+    """What is wrong with a hub that answers, to standard error."""
+    for trouble in told.troubles:
+        complain(plain(f"kmonitor: {trouble}."))
 
 
 def hub_words(told: HubTold) -> str:

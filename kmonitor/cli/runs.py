@@ -5,6 +5,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from kmonitor.cli.hub import say_troubles
 from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.prune import prune
 from kmonitor.cli.run_choice import SHORT_ID, choose_run
@@ -45,6 +46,8 @@ def runs(
     """
     with open_hub(host, folder=folder, hub=hub) as client:
         found = sorted(client.runs(), key=lambda run: run.started_wall_s)
+        told = client.hub()
+    say_troubles(told)
     if json:
         say_json([fields_of(run) for run in found])
     elif found:

@@ -118,6 +118,7 @@ class HubClient:
         self._timeout_s = timeout_s
         self._link = ViewLink(hub)
         self._asked = 0
+        self._busy: ErrorMessage | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -269,6 +270,7 @@ class HubClient:
     def _ask(self, message: msgspec.Struct, answer: type[T]) -> T:
         end_s = time.monotonic() + self._timeout_s
         send_s = 0.0
+        self._busy = None
         while (now_s := time.monotonic()) < end_s:
             if now_s >= send_s:
                 # Every question may be asked twice: the hub could have died in between.
@@ -280,12 +282,16 @@ class HubClient:
                 return found
             if self._link.refusal:
                 raise HubClosed(self._link.refusal)
+        if self._busy is not None:
+            raise HubRefused(self._busy.code, self._busy.text)
         raise HubUnreachable(self.endpoint, self._timeout_s)
 
     def _answer(self, ask: int, answer: type[T]) -> T | None:
         while (told := self._link.receive()) is not None:
-            if isinstance(told, ErrorMessage) and told.ask == ask and not told.retry_ms:
-                raise HubRefused(told.code, told.text)
+            if isinstance(told, ErrorMessage) and told.ask == ask:
+                if not told.retry_ms:
+                    raise HubRefused(told.code, told.text)
+                self._busy = told
             if isinstance(told, ErrorMessage) and (told.code, told.ask) == ("unsupported", 0):
                 raise HubRefused(told.code, told.text)  # an older hub, which cannot read `ask`
             if isinstance(told, answer) and getattr(told, "ask", 0) == ask:

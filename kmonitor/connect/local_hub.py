@@ -12,6 +12,7 @@ import psutil
 
 from kmonitor.connect.home import lack_of_room, make_home
 from kmonitor.connect.hub_client import HubClient, HubUnreachable
+from kmonitor.connect.silent_hub import silence
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.sockets import view_socket
@@ -34,7 +35,7 @@ class HubDidNotStart(Expected):
 
 def hub_answers(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubTold | None:
     """What this user's hub says of itself; None if none answers within `timeout_s` seconds."""
-    if not _somebody_listens(view_socket(folders)):
+    if not somebody_listens(view_socket(folders)):
         return None
     with HubClient(folders=folders, timeout_s=timeout_s) as client:
         try:
@@ -51,6 +52,7 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
 
     Raises:
         HomeUnusable: A folder that it needs cannot be made, or is open to others.
+        HubSilent: One is there that does not answer.
         HubDidNotStart: It refuses to run here, or does not answer in `timeout_s` seconds.
     """
     found = hub_answers(folders, timeout_s=_LOOK_S)
@@ -67,14 +69,14 @@ def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubTold:
             return found
         if process.poll() not in {None, _ANOTHER_STARTED_IT}:
             break
-        if _somebody_listens(view_socket(folders)):
+        if somebody_listens(view_socket(folders)):
             continue
         threading.Event().wait(_SILENT_S)
         if process.poll() == _ANOTHER_STARTED_IT:
             # Another one has the lock and no socket: it just starts, or it ends and leaves the
             # place to ours.
             process = _start(folders)
-    raise _failure(folders, process.poll(), timeout_s)
+    raise silence(folders) or _failure(folders, process.poll(), timeout_s)
 
 
 def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
@@ -83,7 +85,7 @@ def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
     Raises:
         HubUnreachable: It was asked to end, and is still there after `timeout_s` seconds.
     """
-    if not _somebody_listens(view_socket(folders)):
+    if not somebody_listens(view_socket(folders)):
         return False
     end_s = time.monotonic() + timeout_s
     with HubClient(folders=folders, timeout_s=_ANSWER_S) as client:
@@ -99,7 +101,8 @@ def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
     return True
 
 
-def _somebody_listens(path: Path) -> bool:
+def somebody_listens(path: Path) -> bool:
+    """Whether a process listens on a socket; also one that is stopped, or hangs."""
     # A hub that was killed leaves its socket's file; ZeroMQ would wait for it in silence.
     if not hasattr(socket, "AF_UNIX"):
         return path.exists()

@@ -106,6 +106,12 @@ class CommandBook:
             self.advance(entry, "refused", refusal)
         return entry
 
+    def forget(self, command: str) -> None:
+        """Take back a command that could not be written."""
+        self._open.pop(command, None)
+        self._final.pop(command, None)
+        self._dirty.pop(command, None)
+
     def advance(
         self, entry: CommandEntry, state: CommandState, why: str = "", row: int | None = None
     ) -> bool:

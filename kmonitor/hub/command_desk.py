@@ -29,13 +29,25 @@ class CommandDesk:
             record = self._ledger.registry.get(asked.run)
             if record is None:
                 return lambda: _error(asked, "not_found", "this hub knows no such run")
-            entry = self._ledger.book.add(asked, self._clock.wall_s(), self._refusal(asked))
-            result = f"refused: {entry.why}" if entry.is_final else "queued"
-            what = f"command {entry.name}"
-            self._ledger.audit(entry.asked_by, what, entry.run, entry.id, result)
+            entry = self._add(asked)
+            if entry is None:
+                return lambda: _error(
+                    asked, "invalid", f"{self._ledger.trouble}; nothing was asked"
+                )
         elif (entry.run, entry.name) != (asked.run, asked.name):
             return lambda: _error(asked, "invalid", "this id belongs to another command")
         return lambda: CommandTold(ask=asked.ask, status=entry.status())
+
+    def _add(self, asked: CommandAsked) -> CommandEntry | None:
+        """The command in the book; None if it cannot be written: it is not done later either."""
+        book, refusal = self._ledger.book, self._refusal(asked)
+        result = f"refused: {refusal}" if refusal else "queued"
+        is_added = self._ledger.attempt(
+            lambda: book.add(asked, self._clock.wall_s(), refusal),
+            lambda: book.forget(asked.id),
+            [(asked.asked_by, f"command {asked.name}", asked.run, asked.id, result)],
+        )
+        return book.get(asked.id) if is_added else None
 
     def _known(self, command: str) -> CommandEntry | None:
         found = self._ledger.book.get(command)

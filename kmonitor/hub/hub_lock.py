@@ -21,7 +21,7 @@ class AnotherHub(Expected):
         who = f"process {pid}" if pid else "another process"
         super().__init__(
             f"A hub is already running here ({who} holds {path}).",
-            "Use it, or end it with: kmonitor hub stop",
+            "See whether it answers: kmonitor hub status   End it: kmonitor hub stop",
         )
         self.path = path
         self.pid = pid

@@ -24,6 +24,7 @@ from kmonitor.hub.sample_packing import SamplePacking
 from kmonitor.hub.schedule import Schedule
 from kmonitor.hub.series_desk import SeriesDesk
 from kmonitor.hub.spool_shipping import SpoolShipping
+from kmonitor.hub.store.aside import newest_put_aside
 from kmonitor.hub.store.database import Database
 from kmonitor.hub.verdict_desk import VerdictDesk
 from kmonitor.hub.views import Views
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 DATABASE_NAME = "hub.sqlite3"
 """File name of the hub's database in its folder."""
+
+_MOST_WORDS = 2000
 
 _BOUND_EVERY_S = 300.0
 """How often all spools together are brought below their bound; living agents do so too."""
@@ -171,12 +174,12 @@ class HubLoop:
     def _made_feed(self, folder: Path | None) -> FolderFeed | None:
         self._liveness.is_settled = self._spools.is_settled
         self._views.commands.is_gone = self._liveness.is_gone
-        self._views.is_abandoned = self._liveness.is_abandoned
+        self._views.edits.is_abandoned = self._liveness.is_abandoned
         if folder is None:
             return None
         feed = FolderFeed(folder, self._ledger, self._faults, self._clock)
         self._liveness.is_settled = feed.is_settled
-        self._views.is_read_only = True
+        self._views.edits.is_read_only = True
         return feed
 
     def _schedule(self, is_in_place: Callable[[], bool]) -> Schedule:
@@ -276,9 +279,15 @@ class HubLoop:
             keep_days=self._keep.days,
             keep_bytes=self._keep.n_bytes,
             runs_removed=self._retention.removed,
+            troubles=self._troubles(),
             role="viewer" if peer is not None and peer.role == "viewer" else "operator",
         )
         self._doors.to_desktop(identity, told)
+
+    def _troubles(self) -> list[str]:
+        aside = newest_put_aside(self._ledger.database.path)
+        found = (self._ledger.trouble, "" if aside is None else aside.words())
+        return [text[:_MOST_WORDS] for text in found if text]
 
     def _answer_about_access(self, identity: bytes, asked: KeysAsked | AuditAsked) -> None:
         peer = self._doors.gate.who(identity)

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -44,6 +45,9 @@ _STORED_OVERHEAD_BYTES = 70
 """What a row takes in the database besides its body: columns, and its place in two indexes.
 Source: measured by filling a database with 100 000 samples."""
 
+
+_PRIMARY = 0xFF
+"""The part of SQLite's error codes that is the same for all kinds of one error."""
 
 _ENDS_UNIT = (EpochEnded, FitEnded, EpochStarted, GraphSize)
 """With one of these an epoch or a fit is over and has all that belongs to it."""
@@ -96,6 +100,7 @@ class Ledger:
         self._next_row = database.head + 1
         self._pending = Changes()
         self._pending_bytes = 0
+        self._trouble = ""
         self._thens: list[Callable[[], object]] = []
         self._not_before_s = 0.0
         self._unconfirmed: dict[str, int] = {}
@@ -204,6 +209,52 @@ class Ledger:
         """Write down who did what."""
         self._pending.audit.append((self._clock.wall_s(), who, what, run, subject, result))
 
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be written now, and what to do; empty: the last time it could."""
+        return self._trouble
+
+    def attempt(
+        self,
+        act: Callable[[], object],
+        undo: Callable[[], object],
+        audit: Sequence[tuple[str, str, str, str, str]],
+    ) -> bool:
+        """Do what somebody waits for and write it at once; or do none of it, now or later.
+
+        Args:
+            act: Does it, in memory.
+            undo: Takes that back.
+            audit: Who did what: as for `audit`.
+
+        Returns:
+            Whether it is written; `trouble` says why not.
+        """
+        if self.flush():
+            act()
+            for row in audit:
+                self.audit(*row)
+            if self.flush():
+                return True
+            undo()
+            self._pending = Changes()
+            self._pending_bytes = 0
+        if not self._pending.audit:
+            # One of them stands for all until there is room again.
+            who, what, run, subject, _ = audit[0]
+            self.audit(who, what, run, subject, f"refused: {self._trouble}")
+        return False
+
+    def flush(self) -> bool:
+        """Write what waits, without what is to follow it; False if it cannot be written now."""
+        if not self._has_changes():
+            return True
+        is_resting = bool(self._trouble) and self._clock.monotonic_s() < self._not_before_s
+        if is_resting or not self._write():
+            return False
+        self.then(_nothing)  # the loop confirms to agents what is written
+        return True
+
     def then(self, act: Callable[[], object]) -> None:
         """Do something once everything known now is committed."""
         self._thens.append(act)
@@ -241,8 +292,10 @@ class Ledger:
         except sqlite3.OperationalError as exc:
             # No acknowledgement leaves; the agents keep what they have and resend.
             self._faults.record("store", exc)
+            self._trouble = _trouble(exc, self.database.path.parent)
             self._not_before_s = started_s + _RETRY_S
             return False
+        self._trouble = ""
         self._pending = Changes()
         self._pending_bytes = 0
         self._unconfirmed.clear()
@@ -281,3 +334,12 @@ class Ledger:
     def _audit_end(self, entry: CommandEntry) -> None:
         result = f"{entry.state}: {entry.why}" if entry.why else entry.state
         self.audit(entry.asked_by, f"command {entry.name}", entry.run, entry.id, result)
+
+
+def _trouble(exc: sqlite3.OperationalError, folder: Path) -> str:
+    if exc.sqlite_errorcode & _PRIMARY == sqlite3.SQLITE_FULL:
+        return f"the disk of {folder} is full; free some space there"
+    return f"the database in {folder} cannot be written ({exc})"
+
+
+def _nothing() -> None: ...

@@ -96,6 +96,14 @@ class Registry:
         self._deleted[record.run] = self.change
         self._gone.append((record.key, record.run, self.change))
 
+    def restore(self, record: RunRecord) -> None:
+        """Take back a deletion that could not be written."""
+        self._deleted.pop(record.run, None)
+        self._gone = [each for each in self._gone if each[1] != record.run]
+        self._runs[record.run] = record
+        self._by_key[record.key] = record.run
+        self.touch(record)
+
     def was_deleted(self, run: str) -> bool:
         """Whether a desktop deleted this run."""
         return run in self._deleted and run not in self._runs

@@ -17,7 +17,7 @@ from kmonitor.hub.hub_lock import AnotherHub, HubLock
 from kmonitor.hub.hub_loop import DATABASE_NAME, HubLoop
 from kmonitor.hub.logbook import LOG, close_log, open_log
 from kmonitor.hub.options import HubOptions
-from kmonitor.hub.store.database import put_aside
+from kmonitor.hub.store.aside import put_aside
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders, find_folders

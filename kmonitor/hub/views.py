@@ -7,10 +7,10 @@ import msgspec
 
 from kmonitor.hub.access.peers import LOCAL_USER, Peer, key_of
 from kmonitor.hub.command_desk import CommandDesk
+from kmonitor.hub.edit_desk import EditDesk
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.intake import Intake, Send
 from kmonitor.hub.ledger import Ledger
-from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.store.pages import Wanted
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import unpack_from_desktop
@@ -19,7 +19,6 @@ from kmonitor_agent.protocol.messages import (
     AuditAsked,
     CommandAsked,
     EditAsked,
-    EditTold,
     ErrorMessage,
     FromDesktop,
     Head,
@@ -73,8 +72,7 @@ class Views:
         who: Tells who is behind an identity.
         commands: Judges commands.
         judges: Who judges runs; None: nobody does.
-        is_abandoned: Asked of a run that is not over: whether it may be deleted all the same.
-        is_read_only: Nothing can be changed here.
+        edits: Judges and does edits.
     """
 
     def __init__(
@@ -82,8 +80,6 @@ class Views:
     ) -> None:
         self.host = ""
         self.on_hub_asked: Callable[[bytes, HubAsked], None] = _nobody
-        self.is_abandoned: Callable[[RunRecord], bool] = _no
-        self.is_read_only = False
         self.on_access_asked: Callable[[bytes, KeysAsked | AuditAsked], None] = _nobody
         self.who: Callable[[bytes], Peer | None] = _this_user
         self._ledger = ledger
@@ -92,6 +88,7 @@ class Views:
         self._clock = clock
         self._send = send
         self.commands = CommandDesk(ledger, clock)
+        self.edits = EditDesk(ledger)
         self.judges: VerdictDesk | None = None
         self._intake = Intake("view", faults, send)
         self._heard_s: dict[bytes, float] = {}
@@ -262,48 +259,23 @@ class Views:
         # From this host it is this user's own word; from the network only the key is proven.
         asked_by = peer.who if peer.is_far else asked.asked_by or peer.who
         answer = self.commands.take(msgspec.structs.replace(asked, asked_by=asked_by))
-        # A state that a desktop has seen must outlive this process.
-        self._ledger.then(lambda: self._send(identity, answer()))
+        if self._ledger.flush():
+            # A state that a desktop has seen must outlive this process.
+            self._send(identity, answer())
+            return
+        told = answer()
+        if not isinstance(told, ErrorMessage):
+            text = f"{self._ledger.trouble}; where the command stands is told afterwards"
+            told = ErrorMessage(code="busy", text=text, retry_ms=1000, ask=asked.ask)
+        self._send(identity, told)
 
     def _edit(self, identity: bytes, asked: EditAsked) -> None:
-        registry = self._ledger.registry
-        record = registry.get(asked.run)
-        if record is None:
-            self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
-            return
-        if self.is_read_only:
-            text = "a folder is only looked at here; nothing in it is changed"
-            self._refuse(identity, asked.ask, "invalid", text)
-            return
-        if asked.delete and not (record.is_over or self.is_abandoned(record)):
-            text = "its training still runs, or is silent: stop it first"
-            self._refuse(identity, asked.ask, "invalid", text)
-            return
-        who = self._peer(identity).who
-        if asked.delete:
-            self._ledger.audit(who, "delete", record.run, record.name, "done")
-            registry.delete(record)
-        else:
-            self._change(who, record, asked)
-        told = EditTold(ask=asked.ask, run=asked.run)
-        self._ledger.then(lambda: self._send(identity, told))
+        told = self.edits.take(self._peer(identity).who, asked)
+        self._send(identity, told)
 
     def _peer(self, identity: bytes) -> Peer:
         peer = self.who(identity)
         return Peer("viewer", key_of(identity), "revoked") if peer is None else peer
-
-    def _change(self, who: str, record: RunRecord, asked: EditAsked) -> None:
-        if asked.name is not None:
-            self._ledger.audit(who, "rename", record.run, record.name, asked.name)
-            record.name, record.renamed = asked.name, True
-        if asked.note is not None:
-            self._ledger.audit(who, "note", record.run, record.name, asked.note)
-            record.note = asked.note
-        if asked.pin is not None:
-            what = "pin" if asked.pin else "unpin"
-            self._ledger.audit(who, what, record.run, record.name, "done")
-            record.pinned = asked.pin
-        self._ledger.registry.touch(record)
 
     def _refuse(
         self, identity: bytes, ask: int, code: Literal["not_found", "invalid"], text: str
@@ -313,10 +285,6 @@ class Views:
 
 def _source_field(column: str) -> str:
     return column.removeprefix("epoch:")
-
-
-def _no(_record: RunRecord) -> bool:
-    return False
 
 
 def _nobody(_identity: bytes, _asked: HubAsked | KeysAsked | AuditAsked) -> None: ...

@@ -63,6 +63,8 @@ class Connection:
         self._lost_wall_s = 0.0
         self._retry_wall_s = 0.0
         self._trouble = ""
+        self._told: list[str] = []
+        self._read: set[str] = set()
         self._failure: tuple[str, str] | None = None
         self._rows_counted = 0
         self._counted_wall_s = 0.0
@@ -81,6 +83,7 @@ class Connection:
     def connected(self, told: HubTold) -> None:
         """The hub answered."""
         self.state, self.hub, self._trouble = "live", told, ""
+        self._told = [text for text in told.troubles if text not in self._read]
 
     def disconnected(self, why: str, *, since_wall_s: float, retry_wall_s: float) -> None:
         """The hub does not answer.
@@ -113,7 +116,10 @@ class Connection:
         self._failure = (what, log)
 
     def dismiss(self) -> None:
-        """The user has read of the failure."""
+        """The user has read what the banner says."""
+        if self._failure is None:
+            self._read.update(self._told)
+            self._told = []
         self._failure = None
 
     def count_rows(self, n: int) -> None:
@@ -138,7 +144,7 @@ class Connection:
             words = text.format(what=what.rstrip("."), log=log)
             return BannerPicture(title, words, "error", "", can_close=True)
         if self.state != "lost":
-            return None
+            return self._hubs_troubles()
         title = tr("Connection to the hub lost at {time}.").format(
             time=clock_text(self._lost_wall_s)
         )
@@ -150,6 +156,13 @@ class Connection:
             else tr("Retrying now.")
         )
         return BannerPicture(title, f"{text} {retry}", "unplug", tr("Retry now"))
+
+    def _hubs_troubles(self) -> BannerPicture | None:
+        """What the hub itself says is wrong with it; until the user has read it."""
+        if not self._told:
+            return None
+        words = " ".join(f"{text[:1].upper()}{text[1:]}." for text in self._told)
+        return BannerPicture(tr("The hub has trouble."), words, "error", "", can_close=True)
 
     def status(self, *, version: str) -> StatusPicture:
         """The status bar."""

@@ -309,6 +309,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
         keep_bytes: The oldest runs are removed above so much history; 0: none for their size.
         runs_removed: Runs that it removed for either since it started.
         role: What who asks may do here: a viewer only looks.
+        troubles: What is wrong with it and what to do, a sentence each, without a full stop.
     """
 
     ask: Count
@@ -329,6 +330,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     keep_bytes: Count = 0
     runs_removed: Count = 0
     role: Role = "operator"
+    troubles: Annotated[list[Text], msgspec.Meta(max_length=16)] = []
 
 
 class Head(Message, frozen=True, tag="note"):

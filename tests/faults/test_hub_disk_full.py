@@ -1,11 +1,23 @@
 """A disk without room: nothing is confirmed, nothing crashes, all is stored when there is room."""
 
+import sqlite3
+
 import pytest
 
+from kmonitor.hub.command_desk import CommandDesk
+from kmonitor.hub.edit_desk import EditDesk
 from kmonitor.hub.service import EXIT_REFUSED
+from kmonitor.hub.store.database import Changes
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import hub_lock
 from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.protocol.messages import (
+    CommandAsked,
+    CommandTold,
+    EditAsked,
+    ErrorMessage,
+)
 from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
 
@@ -70,6 +82,80 @@ def test_all_is_written_once_there_is_room(parts: HubParts):
     again = parts.ledger.registry.get(record.run)
     assert again is not None
     assert again.accepted == 3002
+
+
+@pytest.fixture
+def is_full(parts: HubParts, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """A database whose disk is full while the list holds True."""
+    write, state = parts.database.write, [False]
+
+    def fail_when_full(changes: Changes) -> None:
+        if state[0]:
+            exc = sqlite3.OperationalError("database or disk is full")
+            exc.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise exc
+        write(changes)
+
+    monkeypatch.setattr(parts.database, "write", fail_when_full)
+    return state
+
+
+def test_an_edit_that_finds_no_room_is_refused_at_once_and_not_done_later(
+    parts: HubParts, is_full: list[bool]
+):
+    record = parts.started_run(pid=1)
+    assert parts.ledger.commit()
+    is_full[0] = True
+    desk = EditDesk(parts.ledger)
+    desk.is_abandoned = lambda _: True
+    asked = [
+        EditAsked(ask=2, run=record.run, name="n" * 200, note="m" * 4000),
+        EditAsked(ask=3, run=record.run, pin=True),
+        EditAsked(ask=4, run=record.run, delete=True),
+    ]
+
+    for edit in asked * 2:
+        parts.clock.move(0.6)  # within and after the pause between two attempts
+        told = desk.take("anna", edit)
+        assert isinstance(told, ErrorMessage)
+        assert f"the disk of {parts.path.parent} is full" in told.text
+        assert not told.retry_ms
+
+    is_full[0] = False
+    parts.clock.move(2.0)
+    assert parts.ledger.commit()
+    assert parts.ledger.trouble == ""
+    parts.reopen()
+    again = parts.ledger.registry.get(record.run)
+    assert again is not None
+    assert (again.name, again.pinned, again.note) == ("net", False, "")
+    rows = parts.database.audit_rows(0, 1000)
+    assert [(row.who, row.what, "is full" in row.result) for row in rows] == [
+        ("anna", "rename", True)
+    ]
+
+
+def test_a_command_that_finds_no_room_is_refused_at_once_and_never_sent(
+    parts: HubParts, is_full: list[bool]
+):
+    record = parts.started_run(pid=1)
+    assert parts.ledger.commit()
+    is_full[0] = True
+    desk = CommandDesk(parts.ledger, parts.clock)
+    asked = CommandAsked(ask=5, id=new_id(), run=record.run, name="save", boot=record.boot)
+
+    for _ in range(5):
+        told = desk.take(asked)()
+        assert isinstance(told, ErrorMessage)
+        assert "is full" in told.text
+
+    is_full[0] = False
+    parts.clock.move(2.0)
+    assert parts.ledger.commit()
+    assert list(parts.ledger.book.due(0.0)) == []
+    taken = desk.take(asked)()
+    assert isinstance(taken, CommandTold)
+    assert taken.status.state == "queued"
 
 
 def test_retries_wait_so_that_a_full_disk_is_not_hammered(parts: HubParts):

@@ -2,10 +2,12 @@
 
 import shutil
 import sqlite3
+import time
 
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
+from kmonitor.connect.local_hub import hub_answers
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.facts import Sample
@@ -162,8 +164,12 @@ def test_a_damaged_database_is_put_aside_and_filled_again(live_hub: LiveHub, fol
             wait_until(lambda: 100 in stored_steps(client))
             steps = stored_steps(client)
 
+        told = hub_answers(folders)
     assert steps == list(range(101))
-    assert list(folders.database.glob("hub.sqlite3.damaged-*"))
+    (aside,) = folders.database.glob("hub.sqlite3.damaged-*")
+    assert told is not None
+    assert [str(aside) in trouble for trouble in told.troubles] == [True]
+    assert time.strftime("put aside on %Y-%m-%d", time.localtime()) in told.troubles[0]
 
 
 def test_a_database_damaged_in_its_middle_is_put_aside_and_filled_again(

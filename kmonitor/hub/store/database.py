@@ -1,12 +1,11 @@
 """The database as its one writer sees it: facts, runs, events and commands in one transaction."""
 
 import sqlite3
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kmonitor.hub.logbook import LOG
+from kmonitor.hub.store.aside import put_aside
 from kmonitor.hub.store.audit import bound_audit, read_audit
 from kmonitor.hub.store.pages import Page, Wanted, read_page
 from kmonitor.hub.store.sample_blocks import SampleBlock, remove_blocks, write_blocks
@@ -217,12 +216,3 @@ def _open(path: Path) -> sqlite3.Connection:
     except sqlite3.DatabaseError as exc:
         put_aside(path, exc)
         return open_writer(path)
-
-
-def put_aside(path: Path, why: Exception) -> None:
-    """Rename a damaged database, so that a new one is filled from what the agents keep."""
-    aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
-    LOG.error("%s is damaged (%s); kept as %s, starting anew", path, why, aside.name)
-    path.rename(aside)
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -1,3 +1,5 @@
+import msgspec
+
 from kmonitor.presenters.connection import Connection
 from kmonitor.presenters.first_start import first_start_picture
 from kmonitor.presenters.formats import plain_text
@@ -50,6 +52,20 @@ def test_a_lost_hub_counts_down_to_the_next_attempt():
     assert late is not None
     assert late.text.endswith("Retrying now.")
     assert link.status(version="1").tone == "crit"
+
+
+def test_what_is_wrong_with_a_hub_that_answers_is_said_until_it_is_read():
+    link = Connection()
+    told = msgspec.structs.replace(told_hub(), troubles=["the disk of /x is full; free some"])
+    link.connected(told)
+
+    banner = link.banner(0.0)
+    assert banner is not None
+    assert (banner.text, banner.can_close) == ("The disk of /x is full; free some.", True)
+
+    link.dismiss()
+    link.connected(told)
+    assert link.banner(0.0) is None
 
 
 def test_a_hub_that_does_not_start_and_our_own_failures_are_said():
