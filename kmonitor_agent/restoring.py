@@ -6,6 +6,7 @@ checked before the first variable is touched: a checkpoint that does not fit cha
 
 import os
 import warnings
+import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,15 +17,8 @@ from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.frameworks.keras_architecture import model_of
 from kmonitor_agent.reclaim.archive import export_path, unfinished_export_path
 from kmonitor_agent.reclaim.export import NotExported, keep_exported
-from kmonitor_agent.reclaim.state_file import (
-    NotAStateFile,
-    StateHeader,
-    StoredFacts,
-    read_architecture,
-    read_facts,
-    read_header,
-    read_variables,
-)
+from kmonitor_agent.reclaim.named_file import NamedFile
+from kmonitor_agent.reclaim.state_facts import NotAStateFile, StateHeader, StoredFacts
 
 _EXACT: Final = ("model", "optimizer")
 """Groups whose every variable must fit. Metrics begin anew in a new fit, and Keras' global seed is
@@ -70,19 +64,7 @@ def restore(model: KerasModel, checkpoint: str | os.PathLike[str]) -> Restored:
     Raises:
         CannotRestore: It is damaged, or a variable differs; the model is as it was.
     """
-    path = Path(checkpoint)
-    header, facts = _read(path)
-    steps = framework_for(model).reclaim_steps()
-    if steps is None:
-        raise CannotRestore("this is no Keras model that kmonitor knows")
-    _build_optimizer(model)
-    try:
-        chosen = _pair(facts, steps.state(model), has_optimizer=_has_optimizer(model))
-    except StateUnreadable as exc:
-        raise CannotRestore(exc.why, "Build and compile it first.") from exc
-    _assign(path, steps, chosen)
-    done = sum(variable is not None for variable in chosen)
-    return Restored(header, done, _left_out(facts, chosen))
+    return _restore(model, _proved(Path(checkpoint)))
 
 
 def restore_into(
@@ -104,15 +86,15 @@ def restore_into(
     """
     if target.is_dir():
         raise CannotRestore(f"{target} is a folder.", "Name the file to write: model.keras")
-    header, _ = _read(checkpoint)
-    model = _made(keras, checkpoint, header, like or (target if target.exists() else None))
-    restored = restore(model, checkpoint)
+    file = _proved(checkpoint)
+    model = _made(keras, file, like or (target if target.exists() else None))
+    restored = _restore(model, file)
     unfinished = unfinished_export_path(target)
     try:
         model.save(unfinished)
         _check_written(keras, unfinished, model)
         keep_exported(unfinished, target)
-    except (OSError, NotExported, ValueError) as exc:
+    except (OSError, NotExported, ValueError, zipfile.BadZipFile) as exc:
         why = exc.why if isinstance(exc, NotExported) else f"{type(exc).__name__}: {exc}"
         why = why.replace(str(unfinished), str(target))  # which is the one that was asked for
         raise CannotRestore(f"{target} could not be written: {why}") from exc
@@ -121,16 +103,28 @@ def restore_into(
     return restored
 
 
-def _read(path: Path) -> tuple[StateHeader, list[StoredFacts]]:
+def _proved(path: Path) -> NamedFile:
     try:
-        header, facts = read_header(path), read_facts(path)
-        for _ in read_variables(path):
-            pass  # each value is checked against its checksum
+        return NamedFile(path)
     except NotAStateFile as exc:
-        raise CannotRestore(f"{path} is no whole checkpoint: {exc.why}.") from exc
+        raise CannotRestore(f"{path} is no whole checkpoint, it is damaged: {exc.why}.") from exc
     except OSError as exc:
         raise CannotRestore(f"{path} cannot be read as a checkpoint: {exc}.") from exc
-    return header, facts
+
+
+def _restore(model: KerasModel, file: NamedFile) -> Restored:
+    facts = file.facts()
+    steps = framework_for(model).reclaim_steps()
+    if steps is None:
+        raise CannotRestore("this is no Keras model that kmonitor knows")
+    _build_optimizer(model)
+    try:
+        chosen = _pair(facts, steps.state(model), has_optimizer=_has_optimizer(model))
+    except StateUnreadable as exc:
+        raise CannotRestore(exc.why, "Build and compile it first.") from exc
+    _assign(file, steps, chosen)
+    done = sum(variable is not None for variable in chosen)
+    return Restored(file.header, done, _left_out(facts, chosen))
 
 
 def _pair(
@@ -179,9 +173,9 @@ def _differs(stored: StoredFacts, mine: StateVariable) -> bool:
     return stored.shape != _shape(mine) or stored.dtype != _dtype(mine)
 
 
-def _assign(path: Path, steps: ReclaimSteps, chosen: Sequence[StateVariable | None]) -> None:
+def _assign(file: NamedFile, steps: ReclaimSteps, chosen: Sequence[StateVariable | None]) -> None:
     # No zip: it would hold one value while the next is read.
-    values = read_variables(path)
+    values = file.variables()
     for each in chosen:
         value = next(values)
         if each is not None:
@@ -195,23 +189,20 @@ def _left_out(facts: Sequence[StoredFacts], chosen: Sequence[StateVariable | Non
     return ", ".join(f"{groups.count(each)} of {each}" for each in dict.fromkeys(groups))
 
 
-def _made(keras: Any, checkpoint: Path, header: StateHeader, like: Path | None) -> KerasModel:
+def _made(keras: Any, file: NamedFile, like: Path | None) -> KerasModel:
     if like is not None:
         return _loaded(keras, like)
-    architecture, damage = _told(checkpoint)
-    architecture = architecture or next(_told_by_neighbours(checkpoint, header), "")
+    architecture = file.architecture() or next(_told_by_neighbours(file), "")
     if architecture:
         try:
             return model_of(keras, architecture)
         except Exception as exc:
             raise _not_made(f"{type(exc).__name__}: {exc}") from exc
-    if export_path(checkpoint).exists():
-        return _loaded(keras, export_path(checkpoint))
-    if damage:
-        raise _not_made(f"the checkpoint is damaged: {damage}")
+    if export_path(file.path).exists():
+        return _loaded(keras, export_path(file.path))
     raise _not_made(
         "the checkpoint does not say what the model is made of, nor does another of its fit in"
-        f" {checkpoint.parent}; those of a save say it, those of a reload do not"
+        f" {file.path.parent}; those of a save say it, those of a reload do not"
     )
 
 
@@ -231,31 +222,28 @@ def _loaded(keras: Any, path: Path) -> KerasModel:
 
 
 def _load(keras: Any, path: Path) -> KerasModel:
+    # There is HDF5 within, whose library one wrong bit can crash: its bytes are proved first.
+    with zipfile.ZipFile(path) as archive:
+        damaged = archive.testzip()
+    if damaged is not None:
+        raise zipfile.BadZipFile(f"{damaged} in it is damaged")
     with warnings.catch_warnings():
         # Of an optimizer that had made no step yet, and of models that are not compiled.
         warnings.simplefilter("ignore")
         return keras.saving.load_model(path)
 
 
-def _told_by_neighbours(checkpoint: Path, header: StateHeader) -> Iterator[str]:
+def _told_by_neighbours(file: NamedFile) -> Iterator[str]:
     """What other checkpoints of the same fit say of the model, where they say something."""
-    for path in sorted(checkpoint.parent.glob("*.h5")):
+    ours = file.header.tag
+    for path in sorted(file.path.parent.glob("*.h5")):
         try:
-            tag = read_header(path).tag
+            other = NamedFile(path, values=False)
+            tag = other.header.tag
+            if (tag.run, tag.fit) == (ours.run, ours.fit) and path != file.path:
+                yield from filter(None, [other.architecture()])
         except (OSError, NotAStateFile):
             continue
-        if (tag.run, tag.fit) == (header.tag.run, header.tag.fit) and path != checkpoint:
-            yield from filter(None, _told(path)[:1])
-
-
-def _told(path: Path) -> tuple[str, str]:
-    """What a checkpoint says of the model, and why that cannot be read; either is mostly empty."""
-    try:
-        return read_architecture(path), ""
-    except NotAStateFile as exc:
-        return "", exc.why
-    except OSError as exc:
-        return "", str(exc)
 
 
 def _check_written(keras: Any, written: Path, model: KerasModel) -> None:

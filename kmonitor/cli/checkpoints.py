@@ -1,10 +1,10 @@
 """`kmonitor checkpoints`: which states of a run lie on the disk, and whether they are whole."""
 
-from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -21,6 +21,9 @@ from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.protocol.facts import FitStarted
 from kmonitor_agent.protocol.messages import RunSummary
 
+if TYPE_CHECKING:
+    from kmonitor_agent.reclaim.state_facts import StateHeader
+
 _SUFFIX = ".h5"
 
 
@@ -30,24 +33,24 @@ class Listed:
 
     Attributes:
         path: The file.
-        fit: Ordinal of its fit.
-        epoch: Index from 0.
-        step: Steps done in that epoch; 0 at its end.
+        fit: Ordinal of its fit; of a damaged one as its name says, or None.
+        epoch: Index from 0; of a damaged one as its name says, or None.
+        step: Steps done in that epoch, 0 at its end; of a damaged one as its name says, or None.
         n_bytes: Size of the file, bytes.
-        wall_s: When it was taken, UTC epoch seconds.
-        variables: How many it holds.
-        checksum: Of its state.
+        wall_s: When it was taken, UTC epoch seconds; of a damaged one when it was last written.
+        variables: How many it holds; None of a damaged one.
+        checksum: Of its state; empty of a damaged one.
         export: Path of the `.keras` file beside it, or empty.
         state: "whole", "damaged: ..." or, when nobody looked, empty.
     """
 
     path: str
-    fit: int
-    epoch: int
-    step: int
+    fit: int | None
+    epoch: int | None
+    step: int | None
     n_bytes: int
     wall_s: float
-    variables: int
+    variables: int | None
     checksum: str
     export: str = ""
     state: str = ""
@@ -65,11 +68,13 @@ def checkpoints(
 
     With `kmonitor restore CHECKPOINT --into model.keras` one becomes a model that Keras loads.
 
-    Exit status: 0, or 1 when `--verify` finds a damaged one.
+    Without `--verify` only the beginning of each is read, and a damaged one told if that shows it.
+
+    Exit status: 0, or 1 when one is damaged.
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
-        verify: Read each one's values and compare their checksums.
+        verify: Read every byte of each and compare the checksums.
         folder: Look here, where the run does not say where its checkpoints are: a private one.
         json: One list of objects.
     """
@@ -104,47 +109,89 @@ def _places(client: HubClient, run: RunSummary) -> list[Path]:
 
 
 def _in_folder(folder: Path, run: str, *, verify: bool) -> list[Listed]:
-    from kmonitor_agent.reclaim.state_file import NotAStateFile, read_header  # noqa: PLC0415 - h5py
+    from kmonitor_agent.reclaim import seal  # noqa: PLC0415 - NumPy
+    from kmonitor_agent.reclaim.state_facts import NotAStateFile  # noqa: PLC0415 - beside it
 
     found: list[Listed] = []
+    earlier: list[Path] = []
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         try:
-            header = read_header(path)
-        except (OSError, NotAStateFile):
-            continue  # no checkpoint of ours, or cut off where its header should be
-        if header.tag.run != run:
-            continue
-        export = path.with_suffix(".keras")
-        found.append(
-            Listed(
-                path=str(path),
-                fit=header.tag.fit,
-                epoch=header.tag.epoch,
-                step=header.tag.step,
-                n_bytes=path.stat().st_size,
-                wall_s=header.wall_s,
-                variables=header.variables,
-                checksum=header.checksum,
-                export=str(export) if export.exists() else "",
-                state=_verified(path) if verify else "",
-            )
-        )
-    return found
+            header = seal.read_header(path)
+        except seal.Unsealed:
+            earlier.append(path)
+        except (OSError, NotAStateFile) as exc:
+            found += _damaged(path, str(exc))
+        else:
+            if header.tag.run == run:
+                found.append(_listed(path, header, _verified(path) if verify else ""))
+    return [*found, *_of_earlier(earlier, run, verify=verify)]
+
+
+def _of_earlier(paths: list[Path], run: str, *, verify: bool) -> Iterator[Listed]:
+    """Those of an earlier kmonitor, which another process reads first."""
+    from kmonitor_agent.reclaim import unsealed  # noqa: PLC0415 - NumPy
+
+    # Of a file that HDF5's library shall read here, no part but all of it is proved.
+    for path, why in unsealed.damage_of(paths).items():
+        if why:
+            yield from _damaged(path, why)
+        elif (header := unsealed.read_header(path)).tag.run == run:
+            yield _listed(path, header, "whole" if verify else "")
+
+
+def _listed(path: Path, header: "StateHeader", state: str) -> Listed:
+    return Listed(
+        path=str(path),
+        fit=header.tag.fit,
+        epoch=header.tag.epoch,
+        step=header.tag.step,
+        n_bytes=path.stat().st_size,
+        wall_s=header.wall_s,
+        variables=header.variables,
+        checksum=header.checksum,
+        export=_export(path),
+        state=state,
+    )
+
+
+def _damaged(path: Path, why: str) -> Iterator[Listed]:
+    """What can be told of a file that does not say its run; nothing if it is another program's."""
+    from kmonitor_agent.reclaim.archive import place_in_name  # noqa: PLC0415 - NumPy
+    from kmonitor_agent.reclaim.seal import begins_as_ours  # noqa: PLC0415 - beside it
+
+    place = place_in_name(path)
+    if place is None and not begins_as_ours(path):
+        return
+    fit, epoch, step = place or (None, None, None)
+    try:
+        facts = path.stat()
+    except OSError:
+        return  # removed meanwhile
+    yield Listed(
+        path=str(path),
+        fit=fit,
+        epoch=epoch,
+        step=step,
+        n_bytes=facts.st_size,
+        wall_s=facts.st_mtime,
+        variables=None,
+        checksum="",
+        export=_export(path),
+        state=f"damaged: {why}",
+    )
+
+
+def _export(path: Path) -> str:
+    export = path.with_suffix(".keras")
+    return str(export) if export.exists() else ""
 
 
 def _verified(path: Path) -> str:
-    from kmonitor_agent.reclaim.state_file import (  # noqa: PLC0415 - h5py
-        NotAStateFile,
-        read_architecture,
-        read_variables,
-    )
+    from kmonitor_agent.reclaim.state_file import NotAStateFile, check_whole  # noqa: PLC0415 - NumPy
 
     try:
-        deque(read_variables(path), maxlen=0)
-        read_architecture(path)
-    except NotAStateFile as exc:
-        return f"damaged: {exc.why}"
-    except OSError as exc:
+        check_whole(path)
+    except (NotAStateFile, OSError) as exc:
         return f"damaged: {exc}"
     return "whole"
 
@@ -154,23 +201,24 @@ def _say_list(run: RunSummary, places: list[Path], found: list[Listed], *, verif
         say(f'"{plain(run.name)}" has no checkpoint in {", ".join(map(str, places))}.')
         say(f"Have one written with: kmonitor command {run.run} save --wait")
         return
+    is_told = verified or any(each.state for each in found)
     headers = ["when", "fit", "epoch", "step", "size", "export", "file"]
     now_wall_s = SystemClock().wall_s()
     rows = [
         [
             plain_text(moment_text(each.wall_s, now_wall_s=now_wall_s)),
-            str(each.fit),
-            str(each.epoch + 1),
+            "?" if each.fit is None else str(each.fit),
+            "?" if each.epoch is None else str(each.epoch + 1),
             str(each.step) if each.step else "end",
             plain_text(bytes_text(each.n_bytes)),
             "yes" if each.export else "",
             each.path,
-            *([each.state] if verified else []),
+            *([each.state] if is_told else []),
         ]
         for each in found
     ]
     say_table(
-        [*headers, "state"] if verified else headers,
+        [*headers, "state"] if is_told else headers,
         rows,
         right=("fit", "epoch", "step", "size"),
         folds=("file", "state"),

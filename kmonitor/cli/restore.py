@@ -33,8 +33,8 @@ def restore(
     the `.keras` file beside it. The file appears whole or not at all. Keras keeps no seeds in
     such files: a training goes on exactly only in its own process, or under `kmonitor run`.
 
-    Checked are the values: each has its own checksum, and all have one together. The file has
-    none: a byte between the values, which says nothing, may differ unnoticed.
+    Every byte of the checkpoint is checked first. One of an earlier kmonitor has checksums of its
+    values alone: another process reads it first.
 
     Args:
         checkpoint: A file that `kmonitor checkpoints RUN` lists.

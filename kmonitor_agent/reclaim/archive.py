@@ -2,11 +2,13 @@
 
 A checkpoint is one HDF5 file. It is written variable by variable under a name that no one takes
 for a checkpoint, flushed to the disk, read back and compared, then renamed, and the folder is
-flushed too. The file's form stands in `state_file`.
+flushed too. The file's form stands in `state_file`. Of other files in the folder at most the block
+that begins them is looked at: a damaged one harms no training.
 """
 
 import contextlib
 import os
+import re
 import shutil
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -37,6 +39,7 @@ from kmonitor_agent.reclaim.state_file import (
 _SUFFIX: Final = ".h5"
 _EXPORT_SUFFIX: Final = ".keras"
 _UNFINISHED: Final = ".tmp"
+_NAME: Final = re.compile(r"[0-9]{6,}-fit([0-9]+)-epoch([0-9]+)-step([0-9]+)\.h5")
 _FREE_FACTOR: Final = 2
 """A save needs this many times the state's size to be free: older ones stay until it is done."""
 
@@ -150,7 +153,7 @@ class CheckpointStore:
             header = self._write(unfinished, variables, read, tag, architecture)
             unfinished.replace(target)
             flush_folder(self.folder)
-        except OSError as exc:
+        except (NotAStateFile, OSError) as exc:
             raise SaveRefused(f"the checkpoint could not be written: {exc}"[:1000]) from exc
         finally:
             # Whatever ended it, also an interrupt: nothing half-written stays.
@@ -248,8 +251,13 @@ class CheckpointStore:
                     path.unlink()
 
     def _oldest(self) -> list[Path]:
-        """Those beyond what is kept."""
-        return [checkpoint.path for checkpoint in self.checkpoints()][: -self._keep]
+        """Those before what is kept: also damaged ones, and ones of an earlier kmonitor."""
+        files = self._files()
+        whole = [path for path in files if self._checkpoint(path) is not None]
+        if len(whole) < self._keep:
+            return []
+        older = files[: files.index(whole[-self._keep])]
+        return [path for path in older if path in whole or place_in_name(path)]
 
 
 def _remove(checkpoints: Sequence[Path]) -> None:
@@ -258,6 +266,12 @@ def _remove(checkpoints: Sequence[Path]) -> None:
             path.unlink()
         with contextlib.suppress(OSError):
             export_path(path).unlink()
+
+
+def place_in_name(path: Path) -> tuple[int, int, int] | None:
+    """Fit, epoch and step that a checkpoint's name says, unproved; None if it is no such name."""
+    named = _NAME.fullmatch(path.name)
+    return None if named is None else (int(named[1]), int(named[2]), int(named[3]))
 
 
 def export_path(checkpoint: Path) -> Path:

@@ -1,13 +1,16 @@
-"""The form of a checkpoint file: HDF5, one dataset a variable, checksums, a header at the end.
+"""The form of a checkpoint file: HDF5, one dataset a variable, between block and index (`seal`).
 
 Datasets are named by their ordinal, so equal paths do not collide. Dtypes that HDF5 does not know
 (bfloat16, float8) are stored as unsigned integers of the same width with their name beside them.
-The header's attributes are written last: a file without them is no checkpoint.
+What other programs read of such a file is HDF5; here nothing but the bytes of the values is read,
+at the places that the index tells. The block is written last: without it a file is no checkpoint.
 """
 
 import contextlib
 import importlib
+import math
 import zlib
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from io import FileIO
@@ -19,6 +22,14 @@ import numpy as np
 
 from kmonitor_agent.reclaim.beside import Beside
 from kmonitor_agent.reclaim.disk_file import DiskFile
+from kmonitor_agent.reclaim.seal import (
+    BLOCK_BYTES,
+    Piece,
+    Sealed,
+    opened,
+    read_header,
+    write_seal,
+)
 from kmonitor_agent.reclaim.state_facts import (
     NotAStateFile,
     StateHeader,
@@ -28,6 +39,7 @@ from kmonitor_agent.reclaim.state_facts import (
 )
 
 __all__ = [
+    "ARCHITECTURE",
     "FORMAT",
     "Checksum",
     "NotAStateFile",
@@ -35,6 +47,8 @@ __all__ = [
     "StoredFacts",
     "StoredVariable",
     "Tag",
+    "check_whole",
+    "dtype_named",
     "holds_values",
     "read_architecture",
     "read_facts",
@@ -44,8 +58,10 @@ __all__ = [
 ]
 
 FORMAT: Final = "kmonitor-state-1"
+"""Of the HDF5 in the file."""
 
-_ARCHITECTURE: Final = "architecture"
+ARCHITECTURE: Final = "architecture"
+"""Name of the dataset with the text on the model's making."""
 
 _HDF5_KINDS: Final = "biufc"
 """Kinds of numpy dtypes that HDF5 stores as they are."""
@@ -88,33 +104,27 @@ def write_state(
 
     `architecture` is a text that `read_architecture` gives back. What the disk refuses is told
     when the file is flushed: what is there then is no checkpoint.
-    """
-    checksum = Checksum()
-    state_bytes = 0
-    with _hdf5().File(disk, "w") as file:
-        for ordinal, variable in enumerate(variables):
-            array = np.asarray(read(variable.variable), order="C")
-            state_bytes += array.nbytes
-            crc = _write_variable(file, str(ordinal), variable.path, array)
-            del array  # or two would be in memory while the next one is read
-            checksum.add_crc(crc)
-        if architecture:
-            text = np.frombuffer(architecture.encode(), np.uint8)
-            _write_array(file, _ARCHITECTURE, text).attrs["crc32"] = zlib.crc32(text.data)
-        header = StateHeader(tag, wall_s, len(variables), state_bytes, checksum.text())
-        _write_header(file, header)
-    return header
-
-
-def read_header(path: Path) -> StateHeader:
-    """A file's header.
 
     Raises:
-        NotAStateFile: It is not a whole checkpoint.
-        OSError: It cannot be read, or is no HDF5 file.
+        NotAStateFile: The tag is too long for a file's block.
     """
-    with _open(path) as file:
-        return _read_header(file)
+    checksum = Checksum()
+    pieces: list[Piece] = []
+    making = None
+    with _hdf5().File(disk, "w", userblock_size=BLOCK_BYTES) as file:
+        for ordinal, variable in enumerate(variables):
+            array = np.asarray(read(variable.variable), order="C")
+            pieces.append(_write_variable(file, str(ordinal), variable.path, array))
+            del array  # or two would be in memory while the next one is read
+            checksum.add_crc(pieces[-1].crc32)
+        if architecture:
+            text = np.frombuffer(architecture.encode(), np.uint8)
+            making = _write_variable(file, ARCHITECTURE, ARCHITECTURE, text)
+        state_bytes = sum(piece.n_bytes for piece in pieces)
+        header = StateHeader(tag, wall_s, len(variables), state_bytes, checksum.text())
+        _write_header(file, header)
+    write_seal(disk, Sealed(header, tuple(pieces), making))
+    return header
 
 
 def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator[Any]:
@@ -126,18 +136,15 @@ def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator
 
     Raises:
         NotAStateFile: One is missing or damaged.
-        OSError: The file cannot be read, or is no HDF5 file.
+        OSError: The file cannot be read.
     """
     checksum = Checksum()
-    with _open(path) as file, path.open("rb", buffering=0) as raw:
-        header = _read_header(file)
-        for ordinal in range(header.variables):
-            array, crc = _read_variable(_dataset(file, str(ordinal)), raw, empty)
-            checksum.add_crc(crc)
-            yield array
-            del array  # or two would be in memory while the next one is read
-    if checksum.text() != header.checksum:
-        raise NotAStateFile(f"its state is {checksum.text()}, not {header.checksum}")
+    with opened(path) as (sealed, raw):
+        for ordinal, piece in enumerate(sealed.pieces):
+            yield _read_piece(raw, piece, f"variable {ordinal}", empty)
+            checksum.add_crc(piece.crc32)
+    if checksum.text() != sealed.header.checksum:
+        raise NotAStateFile(f"its state is {checksum.text()}, not {sealed.header.checksum}")
 
 
 def holds_values(path: Path, values: Iterator[Any]) -> bool:
@@ -147,21 +154,17 @@ def holds_values(path: Path, values: Iterator[Any]) -> bool:
 
     Raises:
         NotAStateFile: It is not a whole checkpoint.
-        OSError: The file cannot be read, or is no HDF5 file.
+        OSError: The file cannot be read.
     """
     checksum = Checksum()
-    with _open(path) as file:
-        header = _read_header(file)
-        for ordinal in range(header.variables):
+    with opened(path) as (sealed, raw):
+        for piece in sealed.pieces:
             array = next(values, None)
-            if array is None:
-                return False
-            dataset = _dataset(file, str(ordinal))
-            if not _holds(dataset, np.asarray(array, order="C"), path):
+            if array is None or not _holds(raw, piece, np.asarray(array, order="C"), path):
                 return False
             del array  # or two would be in memory while the next one is read
-            checksum.add_crc(_stored_crc(dataset))
-    return next(values, None) is None and checksum.text() == header.checksum
+            checksum.add_crc(piece.crc32)
+    return next(values, None) is None and checksum.text() == sealed.header.checksum
 
 
 def read_architecture(path: Path) -> str:
@@ -169,17 +172,12 @@ def read_architecture(path: Path) -> str:
 
     Raises:
         NotAStateFile: It is damaged.
-        OSError: The file cannot be read, or is no HDF5 file.
+        OSError: The file cannot be read.
     """
-    with _open(path) as file:
-        header = _read_header(file)
-        with _sound(_ARCHITECTURE):
-            if _ARCHITECTURE not in file and len(file) == header.variables:
-                return ""
-            dataset = _dataset(file, _ARCHITECTURE)
-            text, wanted = _read_array(dataset), _stored_crc(dataset)
-    if zlib.crc32(text.data) != wanted:
-        raise NotAStateFile("what it says of the model has another checksum")
+    with opened(path) as (sealed, raw):
+        if sealed.architecture is None:
+            return ""
+        text = _read_piece(raw, sealed.architecture, "what it says of the model", np.empty)
     return text.tobytes().decode()
 
 
@@ -187,31 +185,39 @@ def read_facts(path: Path) -> list[StoredFacts]:
     """What a file holds, in order, without reading the values.
 
     Raises:
-        NotAStateFile: A variable is missing or malformed.
-        OSError: The file cannot be read, or is no HDF5 file.
+        NotAStateFile: It is not a whole checkpoint.
+        OSError: The file cannot be read.
     """
-    with _open(path) as file:
-        header = _read_header(file)
-        return [_facts(_dataset(file, str(ordinal))) for ordinal in range(header.variables)]
+    with opened(path) as (sealed, _):
+        return [piece.facts for piece in sealed.pieces]
 
 
-def _facts(dataset: Any) -> StoredFacts:
-    with _sound(dataset.name):
-        shape = tuple(int(length) for length in dataset.shape)
-        return StoredFacts(str(dataset.attrs["path"]), shape, str(dataset.attrs["dtype"]))
+def check_whole(path: Path) -> None:
+    """Read every byte of a file and compare its checksums.
+
+    Raises:
+        NotAStateFile: It is damaged.
+        OSError: The file cannot be read.
+    """
+    deque(read_variables(path), maxlen=0)  # a loop variable would hold two values at once
+    read_architecture(path)
 
 
-def _open(path: Path) -> Any:
-    # Nobody writes to a whole file, and locks fail on NFS.
-    return _hdf5().File(path, "r", locking=False)
+def dtype_named(name: str) -> Any:
+    """The dtype that a file names. Raises: AttributeError, TypeError: there is none."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        # bfloat16 and float8 are ml_dtypes' own, which every Keras backend brings.
+        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
 
 
 def _hdf5() -> Any:
     return importlib.import_module("h5py")  # comes with Keras
 
 
-def _write_variable(file: Any, name: str, path: str, array: Any) -> int:
-    """Write one with its checksum, which is computed meanwhile; its CRC-32."""
+def _write_variable(file: Any, name: str, path: str, array: Any) -> Piece:
+    """Write one with its checksum, which is computed meanwhile."""
     if array.nbytes < _SLICE_BYTES:
         dataset, crc = _write_array(file, name, array), _crc_of(array)
     else:
@@ -220,7 +226,9 @@ def _write_variable(file: Any, name: str, path: str, array: Any) -> int:
         crc = found.result()
     dataset.attrs["path"] = path
     dataset.attrs["crc32"] = crc
-    return crc
+    # An array without bytes has no place.
+    offset = int(dataset.id.get_offset()) if array.nbytes else 0
+    return Piece(StoredFacts(path, array.shape, str(array.dtype)), offset, array.nbytes, crc)
 
 
 def _write_array(file: Any, name: str, array: Any) -> Any:
@@ -231,60 +239,37 @@ def _write_array(file: Any, name: str, array: Any) -> Any:
     return dataset
 
 
+def _read_piece(raw: FileIO, piece: Piece, what: str, empty: Callable[..., Any]) -> Any:
+    """One as a numpy array, checked. Raises: NotAStateFile, OSError."""
+    with _sound(what):
+        dtype = dtype_named(piece.facts.dtype)
+        if math.prod(piece.facts.shape) * dtype.itemsize != piece.n_bytes:
+            raise NotAStateFile(f"{what} is not of the length that its shape needs")
+        is_large = piece.n_bytes >= _SLICE_BYTES
+        array = (empty if is_large else np.empty)(piece.facts.shape, dtype)
+    raw.seek(piece.offset)
+    if is_large:
+        crc = _fill(array, raw)
+    else:
+        _read_into(raw, _bytes_of(array))
+        crc = _crc_of(array)
+    if crc != piece.crc32:
+        raise NotAStateFile(f"{what} has another checksum")
+    return array
+
+
 @contextlib.contextmanager
-def _sound(name: str) -> Generator[None]:
-    """Tell what HDF5 and numpy raise of a dataset that is not as we write them."""
+def _sound(what: str) -> Generator[None]:
+    # A dtype of a later numpy or ml_dtypes.
     try:
         yield
-    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as exc:
-        what = "what it says of the model" if name == _ARCHITECTURE else f"variable {name}"
-        raise NotAStateFile(f"{what} is missing or malformed: {exc}") from exc
+    except (AttributeError, ImportError, TypeError, ValueError) as exc:
+        raise NotAStateFile(f"{what} cannot be read here: {exc}") from exc
 
 
-def _dataset(file: Any, name: str) -> Any:
-    with _sound(name):
-        return file[name]
-
-
-def _stored_crc(dataset: Any) -> int:
-    with _sound(dataset.name):
-        return int(dataset.attrs["crc32"])
-
-
-def _read_variable(dataset: Any, raw: FileIO, empty: Callable[..., Any]) -> tuple[Any, int]:
-    """One as a numpy array, checked, and its CRC-32. Raises: NotAStateFile, OSError."""
-    name = dataset.name.removeprefix("/")
-    with _sound(name):
-        dtype = _dtype(str(dataset.attrs["dtype"]))
-        offset = _offset(dataset, dataset.size * dtype.itemsize)
-    if offset is None:
-        array = _read_array(dataset)
-        crc = _crc_of(array)
-    else:
-        array = empty(dataset.shape, dtype)
-        crc = _fill(array, raw, offset)
-    if crc != _stored_crc(dataset):
-        raise NotAStateFile(f"variable {name} has another checksum")
-    return array, crc
-
-
-def _read_array(dataset: Any) -> Any:
-    with _sound(dataset.name):
-        array = np.asarray(dataset[()], order="C").view(_dtype(str(dataset.attrs["dtype"])))
-        return array.reshape(dataset.shape)
-
-
-def _offset(dataset: Any, n_bytes: int) -> int | None:
-    """Where in the file its bytes lie in one piece; None where only HDF5 can tell."""
-    if n_bytes < _SLICE_BYTES or dataset.external or dataset.id.get_storage_size() != n_bytes:
-        return None
-    return dataset.id.get_offset()
-
-
-def _fill(array: Any, raw: FileIO, offset: int) -> int:
+def _fill(array: Any, raw: FileIO) -> int:
     """Read an array's bytes; the CRC-32 of what came, computed meanwhile slice by slice."""
     flat, came = _bytes_of(array), SimpleQueue[Any]()
-    raw.seek(offset)
     with Beside(partial(_crc_of_slices, came), end=partial(came.put, None)) as crc:
         for start in range(0, flat.size, _SLICE_BYTES):
             part = flat[start : start + _SLICE_BYTES]
@@ -309,30 +294,32 @@ def _read_into(raw: FileIO, part: Any) -> None:
         rest = rest[n_bytes:]
 
 
-def _holds(dataset: Any, array: Any, path: Path) -> bool:
-    with _sound(dataset.name):
-        if dataset.shape != array.shape or str(dataset.attrs["dtype"]) != str(array.dtype):
-            return False
-        offset = _offset(dataset, array.nbytes)
-        if offset is None:
-            return _is_same(_bytes_of(np.asarray(dataset[()], order="C")), _bytes_of(array))
+def _holds(raw: FileIO, piece: Piece, array: Any, path: Path) -> bool:
+    if piece.facts.shape != array.shape or piece.facts.dtype != str(array.dtype):
+        return False
     flat, half = _bytes_of(array), array.nbytes // 2
-    with Beside(partial(_is_at, path, offset + half, flat[half:])) as second:
-        is_first = _is_at(path, offset, flat[:half])
+    if array.nbytes < _SLICE_BYTES:
+        return _is_at(raw, piece.offset, flat)
+    with Beside(partial(_is_at_path, path, piece.offset + half, flat[half:])) as second:
+        is_first = _is_at(raw, piece.offset, flat[:half])
     return is_first and second.result()
 
 
-def _is_at(path: Path, offset: int, flat: Any) -> bool:
+def _is_at_path(path: Path, offset: int, flat: Any) -> bool:
+    with path.open("rb", buffering=0) as raw:
+        return _is_at(raw, offset, flat)
+
+
+def _is_at(raw: FileIO, offset: int, flat: Any) -> bool:
     """Whether these bytes are at that place of a file."""
     buffer = np.empty(min(flat.size, _SLICE_BYTES), np.uint8)
-    with path.open("rb", buffering=0) as raw:
-        raw.seek(offset)
-        for start in range(0, flat.size, _SLICE_BYTES):
-            part = flat[start : start + _SLICE_BYTES]
-            came = buffer[: part.size]
-            _read_into(raw, came)
-            if not _is_same(came, part):
-                return False
+    raw.seek(offset)
+    for start in range(0, flat.size, _SLICE_BYTES):
+        part = flat[start : start + _SLICE_BYTES]
+        came = buffer[: part.size]
+        _read_into(raw, came)
+        if not _is_same(came, part):
+            return False
     return True
 
 
@@ -364,32 +351,3 @@ def _write_header(file: Any, header: StateHeader) -> None:
     attributes["state_bytes"] = header.state_bytes
     attributes["checksum"] = header.checksum
     attributes["format"] = FORMAT
-
-
-def _read_header(file: Any) -> StateHeader:
-    try:
-        attributes = file.attrs
-        if attributes.get("format") != FORMAT:
-            raise NotAStateFile(f"it is not of format {FORMAT}")
-        return StateHeader(
-            tag=Tag(
-                run=str(attributes["run"]),
-                fit=int(attributes["fit"]),
-                epoch=int(attributes["epoch"]),
-                step=int(attributes["step"]),
-            ),
-            wall_s=float(attributes["wall_s"]),
-            variables=int(attributes["variables"]),
-            state_bytes=int(attributes["state_bytes"]),
-            checksum=str(attributes["checksum"]),
-        )
-    except (KeyError, RuntimeError, TypeError, ValueError) as exc:
-        raise NotAStateFile(f"its header is not whole: {exc}") from exc
-
-
-def _dtype(name: str) -> Any:
-    try:
-        return np.dtype(name)
-    except TypeError:
-        # bfloat16 and float8 are ml_dtypes' own, which every Keras backend brings.
-        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))

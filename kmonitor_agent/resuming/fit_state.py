@@ -7,6 +7,7 @@ that it names is whole. What an earlier JSON names is kept until then.
 import contextlib
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -160,6 +161,7 @@ class FitStates:
             "format": FORMAT,
             "file": saved.path.name,
             "checksum": saved.checksum,
+            "crc32": _crc_of(plain),
             "state": plain,
         }
         try:
@@ -218,7 +220,9 @@ class SavedFit:
         try:
             self._path = folder / str(document["file"])
             header = read_header(self._path)
-            if document["format"] != FORMAT or header.checksum != document["checksum"]:
+            is_same = document["crc32"] == _crc_of(document["state"])
+            is_same = is_same and header.checksum == document["checksum"]
+            if document["format"] != FORMAT or not is_same:
                 raise CannotResume(f"the saved state {self._path} is not what was committed")
             # The arrays stand behind the variables: how many of these there are, the JSON says.
             self._n_variables = len(dict_of(document["state"])["variables"]["list"])
@@ -284,6 +288,10 @@ def _from_dict(found: dict[str, Any]) -> FitState:
     if found["iterator"] is not None:
         found["iterator"] = IteratorBegan(**found["iterator"])
     return FitState(**found)
+
+
+def _crc_of(plain: Any) -> int:
+    return zlib.crc32(json.dumps(plain).encode())
 
 
 def _commit(path: Path, data: bytes) -> None:

@@ -10,6 +10,7 @@ from kmonitor_agent.protocol.commands import ReloadArguments, SaveArguments
 from kmonitor_agent.protocol.facts import FitStarted
 from kmonitor_agent.reclaim.archive import CheckpointStore, export_path
 from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
+from tests.support.checkpoint_files import damaged_ways, flip_that_crashes_hdf5, unseal
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
@@ -83,6 +84,63 @@ def test_damaged_checkpoint_is_found_when_it_is_looked_for(
 
     assert verified.status == 1
     assert f"damaged: {said}" in " ".join(verified.out.split())
+
+
+def test_every_damage_is_told_and_none_ends_the_command(training: SimulatedAgent, tmp_path: Path):
+    whole = write(tmp_path, training.run, epoch=0)
+    ways = damaged_ways(whole.read_bytes(), seed=1, flips=200)
+    for ordinal, data in enumerate(ways, start=2):
+        (tmp_path / f"{ordinal:06d}-fit1-epoch3-step4.h5").write_bytes(data)
+
+    verified = kmonitor("checkpoints", "last", "--dir", tmp_path, "--verify", "--json")
+
+    assert verified.status == 1
+    told = {each["path"]: each["state"] for each in verified.json}
+    assert told.pop(str(whole)) == "whole"
+    assert len(told) == len(ways)
+    assert [state for state in told.values() if not state.startswith("damaged: ")] == []
+
+
+def test_what_its_beginning_or_length_shows_is_told_without_being_asked(
+    training: SimulatedAgent, tmp_path: Path
+):
+    write(tmp_path, training.run, epoch=0)
+    cut, zeroed, renamed = (write(tmp_path, training.run, epoch=n) for n in (1, 2, 3))
+    cut.write_bytes(cut.read_bytes()[:-2000])
+    zeroed.write_bytes(bytes(4096) + zeroed.read_bytes()[4096:])
+    renamed = renamed.rename(tmp_path / "best.h5")
+    renamed.write_bytes(renamed.read_bytes()[:-2000])
+    (tmp_path / "weights.h5").write_bytes(b"of another program")
+
+    listed = kmonitor("checkpoints", "last", "--dir", tmp_path, "--json")
+    shown = kmonitor("checkpoints", "last", "--dir", tmp_path)
+
+    assert (listed.status, shown.status) == (1, 1)
+    states = {Path(each["path"]).name: each["state"] for each in listed.json}
+    assert sorted(states) == sorted(
+        path.name for path in tmp_path.glob("*.h5") if path.name != "weights.h5"
+    )
+    assert "bytes of" in states[cut.name]
+    assert "does not begin as" in states[zeroed.name]
+    assert "bytes of" in states[renamed.name]
+    assert [each["epoch"] for each in listed.json if each["path"] == str(zeroed)] == [2]
+    assert "damaged: " in shown.out
+
+
+def test_one_of_an_earlier_kmonitor_that_crashes_hdf5_is_damaged_and_its_neighbour_whole(
+    training: SimulatedAgent, tmp_path: Path
+):
+    crashing, whole = (write(tmp_path, training.run, epoch=n) for n in range(2))
+    unseal(crashing)
+    unseal(whole)
+    flip_that_crashes_hdf5(crashing)
+
+    listed = kmonitor("checkpoints", "last", "--dir", tmp_path, "--verify", "--json")
+
+    assert listed.status == 1
+    states = {each["path"]: each["state"] for each in listed.json}
+    assert states[str(whole)] == "whole"
+    assert states[str(crashing)].startswith("damaged: ")
 
 
 def test_run_without_a_checkpoint_says_how_to_have_one(training: SimulatedAgent):

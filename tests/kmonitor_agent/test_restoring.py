@@ -18,6 +18,13 @@ from kmonitor_agent.reclaim.actions import Tag, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
 from kmonitor_agent.reclaim.state_file import read_architecture
 from kmonitor_agent.restoring import CannotRestore, restore_into
+from tests.support.checkpoint_files import (
+    damaged_ways,
+    flip_in_making,
+    flip_in_value,
+    flip_that_crashes_hdf5,
+    unseal,
+)
 from tests.support.reloading import KERAS, arrays, dense_model, seed_everything, state_of
 
 pytestmark = [*KERAS, pytest.mark.slow]
@@ -172,14 +179,12 @@ def test_model_that_is_not_built_is_refused(trained: Any, folder: Path):
 
 def test_damaged_checkpoint_is_refused_and_changes_nothing(trained: Any, folder: Path):
     checkpoint = saved(trained, folder)
-    with h5py.File(checkpoint, "r+") as file:
-        dataset: Any = file["7"]
-        dataset[...] = np.asarray(dataset[...]) + 1
+    flip_in_value(checkpoint, 7)
     model = dense_model(metrics=["accuracy"])
     before = kept(model)
 
     with pytest.raises(
-        CannotRestore, match="no whole checkpoint: variable 7 has another checksum"
+        CannotRestore, match="no whole checkpoint, it is damaged: variable 7 has another checksum"
     ):
         restore(model, checkpoint)
     with pytest.raises(CannotRestore, match="cannot be read as a checkpoint"):
@@ -190,12 +195,52 @@ def test_damaged_checkpoint_is_refused_and_changes_nothing(trained: Any, folder:
 
 def test_damaged_making_is_not_trusted_and_said_to_be_damaged(trained: Any, folder: Path):
     checkpoint = saved(trained, folder)
-    with h5py.File(checkpoint, "r+") as file:
-        dataset: Any = file["architecture"]
-        dataset[0] = 0
+    flip_in_making(checkpoint)
 
-    with pytest.raises(CannotRestore, match=r"the checkpoint is damaged: .* another checksum"):
+    with pytest.raises(CannotRestore, match=r"it is damaged: .* model has another checksum"):
         restore_into(keras, checkpoint, folder / "model.keras")
+
+
+def test_no_damage_of_a_checkpoint_gets_into_a_model(trained: Any, folder: Path):
+    checkpoint = saved(trained, folder)
+    model = dense_model(metrics=["accuracy"])
+    before = kept(model)
+
+    for data in damaged_ways(checkpoint.read_bytes(), seed=2, flips=200):
+        checkpoint.write_bytes(data)
+        with pytest.raises(CannotRestore, match="it is damaged"):
+            restore(model, checkpoint)
+
+    assert kept(model)[: len(before)] == before
+
+
+def test_damaged_neighbours_end_neither_a_training_nor_a_restore(trained: Any, folder: Path):
+    crashing = saved(trained, folder)
+    unseal(crashing)
+    flip_that_crashes_hdf5(crashing)
+
+    without = saved(trained, folder, act=reload)
+    with pytest.raises(CannotRestore, match="it is damaged: reading it ended"):
+        restore(trained, crashing)
+    with pytest.raises(CannotRestore, match="does not say what the model is made of"):
+        restore_into(keras, without, folder / "model.keras")
+    saved(trained, folder)
+    restore_into(keras, without, folder / "model.keras")
+
+    assert (folder / "model.keras").exists()
+
+
+@pytest.mark.parametrize("place", [0.2, 0.5, 0.8])
+def test_damaged_export_is_not_given_to_keras(trained: Any, folder: Path, place: float):
+    checkpoint = saved(trained, folder)
+    like = folder / "like.keras"
+    dense_model(metrics=["accuracy"]).save(like)
+    data = bytearray(like.read_bytes())
+    data[int(place * len(data))] ^= 1
+    like.write_bytes(data)
+
+    with pytest.raises(CannotRestore, match=r"like\.keras cannot be loaded"):
+        restore_into(keras, checkpoint, folder / "model.keras", like=like)
 
 
 def test_folder_that_cannot_be_written_leaves_the_old_file_whole(
@@ -255,6 +300,7 @@ def test_class_that_only_the_script_knows_is_named_with_what_to_do(folder: Path)
     # As another process sees it, where this module cannot be imported.
     text = read_architecture(checkpoint).replace(__name__, "m" * len(__name__))
     assert "mmm" in text
+    unseal(checkpoint)
     with h5py.File(checkpoint, "r+") as file:
         dataset: Any = file["architecture"]
         dataset[...] = np.frombuffer(text.encode(), np.uint8)

@@ -22,6 +22,7 @@ from kmonitor_agent.reclaim.state_file import (
     read_architecture,
     read_facts,
 )
+from tests.support.checkpoint_files import flip, flip_in_making, flip_in_value, unseal
 from tests.support.clock import MovedClock
 
 h5py = pytest.importorskip("h5py", reason="comes with Keras")
@@ -145,8 +146,7 @@ def test_what_is_held_is_told_without_reading_it(store: CheckpointStore):
 
 def test_damaged_making_is_found(store: CheckpointStore):
     path = store.save(stored(values()), as_it_is, tag=TAG, architecture="{}").path
-    with h5py.File(path, "r+") as file:
-        file["architecture"][0] = 7
+    flip_in_making(path)
 
     with pytest.raises(NotAStateFile, match="another checksum"):
         read_architecture(path)
@@ -157,34 +157,14 @@ def test_damaged_making_is_found(store: CheckpointStore):
     [(b"architecture", 3), (b"SNOD", 8 + 2 * 40)],
     ids=["its name", "where its name is"],
 )
-def test_making_that_damage_hid_is_not_said_to_be_absent(
+def test_damage_that_hides_the_making_from_other_programs_is_found(
     store: CheckpointStore, mark: bytes, offset: int
 ):
     path = store.save(stored(values()[:2]), as_it_is, tag=TAG, architecture="{}").path
-    data = bytearray(path.read_bytes())
-    data[data.index(mark) + offset] ^= 0xFF
-    path.write_bytes(data)
+    flip(path, path.read_bytes().index(mark) + offset, 0xFF)
 
-    with pytest.raises(NotAStateFile, match="missing or malformed"):
+    with pytest.raises(NotAStateFile, match="between its values has another checksum"):
         read_architecture(path)
-
-
-def test_header_that_is_no_longer_one_is_refused(store: CheckpointStore):
-    path = saved(store).path
-    with h5py.File(path, "r+") as file:
-        file.attrs["format"] = np.array([1, 1])
-
-    with pytest.raises(NotAStateFile, match="its header is not whole"):
-        read_facts(path)
-
-
-def test_facts_of_a_file_that_lacks_a_variable_are_refused(store: CheckpointStore):
-    path = saved(store).path
-    with h5py.File(path, "r+") as file:
-        del file["3"]
-
-    with pytest.raises(NotAStateFile, match="missing or malformed"):
-        read_facts(path)
 
 
 def test_nothing_is_there_before_the_first_save(store: CheckpointStore, folder: Path):
@@ -281,7 +261,7 @@ def test_damage_while_writing_is_found_before_it_counts(
 
     def damaging(disk: DiskFile, *args: Any, **kwargs: Any) -> Any:
         header = write(disk, *args, **kwargs)
-        damage(disk.path)
+        flip_in_value(disk.path, 0, 99)
         return header
 
     monkeypatch.setattr(archive, "write_state", damaging)
@@ -294,7 +274,7 @@ def test_damage_while_writing_is_found_before_it_counts(
 
 def test_damage_that_comes_later_is_found_when_it_is_read(store: CheckpointStore):
     checkpoint = saved(store)
-    damage(checkpoint.path)
+    flip_in_value(checkpoint.path, 0, 99)
 
     with pytest.raises(NotAStateFile, match="another checksum"):
         list(store.read(checkpoint))
@@ -334,7 +314,7 @@ def test_one_other_bit_in_a_large_value_is_found(store: CheckpointStore, place: 
 @pytest.mark.parametrize("place", [0, LARGE // 2 - 1, LARGE // 2 + 8, LARGE + 3])
 def test_one_other_bit_in_the_file_is_found(store: CheckpointStore, place: int):
     checkpoint = saved(store, large_values())
-    flip_bit(checkpoint.path, "0", place)
+    flip_in_value(checkpoint.path, 0, place)
 
     assert not store.holds(checkpoint, iter(large_values()))
     with pytest.raises(NotAStateFile, match="another checksum"):
@@ -348,7 +328,7 @@ def test_a_bit_that_flips_while_it_is_written_refuses_the_save(
 
     def flipping(disk: DiskFile, *args: Any, **kwargs: Any) -> Any:
         header = write(disk, *args, **kwargs)
-        flip_bit(disk.path, "2", LARGE // 2 + 5)
+        flip_in_value(disk.path, 2, LARGE // 2 + 5)
         return header
 
     monkeypatch.setattr(archive, "write_state", flipping)
@@ -359,18 +339,9 @@ def test_a_bit_that_flips_while_it_is_written_refuses_the_save(
     assert list(folder.iterdir()) == []
 
 
-def flip_bit(path: Path, name: str, place: int) -> None:
-    with h5py.File(path, "r", locking=False) as file:
-        offset = file[name].id.get_offset() + place
-    data = bytearray(path.read_bytes())
-    data[offset] ^= 1
-    path.write_bytes(data)
-
-
 def test_a_checksum_that_flips_in_the_file_is_found(store: CheckpointStore):
     checkpoint = saved(store)
-    with h5py.File(checkpoint.path, "r+") as file:
-        file["1"].attrs["crc32"] ^= 1
+    flip(checkpoint.path, checkpoint.n_bytes - 40)  # in the index
 
     assert not store.holds(checkpoint, iter(values()))
 
@@ -401,16 +372,32 @@ def test_a_value_that_another_thread_changes_once_it_is_written_does_not_refuse_
     assert [value.tobytes() for value in store.read(checkpoint)] == [array.tobytes()]
 
 
-def test_what_lies_in_the_file_in_another_way_is_read_too(store: CheckpointStore):
-    checkpoint = saved(store, large_values())
-    with h5py.File(checkpoint.path, "r+") as file:
-        attributes = dict(file["0"].attrs)
-        del file["0"]
-        dataset = file.create_dataset("0", data=large_values()[0], chunks=True, compression="gzip")
-        dataset.attrs.update(attributes)
+def test_other_programs_read_it_as_hdf5(store: CheckpointStore):
+    with h5py.File(saved(store).path, "r", locking=False) as file:
+        assert file.attrs["epoch"] == TAG.epoch
+        assert file["0"].attrs["path"] == "same/path"
+        assert file["0"][()].tobytes() == values()[0].tobytes()
 
-    assert store.holds(checkpoint, iter(large_values()))
-    assert next(store.read(checkpoint)).tobytes() == large_values()[0].tobytes()
+
+def test_older_ones_that_are_damaged_or_of_an_earlier_kmonitor_go_with_the_oldest(
+    store: CheckpointStore, folder: Path
+):
+    damaged, earlier = saved(store).path, saved(store).path
+    unseal(earlier)
+    flip(damaged, 20)
+
+    first = saved(store)
+    assert sorted(folder.iterdir()) == [damaged, earlier, first.path]
+    second = saved(store)
+
+    assert sorted(folder.iterdir()) == [first.path, second.path]
+
+
+def test_a_header_that_is_too_long_refuses_the_save(store: CheckpointStore, folder: Path):
+    with pytest.raises(SaveRefused, match="longer than its block"):
+        saved(store, tag=Tag("run" * 2000, 1, 1))
+
+    assert list(folder.iterdir()) == []
 
 
 def test_the_oldest_can_be_dropped_while_something_else_is_done(folder: Path):
@@ -422,11 +409,6 @@ def test_the_oldest_can_be_dropped_while_something_else_is_done(folder: Path):
     with store.dropping():
         pass
     assert store.checkpoints() == [second]
-
-
-def damage(path: Path) -> None:
-    with h5py.File(path, "r+", locking=False) as file:
-        file["0"][3, 3] += 1.0
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.9])
