@@ -7,10 +7,11 @@ from cyclopts import Parameter
 
 from kmonitor.cli.hub_access import HubOption, open_hub
 from kmonitor.cli.statuses import DONE, Misuse
-from kmonitor.cli.terminal import plain, say
+from kmonitor.cli.terminal import elided_middle, plain, say
 from kmonitor_agent.protocol.access_messages import KeyGrant, Role
 
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
+_SHOWN_CELLS: Final = 70
 _NAME: Final = re.compile(r"[\w.@][\w.@ -]{0,63}")
 
 
@@ -39,12 +40,12 @@ def authorize(
     digits = key.strip().lower()
     if not _KEY.fullmatch(digits):
         raise Misuse(
-            f'"{plain(key)}" is no key.',
+            f'"{plain(elided_middle(key, _SHOWN_CELLS))}" is no key.',
             "A key is 64 hexadecimal digits; the device prints its own with: kmonitor keys mine",
         )
     if not _NAME.fullmatch(name):
         raise Misuse(
-            f'"{plain(name)}" cannot be the name of a key.',
+            f'"{plain(elided_middle(name, _SHOWN_CELLS))}" cannot be the name of a key.',
             "Write 1 to 64 letters, digits, spaces or . @ _ - and begin with a letter or digit.",
         )
     with open_hub(hub=hub) as client:

@@ -115,6 +115,11 @@ def _see_that_it_can(client: HubClient, run: RunSummary, action: CommandName) ->
             f'"{plain(run.name)}" has ended ({run.state}); nothing can be asked of it any more.',
             "See the runs that go on with: kmonitor runs",
         )
+    if run.is_shipped:
+        raise Expected(
+            f'"{plain(run.name)}" was read from a folder; its process cannot be asked from here.',
+            "Ask it on the host where it runs, if a hub is there.",
+        )
     if action in run.actions:
         return
     can = ", ".join(run.actions) or "nothing: it was started with commands=False, or is starting"

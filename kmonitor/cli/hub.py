@@ -228,7 +228,8 @@ def keep_words(days: float, n_bytes: int) -> str:
     if not (days or n_bytes):
         return "All history is kept."
     parts = [f"runs that ended in the last {days:g} days"] if days else []
-    parts += [f"at most {plain_text(bytes_text(n_bytes))} of them"] if n_bytes else []
+    whose = "of them" if days else "of runs that ended"
+    parts += [f"at most {plain_text(bytes_text(n_bytes))} {whose}"] if n_bytes else []
     return f"Kept: {', '.join(parts)}; pinned and living runs in any case."
 
 

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.local.folders import PLACE_VARIABLES
+from kmonitor_agent.local.folders import PLACE_VARIABLES, Folders, find_folders
+
+_HOME: Final = "KMONITOR_HOME="
 
 UNIT_NAME: Final = "kmonitor-hub.service"
 
@@ -70,3 +72,22 @@ def unit_path(environ: Mapping[str, str] | None = None) -> Path:
     config = environ.get("XDG_CONFIG_HOME", "")
     folder = Path(config) if config else Path("~/.config").expanduser()
     return folder / "systemd" / "user" / UNIT_NAME
+
+
+def is_unit_of(path: Path, folders: Folders) -> bool:
+    """Whether a unit runs the hub of these folders, not one with another `KMONITOR_HOME`.
+
+    Args:
+        path: The unit.
+        folders: Of the user as the environment has it now.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    lines = path.read_text("utf-8", "replace").splitlines()
+    named = [line for line in lines if line.startswith("Environment=") and _HOME in line]
+    if not named:
+        environ = {name: text for name, text in os.environ.items() if f"{name}=" != _HOME}
+        return find_folders(environ).state == folders.state
+    homes = {str(folders.state), os.environ.get(_HOME.rstrip("="), "")}
+    return any(line == f"Environment={quoted(_HOME + home)}" for line in named for home in homes)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from kmonitor.cli.hub_unit import unit_path
+from kmonitor.cli.hub_unit import is_unit_of, unit_path
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.key_pair import keys_folder
 from kmonitor_agent.local.supervised import supervisions
@@ -67,7 +67,9 @@ def belongings(folders: Folders) -> Belongings:
     _sort_files(found, folders.runtime, _RUNTIME)
     # What else lies in the state folder is nobody's business: it may be a whole project.
     found.ours += [path for path in _entries(folders.state) if _is_ours(path, _STATE)]
-    found.ours += [path for path in [unit_path()] if path.is_file() and not path.is_symlink()]
+    unit = unit_path()
+    if unit.is_file() and not unit.is_symlink() and is_unit_of(unit, folders):
+        found.ours.append(unit)
     return found
 
 

@@ -12,7 +12,7 @@ from zmq.utils.monitor import recv_monitor_message
 from kmonitor.errors import Expected
 from kmonitor_agent.local.direct_address import DirectAddress, parse_direct
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.key_pair import KeyPair, key_z85, own_keys
+from kmonitor_agent.local.key_pair import KeyPair, key_z85, keys_folder, own_keys
 from kmonitor_agent.local.sockets import NotPrivate
 
 _REFUSED = zmq.EVENT_HANDSHAKE_FAILED_AUTH
@@ -62,8 +62,10 @@ def device_keys(folders: Folders) -> KeyPair:
     except NotPrivate as exc:
         raise Expected(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
-        what = f"This device's keys cannot be kept in {exc.filename}: {exc.strerror}."
-        raise Expected(what, "Set KMONITOR_HOME to a folder that you can write to.") from exc
+        place = exc.filename or keys_folder(folders)
+        what = f"This device's keys cannot be kept in {place}: {exc.strerror}."
+        remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
+        raise Expected(what, remedy) from exc
 
 
 class Handshake:

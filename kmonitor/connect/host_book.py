@@ -1,5 +1,6 @@
 """The hosts that this user connected to: a JSON file that window and command line share."""
 
+import contextlib
 import os
 import time
 from typing import Annotated, Any, Final
@@ -14,6 +15,7 @@ from kmonitor_agent.local.folders import Folders
 
 FILE_NAME: Final = "hosts.json"
 _MOST_HOSTS: Final = 200
+_MODE: Final = 0o600
 
 Short = Annotated[str, msgspec.Meta(max_length=200)]
 Long = Annotated[str, msgspec.Meta(max_length=1000)]
@@ -70,6 +72,7 @@ class HostBook:
     def hosts(self) -> list[RememberedHost]:
         """All of them, oldest first; none from a file that is damaged, which is put aside."""
         try:
+            self._tighten()
             return list(_checked(self._path.read_bytes()))
         except FileNotFoundError:
             return []
@@ -145,6 +148,7 @@ class HostBook:
         new = self._path.with_suffix(f".{os.getpid()}.new")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            new.touch(_MODE)
             new.write_bytes(msgspec.json.format(msgspec.json.encode(_File(hosts))))
             new.replace(self._path)
         except OSError as exc:
@@ -153,6 +157,12 @@ class HostBook:
                 f"{self._path} cannot be written: {exc.strerror or exc}.",
                 "Free some space, or see who owns its folder.",
             ) from exc
+
+    def _tighten(self) -> None:
+        """An older kmonitor let others read where this user works."""
+        if os.name == "posix" and self._path.stat().st_mode & 0o077:
+            with contextlib.suppress(OSError):
+                self._path.chmod(_MODE)
 
     def _put_aside(self) -> str:
         aside = self._path.with_name(f"hosts-damaged-{time.strftime('%Y%m%d-%H%M%S')}.json")

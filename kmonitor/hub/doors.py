@@ -80,6 +80,7 @@ class Doors:
             DirectRefused: Not there, or not safely.
         """
         self._direct = DirectAccess(self._context, bind, self._folders, self.keys, self._faults)
+        self._direct.tell_refused(lambda key: self.gate.refusals.of_stranger(key, "connect"))
 
     def watch(self, wake: int) -> None:
         """Begin to wait for all of them, and for this file descriptor."""
@@ -130,6 +131,7 @@ class Doors:
 
     def look_at_keys(self) -> None:
         """Take over what changed in the list of keys, and end what is to end."""
+        self.gate.refusals.step()
         changed = self.keys.look_again()
         if changed:
             self.end_sessions(changed)

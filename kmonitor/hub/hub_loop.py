@@ -117,7 +117,7 @@ class HubLoop:
         self._views.on_hub_asked = self._tell_hub
         self._views.on_access_asked = self._answer_about_access
         self._views.who = doors.gate.who
-        doors.gate.on_refused = self._keys.refused
+        doors.gate.refusals.write = self._ledger.audit
         doors.on_ended = self._end_sessions
 
     def listen(self, bind: str) -> None:
@@ -253,6 +253,8 @@ class HubLoop:
         peer = self._doors.gate.who(identity)
         if asked.stop and (peer is None or peer.is_far):
             text = "only its own user, on its own host, can end this hub"
+            if peer is not None:
+                self._doors.gate.refusals.of_peer(peer, "stop the hub", text)
             error = ErrorMessage(code="unauthorised", text=text, fatal=True, ask=asked.ask)
             self._doors.to_desktop(identity, error)
             return

@@ -48,11 +48,6 @@ class KeysDesk:
             case _:
                 assert_never(asked)
 
-    def refused(self, peer: Peer, tag: str) -> None:
-        """Write down what somebody asked for who may not."""
-        what = {"cmdreq": "command", "keys": "change keys"}.get(tag, tag)
-        self._ledger.audit(peer.who, what, "", "", f"refused: its role is {peer.role}")
-
     def _change(self, peer: Peer, asked: KeysAsked) -> KeysTold | ErrorMessage:
         self._doors.look_at_keys()  # who asks may just have mended the file by hand
         try:

@@ -129,11 +129,11 @@ def _make(path: Path) -> None:
     new = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
     file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.write(file, key_text(secret).encode() + b"\n")
-        os.fsync(file)
-    finally:
-        os.close(file)
-    try:
+        try:
+            os.write(file, key_text(secret).encode() + b"\n")
+            os.fsync(file)
+        finally:
+            os.close(file)
         # Two processes may be first at once: the link that is there already wins.
         with contextlib.suppress(FileExistsError):
             os.link(new, path)

@@ -286,14 +286,18 @@ def lost_body(seq: int, t_s: float, why: str) -> bytes:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Replace a small file of mode 0600 in one step. Raises: OSError."""
+    """Replace a small file of mode 0600 in one step; or leave it as it is. Raises: OSError."""
     fresh = path.with_name(path.name + ".new")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        os.write(descriptor, data)
-    finally:
-        os.close(descriptor)
-    fresh.replace(path)
+        try:
+            os.write(descriptor, data)
+        finally:
+            os.close(descriptor)
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)  # a full disk leaves no empty file behind
+        raise
 
 
 def _named(path: Path) -> int:

@@ -1,6 +1,7 @@
 """Listening on the network: the door, who answers for it, and its keys, as one thing."""
 
 import socket
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,7 +14,7 @@ from kmonitor.hub.access.zap import ZapDesk
 from kmonitor.hub.guard import HubFaults
 from kmonitor_agent.local.direct_address import DirectAddress
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.key_pair import own_keys
+from kmonitor_agent.local.key_pair import keys_folder, own_keys
 from kmonitor_agent.local.sockets import NotPrivate
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ class DirectAccess:
         """Messages dropped because their receiver was too slow."""
         return self._door.unsent
 
+    def tell_refused(self, told: Callable[[str], None]) -> None:
+        """Have somebody told of each key that may not connect."""
+        self._zap.on_refused = told
+
     def register(self, poller: "zmq.Poller") -> None:
         """Have the loop wake for what comes."""
         poller.register(self._zap.socket, zmq.POLLIN)
@@ -113,5 +118,6 @@ def _hub_keys(folders: Folders) -> "KeyPair":
     except NotPrivate as exc:
         raise DirectRefused(f"The hub's own key cannot be used: {exc.path} {exc.why}.") from exc
     except OSError as exc:
-        what = f"The hub's own key cannot be made in {exc.filename}: {exc.strerror}."
+        place = exc.filename or keys_folder(folders)
+        what = f"The hub's own key cannot be made in {place}: {exc.strerror}."
         raise DirectRefused(what) from exc

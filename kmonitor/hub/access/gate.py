@@ -1,12 +1,13 @@
 """Every message passes here before it is read: who sent it, and may they?"""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from kmonitor.hub.access.allowance import RETRY_MS, Allowance
 from kmonitor.hub.access.key_list import KeyList
 from kmonitor.hub.access.peers import LOCAL_USER, Peer, key_of, peer_of
+from kmonitor.hub.access.refusals import Refusals
 from kmonitor.hub.access.roles import KNOWN_TAGS, may_send, why_not
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.intake import Send
@@ -17,14 +18,7 @@ from kmonitor_agent.protocol.identity import Count
 from kmonitor_agent.protocol.messages import ErrorMessage
 from kmonitor_agent.protocol.version import MAGIC
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _FRAMES: Final = 3
-_AUDIT_EVERY_S: Final = 1.0
-"""Refusals are written down this often at most: who is refused must not fill the disk."""
-
-_AUDITED: Final = frozenset({"cmdreq", "edit", "keys"})
 
 
 class _Asked(msgspec.Struct):
@@ -38,16 +32,15 @@ class Gate:
     """Owned by the hub's main thread.
 
     Attributes:
-        on_refused: Told of what was refused, for the audit: who, and what they asked.
+        refusals: Told of what was refused, for the audit.
     """
 
     def __init__(self, keys: KeyList, faults: HubFaults, clock: Clock) -> None:
-        self.on_refused: Callable[[Peer, str], None] = _nobody
+        self.refusals = Refusals(clock)
         self._keys = keys
         self._faults = faults
         self._clock = clock
         self._allowance = Allowance()
-        self._audit_after_s = float("-inf")
 
     def who(self, identity: bytes) -> Peer | None:
         """Who is behind an identity by the list as it is now; None: nobody any more."""
@@ -71,11 +64,13 @@ class Gate:
         """
         if peer is None:
             self._faults.record(f"{door}: unauthorised", key_of(frames[0]))
+            self.refusals.of_stranger(key_of(frames[0]), _tag(frames) or "connect")
             text = "this key may not connect any more"
             send(frames[0], ErrorMessage(code="unauthorised", text=text, fatal=True))
             return False
         if peer.is_far and not self._is_within(peer, frames):
             self._faults.record(f"{door}: quota", peer.who)
+            self.refusals.of_peer(peer, "send", "it sends more than the hub takes from one key")
             text = "this key sends more than the hub takes from one"
             error = ErrorMessage(code="quota", text=text, retry_ms=RETRY_MS, ask=_ask(frames))
             send(frames[0], error)
@@ -84,7 +79,7 @@ class Gate:
         if tag not in KNOWN_TAGS or may_send(peer.role, tag):
             return True
         self._faults.record(f"{door}: unauthorised", f"{peer.who}: {tag}")
-        self._write_down(peer, tag)
+        self.refusals.of_role(peer, tag, frames[2])
         text = why_not(peer.role, tag, peer.name)
         error = ErrorMessage(code="unauthorised", text=text, fatal=True, ask=_ask(frames))
         send(frames[0], error)
@@ -93,12 +88,6 @@ class Gate:
     def _is_within(self, peer: Peer, frames: list[bytes]) -> bool:
         n_bytes = sum(len(frame) for frame in frames)
         return self._allowance.take(peer.key, n_bytes, self._clock.monotonic_s())
-
-    def _write_down(self, peer: Peer, tag: str) -> None:
-        now_s = self._clock.monotonic_s()
-        if tag in _AUDITED and now_s >= self._audit_after_s:
-            self._audit_after_s = now_s + _AUDIT_EVERY_S
-            self.on_refused(peer, tag)
 
 
 def _tag(frames: list[bytes]) -> str:
@@ -115,6 +104,3 @@ def _ask(frames: list[bytes]) -> int:
         return _asked.decode(frames[2]).ask
     except (IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return 0
-
-
-def _nobody(_peer: Peer, _tag: str) -> None: ...

@@ -5,12 +5,15 @@ thread, and if nothing answers, every handshake fails.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import zmq
 
 from kmonitor.hub.access.key_list import KeyList
 from kmonitor.hub.guard import HubFaults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DOMAIN: Final = b"kmonitor"
 
@@ -28,6 +31,7 @@ class ZapDesk:
 
     Attributes:
         socket: What the loop polls.
+        on_refused: Told of a key that may not connect.
         tried: Keys that the hub itself tries its door with; refused like all others, not counted.
     """
 
@@ -35,6 +39,7 @@ class ZapDesk:
         self, context: "zmq.Context[zmq.Socket[bytes]]", keys: KeyList, faults: HubFaults
     ) -> None:
         """Be the one who answers in this context; before any door is bound to the network."""
+        self.on_refused: Callable[[str], None] = _nobody
         self.tried: set[str] = set()
         self._keys = keys
         self._faults = faults
@@ -77,5 +82,9 @@ class ZapDesk:
             if key not in self.tried:
                 where = address.decode("ascii", "replace")
                 self._faults.record("access: key refused", f"{key} from {where}")
+                self.on_refused(key)
             return b""
         return key.encode()
+
+
+def _nobody(_key: str) -> None: ...

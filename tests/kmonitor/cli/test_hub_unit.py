@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.cli.hub_unit import own_command, quoted, unit_path, unit_text
+from kmonitor.cli.hub_unit import is_unit_of, own_command, quoted, unit_path, unit_text
 from kmonitor.cli.main import main
+from kmonitor.cli.own_files import belongings
+from kmonitor_agent.local.folders import find_folders
 
 SHIPPED = Path(__file__).parents[3] / "packaging" / "systemd" / "kmonitor-hub.service"
 
@@ -50,3 +52,22 @@ def test_systemd_finds_nothing_wrong_with_it(tmp_path: Path):
     )
 
     assert (checked.returncode, "kmonitor-hub" in checked.stderr) == (0, False), checked.stderr
+
+
+def test_purge_removes_only_the_unit_of_its_own_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("KMONITOR_HOME", str(tmp_path / "a b"))
+    assert main(["hub", "install-unit"]) == 0
+
+    assert unit_path() in belongings(find_folders()).ours
+    monkeypatch.setenv("KMONITOR_HOME", str(tmp_path / "other"))
+    assert unit_path() not in belongings(find_folders()).ours
+    monkeypatch.delenv("KMONITOR_HOME")
+    assert not is_unit_of(unit_path(), find_folders())
+
+    assert main(["hub", "install-unit"]) == 0
+    assert is_unit_of(unit_path(), find_folders())
+    monkeypatch.setenv("KMONITOR_HOME", str(tmp_path / "other"))
+    assert not is_unit_of(unit_path(), find_folders())

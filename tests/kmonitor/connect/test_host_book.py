@@ -1,5 +1,6 @@
 """The hosts that were connected to, kept in a file."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,16 @@ def test_a_bad_address_or_a_folder_that_cannot_be_written_is_said(
 
     with pytest.raises(BookNotWritten, match="cannot be written"):
         book.add("gpu-01")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_what_is_remembered_is_for_its_user_alone_also_what_was_open_before(
+    book: HostBook, folders: Folders
+):
+    book.add("gpu-01")
+    path = folders.settings / "hosts.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+    path.chmod(0o644)
+    assert len(book.hosts()) == 1
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -6,9 +6,13 @@ import pytest
 
 from kmonitor.hub.access.allowance import BYTES_PER_S, MESSAGES_PER_S, Allowance
 from kmonitor.hub.access.key_list import KeyList, NameTaken
+from kmonitor.hub.access.peers import Peer
+from kmonitor.hub.access.refusals import Refusals
 from kmonitor.hub.memory_guard import CLIMB_BYTES, JUMP_BYTES, MemoryGuard
 from kmonitor.hub.store import audit as audit_table
 from kmonitor_agent.protocol.access_messages import KeyGrant
+from kmonitor_agent.protocol.codec import pack
+from kmonitor_agent.protocol.messages import AuditAsked, CommandAsked, EditAsked, KeysAsked
 from tests.support.clock import MovedClock
 from tests.support.hub_parts import HubParts
 
@@ -99,6 +103,70 @@ def test_a_list_of_keys_outlives_its_hub(tmp_path: "Path", parts: HubParts):
     assert again.revoke("laptop") == grant
     assert again.revoke("laptop") is None
     assert KeyList(tmp_path / "keys", parts.faults).all() == []
+
+
+@pytest.fixture
+def refusals(parts: HubParts) -> tuple[Refusals, list[tuple[str, ...]]]:
+    rows: list[tuple[str, ...]] = []
+    refusals = Refusals(parts.clock)
+    refusals.write = lambda *row: rows.append(row)
+    return refusals, rows
+
+
+VIEWER = Peer("viewer", "ab" * 32, "anna")
+ANNA = "anna (key abababab)"
+
+
+def test_each_kind_of_refusal_is_written_with_run_and_subject_and_the_rest_counted(
+    parts: HubParts, refusals: tuple[Refusals, list[tuple[str, ...]]]
+):
+    noting, rows = refusals
+    save = pack(CommandAsked(ask=1, id="c1", run="r1", name="save", boot="b"))[1]
+    for _ in range(3):
+        noting.of_role(VIEWER, "cmdreq", save)
+        noting.of_role(VIEWER, "audit", pack(AuditAsked(ask=2))[1])
+        noting.of_role(VIEWER, "keys", pack(KeysAsked(ask=3, revoke="bob"))[1])
+        noting.of_role(VIEWER, "edit", pack(EditAsked(ask=4, run="r2", delete=True))[1])
+        noting.of_stranger("cd" * 32, "connect")
+
+    why = "refused: its role is viewer"
+    assert rows == [
+        (ANNA, "command save", "r1", "c1", why),
+        (ANNA, "audit", "", "", why),
+        (ANNA, "revoke", "", "bob", why),
+        (ANNA, "delete", "r2", "", why),
+        ("unknown keys", "connect", "", "cd" * 32, "refused: this key is not let in"),
+    ]
+    rows.clear()
+    parts.clock.move(601.0)
+    noting.step()
+    assert [row[-1] for row in rows] == ["refused 2 times more"] * 5
+    noting.step()
+    assert len(rows) == 5
+
+
+def test_a_flood_of_refusals_does_not_fill_the_audit(
+    parts: HubParts, refusals: tuple[Refusals, list[tuple[str, ...]]]
+):
+    noting, rows = refusals
+    for number in range(1000):
+        noting.of_stranger(f"{number:064x}", "connect")
+        noting.of_role(VIEWER, "keys", pack(KeysAsked(ask=1, revoke=f"k{number}"))[1])
+    parts.clock.move(601.0)
+    noting.step()
+
+    assert len(rows) == 21
+    assert rows[-1] == ("several", "several", "", "", "refused: 1980 more")
+
+
+def test_what_cannot_be_read_is_written_down_as_what_it_calls_itself(
+    refusals: tuple[Refusals, list[tuple[str, ...]]],
+):
+    noting, rows = refusals
+
+    noting.of_role(VIEWER, "edit", b"\xff")
+
+    assert rows == [(ANNA, "edit", "", "", "refused: its role is viewer")]
 
 
 def test_the_audit_is_paged_newest_first_and_bounded(

@@ -1,5 +1,7 @@
 """This device's secrets: made once, private, and refused when they are not."""
 
+import errno
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +11,7 @@ import zmq
 
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.key_pair import key_text, key_z85, keys_folder, own_keys
+from kmonitor_agent.local.run_spool import write_private
 from kmonitor_agent.local.sockets import NotPrivate
 
 
@@ -87,3 +90,29 @@ def test_a_file_without_a_key_is_refused(home: Folders, text: str):
 
     with pytest.raises(NotPrivate, match="holds no key"):
         own_keys(home, "desktop")
+
+
+def test_a_full_disk_leaves_no_half_a_file(folders: Folders, monkeypatch: pytest.MonkeyPatch):
+    def full(_file: int, _data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    folders.state.mkdir(parents=True)
+    kept = folders.state / "kept.json"
+    write_private(kept, b"before")
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        own_keys(folders, "desktop")
+    with pytest.raises(OSError, match="No space"):
+        write_private(kept, b"after")
+
+    assert list(folders.state.rglob("*.new")) == []
+    assert kept.read_bytes() == b"before"
+
+
+def test_a_hub_whose_secret_was_open_is_told_that_its_address_changes(folders: Folders):
+    folders.state.mkdir(parents=True)
+    own_keys(folders, "hub")
+    (keys_folder(folders) / "hub.key").chmod(0o644)
+
+    with pytest.raises(NotPrivate, match="changes the hub's address: hand that out anew"):
+        own_keys(folders, "hub")
