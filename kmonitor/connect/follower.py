@@ -41,6 +41,7 @@ _BACK_OFF_FIRST_S = 0.1
 _BACK_OFF_LAST_S = 5.0
 _POLL_S = 0.1
 _HELD_LOOK_S = 1.0
+_UNTIL_ASKED_S = 7 * 86400.0
 _JOIN_S = 5.0
 
 
@@ -61,12 +62,12 @@ class Disconnected:
 
     Attributes:
         why: In words.
-        retry_in_s: Seconds until the next attempt.
+        retry_in_s: Seconds until the next attempt; None: not before the user asks.
         since_wall_s: Since when, UTC epoch seconds.
     """
 
     why: str
-    retry_in_s: float
+    retry_in_s: float | None
     since_wall_s: float
 
 
@@ -219,6 +220,7 @@ class HubFollower:
 
     def _follow(self) -> None:
         back_off_s = _BACK_OFF_FIRST_S
+        was_let_in = False
         while not self._is_stopping.is_set():
             if self._held_why:
                 self._pause(_HELD_LOOK_S)
@@ -228,17 +230,21 @@ class HubFollower:
             try:
                 why = f"no hub answers {self._place}"
                 if self._greet(link):
-                    back_off_s = _BACK_OFF_FIRST_S
+                    back_off_s, was_let_in = _BACK_OFF_FIRST_S, True
                     why = self._converse(link)
                     self._lost_wall_s = self._clock.wall_s()
-                why = link.refusal or why
+                refusal = link.refusal
             finally:
                 link.close()
             if not self._is_stopping.is_set() and not self._is_renewed.is_set():
                 pause_s = back_off_s * random.uniform(0.7, 1.3)  # noqa: S311 - jitter
-                self._put(Disconnected(self._held_why or why, pause_s, self._lost_wall_s))
+                # Who is new may be let in any moment; who was sent away need not knock on.
+                is_out = bool(refusal) and was_let_in
+                told_s = None if is_out else pause_s
+                why = self._held_why or refusal or why
+                self._put(Disconnected(why, told_s, self._lost_wall_s))
                 self._tell_link(is_reached=False)
-                self._pause(pause_s)
+                self._pause(_UNTIL_ASKED_S if is_out else pause_s)
                 back_off_s = min(2 * back_off_s, _BACK_OFF_LAST_S)
 
     def _greet(self, link: ViewLink) -> bool:

@@ -1,5 +1,6 @@
 """From a follower's thread into the window: one wake-up at a time, drained within a budget."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -142,7 +143,7 @@ class HubBridge(QObject):
             case Disconnected():
                 desk.disconnected(
                     news.why,
-                    retry_in_s=news.retry_in_s,
+                    retry_in_s=math.inf if news.retry_in_s is None else news.retry_in_s,
                     since_wall_s=news.since_wall_s,
                     at=self.at,
                 )

@@ -1,5 +1,6 @@
 """How the window stands with its hub."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -91,7 +92,7 @@ class Connection:
         Args:
             why: In words.
             since_wall_s: Since when, UTC.
-            retry_wall_s: When it is tried again, UTC.
+            retry_wall_s: When it is tried again, UTC; infinite: not before the user asks.
         """
         # Before the first answer it is still on its way, not lost.
         self.state = "lost" if self.hub is not None else "connecting"
@@ -150,6 +151,8 @@ class Connection:
         )
         text = tr("Charts show the last data received; training may still be running.")
         wait = self._retry_wall_s - now_wall_s
+        if math.isinf(wait):
+            return BannerPicture(title, f"{text} {self._why}.", "unplug", tr("Retry now"))
         retry = (
             tr("Retrying in {time}.").format(time=duration_text(wait))
             if wait > 0.5  # noqa: PLR2004 - less reads as 0 s

@@ -16,6 +16,7 @@ import pytest
 import zmq
 
 from kmonitor.connect.direct import DirectHub
+from kmonitor.connect.follower import Connected, Disconnected, HubFollower
 from kmonitor.connect.hub_client import HubClient, HubClosed, HubRefused
 from kmonitor.hub.access import direct_access, direct_door
 from kmonitor.hub.access.direct_door import DirectRefused
@@ -123,6 +124,33 @@ def test_a_revoked_key_loses_its_live_connection_and_the_others_go_on(
         here.runs()
         established = [c for c in ours.net_connections("tcp") if c.status == "ESTABLISHED"]
         assert len(established) <= 1
+
+
+def test_a_window_that_is_let_in_no_more_stops_knocking_until_it_is_asked_to(
+    listening_hub: ListeningHub,
+):
+    device = listening_hub.device("viewer")
+    follower = HubFollower(device, wake=lambda: None)
+
+    def told(kind: type[Connected | Disconnected]) -> Connected | Disconnected | None:
+        news = [follower.inbox.popleft() for _ in range(len(follower.inbox))]
+        follower.drained()
+        wanted = [each for each in news if isinstance(each, kind)]
+        return next((n for n in wanted if isinstance(n, Connected) or n.retry_in_s is None), None)
+
+    follower.start()
+    try:
+        wait_until(lambda: told(Connected), what="let in")
+        listening_hub.revoke(device)
+        out = wait_until(lambda: told(Disconnected), what="told that it is out")
+        assert isinstance(out, Disconnected)
+        assert "kmonitor authorize" in out.why
+
+        listening_hub.device("viewer", device.keys)
+        follower.retry_now()
+        wait_until(lambda: told(Connected), what="let in again")
+    finally:
+        follower.stop()
 
 
 def _refused(client: HubClient) -> bool:

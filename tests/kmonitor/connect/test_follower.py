@@ -110,6 +110,7 @@ def test_a_hub_that_dies_and_comes_back_loses_and_repeats_nothing(
     assert reader.seqs(agent.run) == list(range(1, 1002))
     gone = reader.of(Disconnected)[0]
     assert gone.why
+    assert gone.retry_in_s is not None
     assert gone.retry_in_s > 0
 
 

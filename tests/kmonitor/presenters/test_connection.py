@@ -1,3 +1,5 @@
+import math
+
 import msgspec
 
 from kmonitor.presenters.connection import Connection
@@ -66,6 +68,18 @@ def test_what_is_wrong_with_a_hub_that_answers_is_said_until_it_is_read():
     link.dismiss()
     link.connected(told)
     assert link.banner(0.0) is None
+
+
+def test_a_hub_that_lets_us_in_no_more_counts_down_to_nothing():
+    link = Connection()
+    link.connected(told_hub())
+    link.disconnected("this key is out", since_wall_s=1000.0, retry_wall_s=math.inf)
+
+    banner = link.banner(1006.0)
+
+    assert banner is not None
+    assert banner.text.endswith("this key is out.")
+    assert banner.button == "Retry now"
 
 
 def test_a_hub_that_does_not_start_and_our_own_failures_are_said():
