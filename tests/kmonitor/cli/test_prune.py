@@ -69,3 +69,4 @@ def test_an_option_wins_over_what_is_stored():
         chosen_keep(stored, -1, None)
     assert keep_words(0, 0) == "All history is kept."
     assert "last 30 days, at most 5 B" in plain_text(keep_words(30, 5))
+    assert "at most 5 B of runs that ended;" in plain_text(keep_words(0, 5))
