@@ -1,5 +1,6 @@
 """A table of whole rows, and how one of its cells is painted."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,12 +10,14 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QStyle,
+    QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableView,
     QWidget,
 )
 from typing_extensions import override
 
+from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.icons import icon_pixmap
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.palettes import Palette
@@ -29,6 +32,8 @@ SORT_ARROW: Final = 14
 """Room for the arrow of the sorted column's head, pixels."""
 
 _ROW_HEIGHT: Final = 27
+
+Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,10 @@ class CellLook:
     colour: str
     icon: str = ""
     icon_colour: str = ""
+
+
+CellOf = Callable[[Index, Palette], CellLook | None]
+"""What is painted at an index in these colours; None: nothing."""
 
 
 class RowTable(QTableView):
@@ -112,10 +121,33 @@ class RowTable(QTableView):
             self._sized.add(at)
 
 
-def paint_cell(
+class CellDelegate(QStyledItemDelegate):
+    """Paints a table's cells in the theme's colours."""
+
+    def __init__(self, look: Look, cell_of: CellOf, parent: QWidget) -> None:
+        """Of the table that owns it.
+
+        Args:
+            look: The theme.
+            cell_of: What is painted at an index.
+            parent: The table.
+        """
+        super().__init__(parent)
+        self._look = look
+        self._cell_of = cell_of
+
+    @override
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        colours = self._look.palette
+        cell = self._cell_of(index, colours)
+        if cell is not None:
+            _paint_cell(painter, option, index, cell, colours)
+
+
+def _paint_cell(
     painter: QPainter,
     option: QStyleOptionViewItem,
-    index: QModelIndex | QPersistentModelIndex,
+    index: Index,
     cell: CellLook,
     colours: Palette,
 ) -> None:

@@ -3,22 +3,20 @@
 from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeySequence, QPainter, QResizeEvent, QShortcut
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QHeaderView,
     QPushButton,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
 from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look, role_label
-from kmonitor.desktop.controls.row_table import CellLook, RowTable, paint_cell
+from kmonitor.desktop.controls.row_table import CellDelegate, CellLook, Index, RowTable
 from kmonitor.desktop.controls.segments import Segments
 from kmonitor.desktop.item_models.compare_model import CELL_ROLE, CompareModel
 from kmonitor.desktop.panels.compare_legend import CompareLegend, swatch_icon
@@ -26,6 +24,7 @@ from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.compare_picture import CompareCell, CompareRow, LegendEntry
 from kmonitor.presenters.limit_desk import CHART_METRICS
 from kmonitor.presenters.limit_words import metric_name
+from kmonitor.presenters.palettes import Palette
 
 _TITLES_PX: Final = 190
 _LEAST_COLUMN_PX: Final = 110
@@ -134,7 +133,7 @@ class ComparePanel(QFrame):
         self._axis.explain("models", self.tr("Models built: the fits of a run in a row"))
         table, head = self._table, self._table.horizontalHeader()
         table.setModel(self._model)
-        table.setItemDelegate(_CellDelegate(self._look, table))
+        table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
         table.setAccessibleName(self.tr("What differs"))
         head.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         head.setSectionsMovable(False)
@@ -215,22 +214,8 @@ class ComparePanel(QFrame):
         self._table.viewport().update()
 
 
-class _CellDelegate(QStyledItemDelegate):
-    """Paints one cell in the theme's colours."""
-
-    def __init__(self, look: Look, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._look = look
-
-    @override
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
-        cell = index.data(CELL_ROLE)
-        if isinstance(cell, CompareCell):
-            colours = self._look.palette
-            look = CellLook(cell.text, colours.tone(cell.tone))
-            paint_cell(painter, option, index, look, colours)
+def _cell_of(index: Index, colours: Palette) -> CellLook | None:
+    cell = index.data(CELL_ROLE)
+    if not isinstance(cell, CompareCell):
+        return None
+    return CellLook(cell.text, colours.tone(cell.tone))

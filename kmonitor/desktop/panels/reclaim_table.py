@@ -5,7 +5,6 @@ from typing import Final
 
 from PySide6.QtCore import (
     QModelIndex,
-    QPersistentModelIndex,
     QSortFilterProxyModel,
     Qt,
     Signal,
@@ -15,28 +14,26 @@ from PySide6.QtGui import (
     QFont,
     QFontMetrics,
     QGuiApplication,
-    QPainter,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
-from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.controls.row_table import (
     CELL_ICON,
     CELL_PAD,
     SORT_ARROW,
+    CellDelegate,
     CellLook,
+    Index,
     RowTable,
-    paint_cell,
 )
 from kmonitor.desktop.item_models.reclaim_model import ROW_ROLE, SORT_ROLE, ReclaimModel
 from kmonitor.desktop.theme import SIZES
+from kmonitor.presenters.palettes import Palette
 from kmonitor.presenters.reclaim_table import ColumnKey, ReclaimRow, columns, table_text
 
 _WIDEST: Final[dict[ColumnKey, int]] = {"level": 190, "held": 300, "result": 320, "asked": 170}
@@ -105,7 +102,7 @@ class ReclaimTablePanel(QWidget):
         self._sorted.setSortRole(SORT_ROLE)
         table = self._table
         table.setModel(self._sorted)
-        table.setItemDelegate(_CellDelegate(self._look, table))
+        table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
         table.setSortingEnabled(True)
         table.sortByColumn(0, Qt.SortOrder.DescendingOrder)
         table.setAccessibleName(self.tr("Reclaims"))
@@ -155,30 +152,15 @@ class ReclaimTablePanel(QWidget):
         self._table.viewport().update()
 
 
-class _CellDelegate(QStyledItemDelegate):
-    """Paints one cell in the theme's colours; the level's with its icon."""
-
-    def __init__(self, look: Look, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._look = look
-
-    @override
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
-        row = index.data(ROW_ROLE)
-        if not isinstance(row, ReclaimRow):
-            return
-        colours, cell = self._look.palette, row.cells[index.column()]
-        icon = ("", "")
-        if columns()[index.column()].key == "level":
-            icon = (row.icon, colours.accent if row.ok else colours.warn)
-        tones = {"plain": colours.text, "mute": colours.mute, "warn": colours.warn}
-        look = CellLook(cell.text, tones[cell.tone], *icon)
-        paint_cell(painter, option, index, look, colours)
+def _cell_of(index: Index, colours: Palette) -> CellLook | None:
+    row = index.data(ROW_ROLE)
+    if not isinstance(row, ReclaimRow):
+        return None
+    cell, icon = row.cells[index.column()], ("", "")
+    if columns()[index.column()].key == "level":
+        icon = (row.icon, colours.accent if row.ok else colours.warn)
+    tones = {"plain": colours.text, "mute": colours.mute, "warn": colours.warn}
+    return CellLook(cell.text, tones[cell.tone], *icon)
 
 
 def _place(index: QModelIndex) -> int:

@@ -3,30 +3,28 @@
 from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QFont, QFontMetrics, QKeySequence, QPainter, QShortcut
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QFont, QFontMetrics, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QHBoxLayout,
     QLineEdit,
     QPushButton,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
-from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.controls.row_table import (
     CELL_ICON,
     CELL_PAD,
     SORT_ARROW,
+    CellDelegate,
     CellLook,
+    Index,
     RowTable,
-    paint_cell,
 )
 from kmonitor.desktop.item_models.run_history_model import CELL_ROLE, RunHistoryModel
 from kmonitor.desktop.panels.history_filters import HistoryFilters
@@ -37,6 +35,7 @@ from kmonitor.presenters.history_cells import (
     history_cell,
     history_heads,
 )
+from kmonitor.presenters.palettes import Palette
 from kmonitor.presenters.run_history import (
     EVERYTHING,
     HistoryColumn,
@@ -220,7 +219,7 @@ class RunHistoryPanel(QFrame):
     def _build_table(self) -> None:
         table, head = self._table, self._table.horizontalHeader()
         table.setModel(self._model)
-        table.setItemDelegate(_CellDelegate(self._look, table))
+        table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.setAccessibleName(self.tr("All runs"))
         table.setAccessibleDescription(
@@ -332,22 +331,8 @@ class RunHistoryPanel(QFrame):
         self._table.viewport().update()
 
 
-class _CellDelegate(QStyledItemDelegate):
-    """Paints one cell in the theme's colours."""
-
-    def __init__(self, look: Look, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._look = look
-
-    @override
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
-        cell = index.data(CELL_ROLE)
-        if isinstance(cell, HistoryCell):
-            colours = self._look.palette
-            look = CellLook(cell.text, colours.tone(cell.tone), cell.icon)
-            paint_cell(painter, option, index, look, colours)
+def _cell_of(index: Index, colours: Palette) -> CellLook | None:
+    cell = index.data(CELL_ROLE)
+    if not isinstance(cell, HistoryCell):
+        return None
+    return CellLook(cell.text, colours.tone(cell.tone), cell.icon)
