@@ -62,12 +62,12 @@ def window(
         if folder is None:
             see_hub(find_folders())
     # Imported only now: without Qt everything else works, and Qt is slow to load.
-    app = importlib.import_module("kmonitor.desktop.app")
+    opening = importlib.import_module("kmonitor.desktop.run_window")
     with contextlib.ExitStack() as stack:
         folders = find_folders()
         if folder is not None:
             folders = stack.enter_context(FolderView(folder)).folders
-        return app.run_window(
+        return opening.run_window(
             folders=folders,
             screenshot=screenshot,
             select=selected,

@@ -1,19 +1,15 @@
-"""Makes every part of the window, passes each what it needs, and runs until it is closed."""
+"""Makes every part of the window and passes each what it needs."""
 
 import getpass
 import importlib
 import logging
-import os
 import signal
-import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 from PySide6.QtCore import QCoreApplication, QObject, QRect, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QApplication
 
 from kmonitor.desktop.alert_controller import AlertController
@@ -23,12 +19,9 @@ from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.export_controller import ExportController
 from kmonitor.desktop.folder_opening import FolderOpening
-from kmonitor.desktop.fonts import load_fonts, window_font
 from kmonitor.desktop.garbage import GarbageTimer
-from kmonitor.desktop.qt_guard import require_sound_qt, settle_platform
 from kmonitor.desktop.screenshot import NoPicture, Shooter, save_picture
 from kmonitor.desktop.settings_file import (
-    ThemeName,
     WindowSettings,
     load_settings,
     save_settings,
@@ -36,9 +29,9 @@ from kmonitor.desktop.settings_file import (
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.window import MainWindow
 from kmonitor.desktop.window_controller import Parts, WindowController
+from kmonitor.desktop.window_options import WindowOptions
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.language import use_translation
-from kmonitor.resource_files import resource_path
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders
 
@@ -48,103 +41,8 @@ if TYPE_CHECKING:
     from kmonitor.desktop.hub_keeper import HubKeeper
 
 _log = logging.getLogger(__name__)
-_INTERRUPTED = 130
-
-
-@dataclass(frozen=True, slots=True)
-class WindowOptions:
-    """How the window is opened.
-
-    Attributes:
-        screenshot: Draw the window into this PNG file and leave: once its data are there, or
-            when `quit_after_s` has passed.
-        quit_after_s: Leave after so many seconds; None: when it is closed.
-        select: Run to select: id, beginning of an id, name, or "last".
-        size: Width and height, pixels; None: as it was left.
-        theme: Palette; None: as it was chosen.
-        with_hub: Start a hub when none answers, and again when it dies.
-        shown: The folder that the hub shows, which somebody else has started; None: an own hub.
-    """
-
-    screenshot: Path | None = None
-    quit_after_s: float | None = None
-    select: str | None = None
-    size: tuple[int, int] | None = None
-    theme: ThemeName | None = None
-    with_hub: bool = True
-    shown: Path | None = None
-
-
-def run_window(  # noqa: PLR0913 - each is one of the user's options
-    *,
-    folders: Folders,
-    screenshot: Path | None = None,
-    quit_after_s: float | None = None,
-    select: str | None = None,
-    size: tuple[int, int] | None = None,
-    theme: ThemeName | None = None,
-    shown: Path | None = None,
-) -> int:
-    """Open the window and return when it is closed.
-
-    Call from the main thread, before any other QApplication. When a screenshot is wanted and
-    there is no display, `QT_QPA_PLATFORM=offscreen` is set here.
-
-    Args:
-        folders: Which set-up: its hub is followed, and started when none answers.
-        screenshot: See `WindowOptions`, also for all that follow.
-        quit_after_s: As there.
-        select: As there.
-        size: As there.
-        theme: As there.
-        shown: As there.
-
-    Returns:
-        0; 130 after SIGINT.
-
-    Raises:
-        BrokenQt: This PySide6 would crash.
-        NoPicture: A screenshot was wanted, and is not there or shows no data.
-    """
-    settle_platform(offscreen=screenshot is not None and not _has_display())
-    require_sound_qt()
-    options = WindowOptions(
-        screenshot, quit_after_s, select, size, theme, with_hub=shown is None, shown=shown
-    )
-    qt = make_qt_application()
-    app = KmonitorApp(qt, folders, options)
-    before = signal.signal(signal.SIGINT, lambda _number, _frame: app.interrupt())
-    app.start()
-    try:
-        # Whoever wanted to leave while it started was not heard by a loop that did not run yet.
-        status = app.status or (1 if app.failure else qt.exec())
-    finally:
-        signal.signal(signal.SIGINT, before)
-        app.stop()
-    status = status or app.status
-    if app.failure is not None and status != _INTERRUPTED:
-        raise app.failure
-    return status
-
-
-def make_qt_application() -> QApplication:
-    """The one QApplication, named and with our typeface."""
-    existing = QApplication.instance()
-    if isinstance(existing, QApplication):
-        qt = existing
-    else:
-        settle_platform(offscreen=False)
-        QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
-            Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
-        )
-        qt = QApplication(["kmonitor"])
-    qt.setApplicationName("kmonitor")
-    qt.setApplicationDisplayName("kmonitor")
-    qt.setDesktopFileName("kmonitor")
-    qt.setStyle("Fusion")
-    qt.setFont(window_font(load_fonts()))
-    qt.setWindowIcon(QIcon(str(resource_path("icons", "kmonitor.svg"))))
-    return qt
+INTERRUPTED = 130
+"""Exit status after SIGINT."""
 
 
 class KmonitorApp(QObject):
@@ -236,7 +134,7 @@ class KmonitorApp(QObject):
         """Leave because of SIGINT; a second one ends the process at once."""
         # Python's handler runs within 0.1 s: the timers call Python that often.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        self.status = _INTERRUPTED
+        self.status = INTERRUPTED
         self._qt.quit()
 
     def _connect(self) -> None:
@@ -385,12 +283,6 @@ class KmonitorApp(QObject):
 
 def _translate(text: str) -> str:
     return QCoreApplication.translate("presenters", text)
-
-
-def _has_display() -> bool:
-    if not sys.platform.startswith("linux"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _user() -> str:

@@ -2,30 +2,27 @@
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
+from kmonitor.desktop.command_controller import CommandController
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.history_controller import HistoryController
 from kmonitor.desktop.host_menus import HostMenus
 from kmonitor.desktop.panels.guide import GuideWindow
-from kmonitor.desktop.questions import question_box
 from kmonitor.desktop.records_controller import RecordsController
-from kmonitor.desktop.settings_file import LimitAnswer, WindowSettings
+from kmonitor.desktop.settings_file import WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.verdict_controller import VerdictController
 from kmonitor.desktop.window import MainWindow
-from kmonitor.presenters.action_panel import actions_picture, confirm
-from kmonitor.presenters.action_ways import arguments_of
+from kmonitor.presenters.action_panel import actions_picture
 from kmonitor.presenters.desk import Desk
-from kmonitor.presenters.event_sentences import COMMAND_TITLES
 from kmonitor.presenters.first_start import first_start_picture
 from kmonitor.presenters.header import header_picture
 from kmonitor.presenters.run_tree import empty_text, host_rows
-from kmonitor_agent.protocol.commands import Arguments, CommandName
 from kmonitor_agent.release import VERSION
 
 if TYPE_CHECKING:
@@ -76,7 +73,7 @@ class WindowController(QObject):
         self.verdicts = VerdictController(parts.window, parts.desk, parts.look, self)
         self.hosts = HostMenus(parts.window, parts.desk, self)
         self.history = HistoryController(parts.window, parts.desk, parts.look, self)
-        self._asked_back: CommandName | None = None
+        self.commands = CommandController(parts.window, parts.desk, settings, self)
         self._search = ""
         self._wanted_axis: Axis = settings.x_axis
         self._panels_at_s = 0.0
@@ -85,8 +82,6 @@ class WindowController(QObject):
         self._tick = QTimer(self, interval=_TICK_MS)
         self._tick.timeout.connect(self._on_tick_timeout)
         self._desk.log.filter = settings.log_filter
-        self._desk.limits.reloads = settings.reloads
-        self._desk.limits.answer = settings.limit_answer
         self._window.records.show_tab(settings.records_tab)
         self._connect()
         self._window.event_log.show_filter(settings.log_filter)
@@ -124,7 +119,7 @@ class WindowController(QObject):
             x_axis=self._wanted_axis,
             log_filter=self._desk.log.filter,
             reloads=self._desk.limits.reloads,
-            limit_answer=_answer(self._desk.limits.answer),
+            limit_answer=self.commands.limit_answer,
             records_tab=self._window.records.tab,
             geometry=(frame.x(), frame.y(), frame.width(), frame.height()),
             is_maximised=self._window.isMaximized(),
@@ -145,13 +140,13 @@ class WindowController(QObject):
         window.header.help_requested.connect(self._on_header_help_requested)
         window.run_tree.run_chosen.connect(self._on_run_tree_run_chosen)
         window.run_tree.search_edited.connect(self._on_run_tree_search_edited)
-        window.actions_panel.command_requested.connect(self._on_actions_command_requested)
-        window.actions_panel.reload_switched.connect(self._on_actions_reload_switched)
-        window.actions_panel.answer_chosen.connect(self._on_actions_answer_chosen)
+        self.commands.settings_changed.connect(self.settings_changed)
+        self.commands.changed.connect(self.refresh)
+        self.commands.diagnosed.connect(self.records.open_diagnosis)
         self.records.settings_changed.connect(self.settings_changed)
         self.records.run_wanted.connect(self._on_run_tree_run_chosen)
-        self.records.diagnose_requested.connect(self._on_records_diagnose_requested)
-        self.verdicts.command_wanted.connect(self._on_actions_command_requested)
+        self.records.diagnose_requested.connect(self.commands.diagnose)
+        self.verdicts.command_wanted.connect(self.commands.request)
         self.history.run_wanted.connect(self._on_run_tree_run_chosen)
         window.banner.retry_requested.connect(self._on_banner_retry_requested)
         self.hosts.changed.connect(self.refresh)
@@ -321,20 +316,6 @@ class WindowController(QObject):
         if run is not None:
             self._on_run_tree_run_chosen(run)
 
-    @Slot(str, str)
-    def _on_actions_command_requested(self, command: str, way: str = "") -> None:
-        run, name = self._desk.book.current(), _command(command)
-        if run is None or name is None:
-            return
-        question = confirm(run, name)
-        if question is None:
-            self._send(name, arguments_of(name, way))
-            return
-        self._asked_back = name
-        box = question_box(question, self._window)
-        box.accepted.connect(self._on_question_accepted)
-        box.open()
-
     @Slot()
     def _on_banner_retry_requested(self) -> None:
         host = self._desk.troubled_host(time.time())
@@ -348,48 +329,12 @@ class WindowController(QObject):
         self._desk.dismiss_banner(time.time())
         self._refresh_panels()
 
-    @Slot()
-    def _on_question_accepted(self) -> None:
-        if self._asked_back is not None:
-            self._send(self._asked_back)
-
-    def _send(self, command: CommandName, args: Arguments | None = None) -> None:
-        self._desk.command(command, args)
-        if command == "diagnose":
-            self.records.open_diagnosis()
-        self._refresh_panels()
-
-    @Slot(bool)
-    def _on_actions_reload_switched(self, is_on: bool) -> None:
-        self._desk.limits.reload_at_limits(self._desk.book.current(), on=is_on)
-        self.settings_changed.emit()
-        self.refresh()
-
-    @Slot(str)
-    def _on_actions_answer_chosen(self, action: str) -> None:
-        answer = _answer(action)
-        self._desk.limits.answer_with(self._desk.book.current(), answer)
-        self.settings_changed.emit()
-        self.refresh()
-
     @Slot(int)
     def _on_board_flag_chosen(self, row: int) -> None:
         self.records.refresh()
         self.records.choose(row)
 
     @Slot()
-    def _on_records_diagnose_requested(self) -> None:
-        self._send("diagnose")
-
-    @Slot()
     def _on_window_visibility_changed(self) -> None:
         if not self._window.isMinimized():
             self.refresh()
-
-
-def _command(text: str) -> CommandName | None:
-    return next((name for name in COMMAND_TITLES if name == text), None)
-
-
-def _answer(text: str) -> LimitAnswer:
-    return next((name for name in get_args(LimitAnswer) if name == text), "reload")

@@ -27,7 +27,9 @@ LIVE_TARGET_PERCENT = 35.0
 
 _START = """
 import sys, time
-from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor.desktop.app import KmonitorApp
+from kmonitor.desktop.window_options import WindowOptions
+from kmonitor.desktop.qt_application import make_qt_application
 from kmonitor_agent.local.folders import find_folders
 qt = make_qt_application()
 app = KmonitorApp(qt, find_folders(), WindowOptions(with_hub=False, size=(1400, 860)))

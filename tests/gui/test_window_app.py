@@ -43,7 +43,7 @@ def test_a_run_of_a_real_hub_appears_moves_and_is_commanded(
 
         assert app.window.windowTitle() == "kmonitor"
         assert app.board.presenter.picture("ram", 600).has_points
-        app.controller._on_actions_command_requested("save")
+        app.controller.commands.request("save")
         qtbot.waitUntil(lambda: bool(agent.commands), timeout=60_000)
         assert agent.commands[0].name == "save"
         app.window.header.audit_requested.emit()
@@ -94,9 +94,9 @@ def test_a_hub_that_cannot_start_is_told_with_what_to_do(
 
 def test_the_shell_needs_neither_numpy_nor_charts(kmonitor_home: Path) -> None:
     script = (
-        "import sys, kmonitor.desktop.app as a; from kmonitor_agent.local.folders import *;"
-        "q = a.make_qt_application();"
-        "app = a.KmonitorApp(q, find_folders(), a.WindowOptions(with_hub=False));"
+        "import sys, kmonitor.desktop.run_window as r; from kmonitor_agent.local.folders import *;"
+        "q = r.make_qt_application();"
+        "app = r.KmonitorApp(q, find_folders(), r.WindowOptions(with_hub=False));"
         "app.start(); print(sorted({'numpy', 'pyqtgraph', 'tensorflow'} & set(sys.modules)));"
         "app.stop()"
     )
@@ -110,7 +110,7 @@ def test_the_shell_needs_neither_numpy_nor_charts(kmonitor_home: Path) -> None:
 def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -> None:
     shot = tmp_path / "shots" / "window.png"
     script = (
-        "import sys; from pathlib import Path; from kmonitor.desktop.app import run_window;"
+        "import sys; from pathlib import Path; from kmonitor.desktop.run_window import run_window;"
         "from kmonitor_agent.local.folders import find_folders;"
         f"sys.exit(run_window(folders=find_folders(), screenshot=Path({str(shot)!r})))"
     )

@@ -204,7 +204,7 @@ def test_a_host_is_connected_to_its_run_charted_commanded_and_remembered(
         assert "no host name" in hosts.connect_to("-x", "", "")
         assert hosts.connect_to(NAME, "big one", "") == ""
         qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=60_000)
-        app.controller._on_actions_command_requested("save")
+        app.controller.commands.request("save")
         qtbot.waitUntil(lambda: bool(agent.commands), timeout=60_000)
         (known,) = HostBook(folders).hosts()
         assert (known.called, known.socket != "") == ("big one", True)

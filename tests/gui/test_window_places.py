@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.gui, pytest.mark.screen, pytest.mark.slow]
 PLACE = """
 import sys
 from PySide6.QtCore import QRect
-from kmonitor.desktop.app import make_qt_application
+from kmonitor.desktop.qt_application import make_qt_application
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.window import MainWindow
 qt = make_qt_application()

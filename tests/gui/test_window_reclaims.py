@@ -308,7 +308,7 @@ def test_diagnose_is_asked_followed_and_read(window: DeskWindow):
 
 
 def test_a_refused_diagnosis_says_why(window: DeskWindow):
-    window.controller._on_actions_command_requested("diagnose")
+    window.controller.commands.request("diagnose")
     asked = window.commands()[-1]
     refused = CommandStatus(
         id=asked.id, run="run1", name="diagnose", state="refused", why="no fit"

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from PySide6.QtCore import QEvent
 
-from kmonitor.desktop.app import make_qt_application
 from kmonitor.desktop.chart_board import ChartBoard
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
+from kmonitor.desktop.qt_application import make_qt_application
 from kmonitor.desktop.settings_file import ThemeName, WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.window import MainWindow

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor.desktop.app import KmonitorApp
+from kmonitor.desktop.qt_application import make_qt_application
+from kmonitor.desktop.window_options import WindowOptions
 from kmonitor_agent.local.folders import Folders
 
 

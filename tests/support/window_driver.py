@@ -15,8 +15,10 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor.desktop.app import KmonitorApp
 from kmonitor.desktop.plots.limit_grip import LimitGrip
+from kmonitor.desktop.qt_application import make_qt_application
+from kmonitor.desktop.window_options import WindowOptions
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.protocol.messages import RunSummary
 
