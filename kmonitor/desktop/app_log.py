@@ -1,6 +1,5 @@
 """The app's log file, and the last line of defence: nothing dies silently."""
 
-import faulthandler
 import logging
 import sys
 import threading
@@ -8,9 +7,10 @@ from collections.abc import Callable
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+
+from kmonitor.desktop.crash_trail import Crash, CrashTrail, crashes_left
 
 _log = logging.getLogger("kmonitor.desktop")
 _QT = logging.getLogger("kmonitor.desktop.qt")
@@ -27,7 +27,11 @@ _LEVELS = {
 
 
 class AppLog:
-    """Writes `<state>/logs/app.log`; `close` puts everything back as it was."""
+    """Writes `<state>/logs/app.log`; `close` puts everything back as it was.
+
+    Attributes:
+        crashes: What windows before this one left behind, newest first.
+    """
 
     def __init__(self, folder: Path, on_failure: Callable[[str], None]) -> None:
         """Start logging.
@@ -38,8 +42,8 @@ class AppLog:
         """
         self._on_failure = on_failure
         self._handler: logging.Handler | None = None
-        self._crash_file: TextIO | None = None
-        self._had_faulthandler = faulthandler.is_enabled()
+        self._trail: CrashTrail | None = None
+        self.crashes: list[Crash] = []
         self._open(folder)
         self._hooks = (sys.excepthook, threading.excepthook)
         sys.excepthook = self._excepthook
@@ -50,13 +54,10 @@ class AppLog:
         """Stop logging and give the hooks back."""
         sys.excepthook, threading.excepthook = self._hooks
         qInstallMessageHandler(None)
-        if self._crash_file is not None and not self._had_faulthandler:
-            faulthandler.disable()
-        if self._crash_file is not None:
-            self._crash_file.close()
-        if self._handler is not None:
-            logging.getLogger("kmonitor").removeHandler(self._handler)
-            self._handler.close()
+        for handler in (self._trail, self._handler):
+            if handler is not None:
+                logging.getLogger("kmonitor").removeHandler(handler)
+                handler.close()
 
     def _open(self, folder: Path) -> None:
         try:
@@ -64,18 +65,18 @@ class AppLog:
             handler = RotatingFileHandler(
                 folder / "app.log", maxBytes=_BYTES, backupCount=_FILES - 1, encoding="utf-8"
             )
-            self._crash_file = (folder / "app-crash.log").open("a", encoding="utf-8")
+            self.crashes = crashes_left(folder)
+            self._trail = CrashTrail(folder)
         except OSError as exc:
             _log.warning("no log file: %s", exc)
             return
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root = logging.getLogger("kmonitor")
         root.addHandler(handler)
+        root.addHandler(self._trail)
         if root.level == logging.NOTSET:
             root.setLevel(logging.INFO)
         self._handler = handler
-        if not self._had_faulthandler:
-            faulthandler.enable(self._crash_file)
 
     def _excepthook(
         self, kind: type[BaseException], value: BaseException, trace: TracebackType | None
@@ -83,14 +84,25 @@ class AppLog:
         if issubclass(kind, KeyboardInterrupt):
             self._hooks[0](kind, value, trace)
             return
+        # The log and a banner are for later: who started it in a terminal looks there.
+        sys.__excepthook__(kind, value, trace)
         _log.error("a part of the window failed", exc_info=(kind, value, trace))
+        self._report(kind, value, trace)
         self._on_failure(f"{kind.__name__}: {value}")
 
     def _thread_excepthook(self, args: threading.ExceptHookArgs) -> None:
         value = args.exc_value
         if value is not None:
+            threading.__excepthook__(args)
             _log.error("thread %s failed", args.thread, exc_info=value)
+            self._report(args.exc_type, value, args.exc_traceback)
             self._on_failure(f"{args.exc_type.__name__}: {value}")
+
+    def _report(
+        self, kind: type[BaseException], value: BaseException, trace: TracebackType | None
+    ) -> None:
+        if self._trail is not None:
+            self._trail.report(kind, value, trace)
 
 
 def _take_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:

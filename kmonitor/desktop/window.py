@@ -26,6 +26,7 @@ from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.panels.actions import ActionsPanel
 from kmonitor.desktop.panels.banner import Banner
 from kmonitor.desktop.panels.chart_card import ChartCard
+from kmonitor.desktop.panels.crash_notice import CrashNoticeBar
 from kmonitor.desktop.panels.first_start import FirstStartPanel
 from kmonitor.desktop.panels.header import HeaderPanel
 from kmonitor.desktop.panels.records import RecordsPanel
@@ -57,6 +58,7 @@ class MainWindow(QMainWindow):
 
     Attributes:
         header, run_tree, actions_panel, banner, first_start, records, status: The panels.
+        crash_notice: The bar that offers a crash report.
         event_log: The log's page in `records`.
         cards: The chart cards by metric.
     """
@@ -73,6 +75,7 @@ class MainWindow(QMainWindow):
         self.run_tree = RunTreePanel(look)
         self.actions_panel = ActionsPanel(look)
         self.banner = Banner(look)
+        self.crash_notice = CrashNoticeBar(look)
         self.first_start = FirstStartPanel(look)
         self.records = RecordsPanel(look)
         self.event_log = self.records.log
@@ -90,6 +93,7 @@ class MainWindow(QMainWindow):
         self._build()
         self._fit_to_size()
         self.banner.toggled.connect(self._fit_to_size)
+        self.crash_notice.toggled.connect(self._fit_to_size)
         self.records.tab_shown.connect(self._fit_to_size)
 
     def show_charts(self, *, is_first_start: bool, has_hosts: bool = False) -> None:
@@ -210,6 +214,7 @@ class MainWindow(QMainWindow):
         middle = QVBoxLayout()
         middle.setContentsMargins(SIZES.gutter, SIZES.gutter, SIZES.gutter, SIZES.gutter)
         middle.setSpacing(SIZES.gutter)
+        middle.addWidget(self.crash_notice)
         middle.addWidget(self.banner)
         middle.addWidget(self._centre, 1)
         middle.addWidget(self.records)
@@ -229,7 +234,8 @@ class MainWindow(QMainWindow):
         self.header.set_left_width(left + SIZES.gutter - 8)
         self.actions_panel.setFixedWidth(SIZES.right_narrow if is_narrow else SIZES.right)
         # Charts that are cut off say less than the log, which comes back with the banner's end.
-        has_room = self.height() >= _ROOM_FOR_ALL or not self.banner.is_up
+        is_told = self.banner.is_up or not self.crash_notice.isHidden()
+        has_room = self.height() >= _ROOM_FOR_ALL or not is_told
         self.records.setVisible(self._has_runs is not False and has_room)
         height = SIZES.events_low if is_low else SIZES.events
         self.actions_panel.set_close(is_close=is_low)
