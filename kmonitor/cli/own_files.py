@@ -24,7 +24,9 @@ _SPOOLED: Final = re.compile(r"\d{20}\.(events|thin|aside)|(acked|commands)(\.ne
 _CHECKPOINT: Final = re.compile(
     r"\d{6,}-fit\d+-epoch-?\d+-step\d+(\.h5(\.\d+\.tmp)?|(\.\d+\.tmp)?\.keras)"
 )
-_LOG: Final = re.compile(r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|crash-[\d-]+\.txt|window-[\d-]+\.trail|hub\.err|demo-[a-z]+\.log")
+_LOG: Final = re.compile(
+    r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|crash-[\d-]+\.txt|window-[\d-]+\.trail|hub\.err|demo-[a-z]+\.log"
+)
 _SETTINGS: Final = re.compile(
     r"(window|hub)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.\d+\.new|no-hub"
 )

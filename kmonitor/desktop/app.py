@@ -16,6 +16,7 @@ from kmonitor.desktop.alert_controller import AlertController
 from kmonitor.desktop.app_log import AppLog
 from kmonitor.desktop.audit_controller import AuditController
 from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.crash_controller import CrashController
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.export_controller import ExportController
 from kmonitor.desktop.folder_opening import FolderOpening
@@ -108,6 +109,7 @@ class KmonitorApp(QObject):
         # Who only wants a picture is not to be disturbed.
         if self._options.screenshot is None and self._options.shown is None:
             self._alerts.start()
+            CrashController(self.window, self).offer(self._log.crashes)
         QTimer.singleShot(0, self._on_shell_shown)
         if self._options.quit_after_s is not None:
             QTimer.singleShot(int(self._options.quit_after_s * 1000), self._on_quit_due)

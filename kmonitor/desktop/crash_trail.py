@@ -5,12 +5,15 @@ import getpass
 import logging
 import os
 import re
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
+
+from typing_extensions import override
 
 from kmonitor.desktop import crash_words
 
@@ -53,7 +56,7 @@ class CrashTrail(logging.Handler):
     """One file a process, with versions and the last log lines, removed by `close`.
 
     Python adds to it where every thread stood when a fatal signal ends the process. Used from any
-    thread: the handler's lock guards it.
+    thread: locks guard it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -69,6 +72,7 @@ class CrashTrail(logging.Handler):
         self._folder = folder
         self._lines: deque[str] = deque(maxlen=_MOST_LINES)
         self._told: set[str] = set()
+        self._telling = threading.Lock()
         self._path = folder / f"window-{_stamp()}-{os.getpid()}.trail"
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
         self._fd = os.open(self._path, flags, _MODE)
@@ -81,7 +85,8 @@ class CrashTrail(logging.Handler):
         if self._has_faults:
             faulthandler.enable(self._fd)
 
-    def emit(self, record: logging.LogRecord) -> None:  # noqa: D102 - as logging calls it
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
         self._lines.append(_nameless(crash_words.log_text(record)))
         try:
             os.ftruncate(self._fd, self._head_bytes)
@@ -95,7 +100,7 @@ class CrashTrail(logging.Handler):
     ) -> Path | None:
         """Write a report on an exception that nobody caught; None where there is one already."""
         traceback_text = crash_words.exception_text(kind, value, trace)
-        with self._held():
+        with self._telling:
             if traceback_text in self._told or len(self._told) >= _MOST_A_PROCESS:
                 return None
             self._told.add(traceback_text)
@@ -105,7 +110,8 @@ class CrashTrail(logging.Handler):
         path = self._folder / f"crash-{_stamp()}-{os.getpid()}-{number}.txt"
         return path if _write(path, _nameless(text)) else None
 
-    def close(self) -> None:  # noqa: D102 - as logging calls it
+    @override
+    def close(self) -> None:
         if self._has_faults:
             faulthandler.disable()
             self._has_faults = False
@@ -114,11 +120,6 @@ class CrashTrail(logging.Handler):
             self._fd = -1
             self._path.unlink(missing_ok=True)
         super().close()
-
-    def _held(self) -> Any:
-        lock = self.lock
-        assert lock is not None, "logging gives each handler one"
-        return lock
 
 
 def crashes_left(folder: Path) -> list[Crash]:

@@ -12,6 +12,8 @@ from pathlib import PurePath
 from types import TracebackType
 from typing import Final
 
+from typing_extensions import override
+
 from kmonitor.errors import Expected
 from kmonitor_agent.release import VERSION
 
@@ -54,7 +56,8 @@ def head_text(what: str, when: str) -> str:
         f"When:      {when}",
         f"kmonitor:  {VERSION}",
         f"Python:    {platform.python_version()} on {system}",
-        f"Packages:  {', '.join(_versions())}",
+        f"Packages:  {', '.join(_versions()[:3])},",
+        f"           {', '.join(_versions()[3:])}",
         "",
         "Last log lines, names and places left out:",
     ]
@@ -145,6 +148,7 @@ def _filled(record: logging.LogRecord) -> str:
 class _Hidden:
     """Stands in a log line for a value that may be a name."""
 
+    @override
     def __str__(self) -> str:
         return LEFT_OUT
 
