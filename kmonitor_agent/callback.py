@@ -21,7 +21,7 @@ from kmonitor_agent.frameworks.autograph import not_converted
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.protocol.commands import ReloadMode
 from kmonitor_agent.session.fit import find_origin, is_same_fit
-from kmonitor_agent.session.keras_base import with_keras_callback
+from kmonitor_agent.session.keras_base import overrides_step_end, with_keras_callback
 from kmonitor_agent.session.requests import ACTIONS, Request
 
 if TYPE_CHECKING:
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 _POINTS: Final = ("epoch", "batch")
 _STEP_HOOK: Final = "on_train_batch_begin"
-_OF_THE_PROCESS: Final = frozenset({"_session", "_fits", "_models", "_tick", _STEP_HOOK})
+_LOGS_HOOK: Final = "on_train_batch_end"
+_OF_THE_PROCESS: Final = frozenset(
+    {"_session", "_fits", "_models", "_tick", _STEP_HOOK, _LOGS_HOOK, "async_safe"}
+)
 
 
 class MonitorCallback:
@@ -290,6 +293,20 @@ class MonitorCallback:
         if type(self).on_train_batch_begin is MonitorCallback.on_train_batch_begin:
             # In the instance it hides the method, and saves a call at every step.
             self.__dict__[_STEP_HOOK] = self._tick
+        self._choose_logs_hook(fit if self._tick not in (_ignore, self._tick_of_thread) else None)
+
+    def _choose_logs_hook(self, fit: "Fit | None") -> None:
+        """Keep the logs of a step's end while one fit runs; nothing is done with them there.
+
+        Keras looks at what a callback overrides before a fit begins, and then turns logs into
+        numbers for it at every step, which waits for the device. So the hook is only there
+        from the fit's begin to its end, and hears what Keras has made of them for itself.
+        """
+        if fit is not None and not overrides_step_end(type(self)):
+            # JAX and TensorFlow call it beside the training; it may be.
+            self.__dict__ |= {_LOGS_HOOK: fit.hear_logs, "async_safe": True}
+        elif self.__dict__.pop(_LOGS_HOOK, None) is not None:
+            self.__dict__.pop("async_safe", None)
 
     def _tick_of_thread(self, batch: Any, logs: Any) -> None:
         fit = self._running()

@@ -16,6 +16,7 @@ from kmonitor.export.text_file import write_csv, write_json_lines
 from kmonitor.export.whole_file import whole_file
 from kmonitor_agent.protocol.facts import EpochEnded, SourceOf, Sources
 from kmonitor_agent.protocol.messages import Row, RunSummary
+from kmonitor_agent.protocol.sample_columns import SAMPLE_COLUMNS, is_extra
 
 ExportFormat = Literal["csv", "json", "parquet"]
 """What a run can be written out as."""
@@ -110,7 +111,8 @@ class RunExport:
                     sources += told.sources
                 case _:
                     pass
-        return table_columns(logs, sources)
+        have = self._client.series(self._run.run, [SAMPLE_COLUMNS[0]], buckets=1).have
+        return table_columns(logs, sources, extras=[name for name in have if is_extra(name)])
 
     def _cells(self) -> Iterator[dict[str, Any]]:
         for row in self._rows(TABLE_KINDS):

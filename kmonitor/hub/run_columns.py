@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kmonitor.hub.store.sample_blocks import SAMPLE_COLUMNS, PackedSamples, decoded_samples
+from kmonitor.hub.store.sample_blocks import PackedSamples, decoded_samples
 from kmonitor.hub.thinning import Floats
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, GraphSize
+from kmonitor_agent.protocol.sample_columns import is_of_samples
 
 _BLOCK_ROWS = 2_000
 """So many at a time, so that the hub's main thread gets the interpreter in between."""
@@ -154,11 +155,16 @@ class RunColumns:
         Args:
             column: One that was wanted in the last `update`, or any that is not of samples.
         """
-        if column in SAMPLE_COLUMNS:
+        if is_of_samples(column):
             return self._with_counts(column, *self._sampled(column))
         pairs = _as_pairs(self.epochs.values.get(column, []))
         pairs = pairs[~np.isnan(pairs[:, 1])]
         return pairs[:, 0], pairs[:, 1]
+
+    def names(self) -> list[str]:
+        """Columns in which anything was read, in order of their names."""
+        packed = self._packed.names if self._packed is not None else frozenset[str]()
+        return sorted({*packed, *self._columns, *self._counted, *self.epochs.values})
 
     def _sampled(self, column: str) -> tuple[Floats, Floats]:
         old = self._packed.values(column) if self._packed is not None else None
@@ -204,20 +210,19 @@ class RunColumns:
             if isinstance(event, EpochEnded):
                 self.epochs.end(t_s, event)
 
-    def _add(self, times: Floats, block: Floats) -> None:
+    def _add(self, times: Floats, block: dict[str, Floats]) -> None:
         n_before = len(self._t_s.values)
         before = self._t_s.values if n_before else self._packed_t_s
         if len(before):
             times = np.maximum(times, before[-1])
         # Threads of the agent may overtake each other by microseconds; charts need rising times.
         self._t_s.extend(np.maximum.accumulate(times))
-        for number, name in enumerate(SAMPLE_COLUMNS):
-            values = block[:, number]
-            if name not in self._columns:
-                if np.isnan(values).all():
-                    continue  # a column that is never read takes no memory
+        for name in block:
+            if name not in self._columns:  # one that is never read takes no memory
                 self._columns[name] = GrowingArray(n_before)
-            self._columns[name].extend(values)
+        unread = np.full(len(times), np.nan)
+        for name, column in self._columns.items():
+            column.extend(block.get(name, unread))
 
     def _rows(
         self, connection: sqlite3.Connection, kind: str, head: int

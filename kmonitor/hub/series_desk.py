@@ -17,7 +17,13 @@ from kmonitor.hub.store.sample_blocks import DamagedBlocks, SampleBlock, next_bl
 from kmonitor.hub.store.schema import open_reader
 from kmonitor.hub.thinning import Floats, thin, with_gaps
 from kmonitor_agent.protocol.facts import SourceOf
-from kmonitor_agent.protocol.messages import Column, ErrorMessage, SeriesAsked, SeriesTold
+from kmonitor_agent.protocol.messages import (
+    MOST_COLUMNS,
+    Column,
+    ErrorMessage,
+    SeriesAsked,
+    SeriesTold,
+)
 
 _MAX_WAITING = 64
 _MAX_CACHE_BYTES = 256 * 1024 * 1024
@@ -180,6 +186,7 @@ def _told(columns: RunColumns, job: _Job) -> SeriesTold:
         epoch_t_s=_floats(np.array(epochs.starts)),
         epoch_end_t_s=_floats(np.array(epochs.ends)),
         fit_of_epoch=np.array(epochs.fits, dtype="<i4").tobytes(),
+        have=columns.names()[:MOST_COLUMNS],
     )
 
 

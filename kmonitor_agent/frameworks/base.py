@@ -308,8 +308,8 @@ class Framework(Protocol):
         """How this model is compiled."""
         ...
 
-    def learning_rate(self, model: KerasModel) -> float | None:
-        """The optimizer's learning rate now."""
+    def learning_rate(self, model: KerasModel) -> Reading:
+        """The optimizer's learning rate now, schedules evaluated, or why it cannot be read."""
         ...
 
     def describe(self, model: KerasModel) -> ModelDescription:

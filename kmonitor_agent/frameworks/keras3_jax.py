@@ -71,9 +71,11 @@ class JaxFramework:
         """How this model is compiled."""
         return read_fit_facts(model)
 
-    def learning_rate(self, model: KerasModel) -> float | None:
-        """The optimizer's learning rate; None amid an epoch, when the variables are empty."""
-        return read_learning_rate(model) if getattr(model, "_jax_state_synced", True) else None
+    def learning_rate(self, model: KerasModel) -> Reading:
+        """The optimizer's learning rate; absent amid an epoch, when the variables are empty."""
+        if getattr(model, "_jax_state_synced", True):
+            return read_learning_rate(model)
+        return Reading.missing("1", "on JAX the optimizer's variables are empty amid an epoch")
 
     def describe(self, model: KerasModel) -> ModelDescription:
         """Layers, weights and optimizer slots."""

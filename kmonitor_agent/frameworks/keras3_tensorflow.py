@@ -60,7 +60,7 @@ class TensorFlowFramework:
         """How this model is compiled."""
         return read_fit_facts(model)
 
-    def learning_rate(self, model: KerasModel) -> float | None:
+    def learning_rate(self, model: KerasModel) -> Reading:
         """The optimizer's learning rate now."""
         return read_learning_rate(model)
 

@@ -2,7 +2,6 @@
 """Keras 3 on PyTorch: what it says of itself, and save, collect and reload inside its `fit`."""
 
 import dataclasses
-import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +23,7 @@ from kmonitor_agent.frameworks.keras3_functions import (
     make_functions,
 )
 from kmonitor_agent.frameworks.keras_facts import (
+    rate_reading,
     read_description,
     read_fit_facts,
     read_learning_rate,
@@ -60,12 +60,12 @@ class TorchFramework:
     def fit_facts(self, model: KerasModel) -> FitFacts:
         """How this model is compiled."""
         facts = read_fit_facts(model)
-        return dataclasses.replace(facts, learning_rate=self.learning_rate(model))
+        return dataclasses.replace(facts, learning_rate=self.learning_rate(model).value)
 
-    def learning_rate(self, model: KerasModel) -> float | None:
+    def learning_rate(self, model: KerasModel) -> Reading:
         """The optimizer's learning rate now."""
         rate = read_learning_rate(model)
-        return _scheduled_rate(model) if rate is None else rate
+        return _scheduled_rate(model) or rate if rate.value is None else rate
 
     def describe(self, model: KerasModel) -> ModelDescription:
         """Layers, weights and optimizer slots."""
@@ -162,11 +162,11 @@ def _keras_device() -> str:
         return "cuda" if cuda is not None and cuda.is_available() else "cpu"
 
 
-def _scheduled_rate(model: KerasModel) -> float | None:
+def _scheduled_rate(model: KerasModel) -> Reading | None:
     # A schedule's value on a GPU has no `numpy()`.
     try:
         rate = model.optimizer.learning_rate
         value = float(rate.item())
     except (AttributeError, TypeError, ValueError, RuntimeError):
         return None
-    return value if math.isfinite(value) else None
+    return rate_reading(value)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
 from kmonitor_agent.protocol.facts import LayerFacts, SlotFacts
+from kmonitor_agent.reading import Reading
 
 _UNREADABLE: Final = (AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError)
 """What Keras' properties raise when there is nothing to read yet."""
@@ -37,7 +38,7 @@ def read_fit_facts(model: KerasModel) -> FitFacts:
         batch_size=_batch_size(model),
         steps_per_execution=_steps_per_execution(model),
         optimizer=optimizer_name(optimizer),
-        learning_rate=read_learning_rate(model),
+        learning_rate=read_learning_rate(model).value,
         jit_compile=jit_compile if isinstance(jit_compile, bool) else None,
         run_eagerly=bool(getattr(model, "run_eagerly", False)),
         dtype_policy=_policy_name(model),
@@ -55,17 +56,24 @@ def optimizer_name(optimizer: Any) -> str:
     return f"{name}({type(inner).__name__})" if inner is not None else name
 
 
-def read_learning_rate(model: KerasModel) -> float | None:
-    """The optimizer's learning rate now, schedules evaluated; None if it cannot be read."""
+def read_learning_rate(model: KerasModel) -> Reading:
+    """The optimizer's learning rate now, schedules evaluated, or why it cannot be read."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None:
-        return None
+        return Reading.missing("1", "the model has no optimizer")
     try:
         rate = optimizer.learning_rate
         value = float(rate.numpy() if hasattr(rate, "numpy") else rate)
-    except _UNREADABLE:
-        return None
-    return value if math.isfinite(value) else None
+    except _UNREADABLE as exc:
+        return Reading.missing("1", f"the optimizer does not tell it ({type(exc).__name__})")
+    return rate_reading(value)
+
+
+def rate_reading(value: float) -> Reading:
+    """A learning rate as a reading."""
+    if not math.isfinite(value):
+        return Reading.missing("1", "it is not finite")
+    return Reading(value, "1", "keras: the optimizer's learning rate")
 
 
 def read_description(model: KerasModel) -> ModelDescription:

@@ -23,7 +23,7 @@ from kmonitor_agent.frameworks.base import (
     StateUnreadable,
     StateVariable,
 )
-from kmonitor_agent.frameworks.keras_facts import read_description, read_fit_facts
+from kmonitor_agent.frameworks.keras_facts import rate_reading, read_description, read_fit_facts
 from kmonitor_agent.frameworks.missing_names import lacking
 from kmonitor_agent.frameworks.tensorflow_allocator import TensorFlowAllocator
 from kmonitor_agent.frameworks.tensorflow_graphs import STATEFUL_RANDOM, called_functions
@@ -44,6 +44,10 @@ _NO_COLLECT: Final = (
     " operations are freed only by a reload, in kmonitor_agent.fit(model, ...)"
 )
 _NO_FUNCTIONS: Final = "there are no traced functions in v1 graph mode; see the graph's operations"
+_RATE_ADDS: Final = (
+    "in v1 graph mode (disable_eager_execution) reading a schedule would add operations to the"
+    " graph"
+)
 _NUMBERED: Final = re.compile(r"_\d+$")
 _MOST_SCOPES: Final = 64
 
@@ -71,18 +75,18 @@ class V1GraphFramework:
         """How this model is compiled."""
         return read_fit_facts(model)
 
-    def learning_rate(self, model: KerasModel) -> float | None:
-        """The optimizer's learning rate now; None where reading it would add operations."""
+    def learning_rate(self, model: KerasModel) -> Reading:
+        """The optimizer's learning rate now; absent where reading it would add operations."""
         optimizer = getattr(model, "optimizer", None)
         rate = getattr(optimizer, "_hyper", {}).get("learning_rate")
         if isinstance(rate, float):
-            return rate
+            return rate_reading(rate)
         if not isinstance(rate, sys.modules["tensorflow"].Variable):
-            return None
+            return Reading.missing("1", _RATE_ADDS)
         try:
-            return float(_value(self._package, rate))
-        except (ImportError, AttributeError, RuntimeError, TypeError, ValueError):
-            return None
+            return rate_reading(float(_value(self._package, rate)))
+        except (ImportError, AttributeError, RuntimeError, TypeError, ValueError) as exc:
+            return Reading.missing("1", f"the optimizer does not tell it ({type(exc).__name__})")
 
     def describe(self, model: KerasModel) -> ModelDescription:
         """Layers, weights and optimizer slots."""

@@ -38,7 +38,7 @@ class UnknownFramework:
         """What the model says of how it is compiled."""
         return read_fit_facts(model)
 
-    def learning_rate(self, model: KerasModel) -> float | None:
+    def learning_rate(self, model: KerasModel) -> Reading:
         """The optimizer's learning rate if it has one that can be read."""
         return read_learning_rate(model)
 

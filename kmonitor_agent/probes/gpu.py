@@ -1,28 +1,58 @@
-"""The NVIDIA device that this process uses, by the driver (NVML); every absence has its reason."""
+"""The NVIDIA devices that this process uses, by the driver (NVML); each absence has its reason."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kmonitor_agent.probes.gpu_load import DeviceLoad, no_load, read_load
+from kmonitor_agent.protocol.measured import MOST_MORE_DEVICES, DeviceNow
 from kmonitor_agent.reading import Reading
 
 NO_DRIVER: Final = "no NVIDIA driver on this host"
 
 
 @dataclass(frozen=True, slots=True)
+class OtherDevice:
+    """A device beside the first that this process uses too.
+
+    Attributes:
+        number: Its place among those that the process may see, from 1.
+        used: Memory used by all processes, bytes.
+        load: How busy and how warm it is.
+    """
+
+    number: int
+    used: Reading
+    load: DeviceLoad
+
+    def readings(self) -> dict[str, Reading]:
+        """By field of `DeviceNow`."""
+        return {"used_bytes": self.used, **self.load.readings()}
+
+    def now(self) -> DeviceNow:
+        """As a sample carries it."""
+        values = {name: reading.value for name, reading in self.readings().items()}
+        return DeviceNow(number=self.number, **values)
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceReadings:
-    """Memory of one device, bytes.
+    """Memory of one device, bytes, and how busy it is.
 
     Attributes:
         total: All of it.
         used: Used by all processes.
         process: Used by this process.
+        load: How busy and how warm it is.
+        others: Further devices that the driver lists this process on.
     """
 
     total: Reading
     used: Reading
     process: Reading
+    load: DeviceLoad
+    others: tuple[OtherDevice, ...] = ()
 
 
 class Gpu:
@@ -42,6 +72,7 @@ class Gpu:
         self._device: Any = None
         self._absent = ""
         self._opened = False
+        self._others: tuple[tuple[int, Any], ...] = ()
 
     def read(self) -> DeviceReadings:
         """Device memory now, or why there is none."""
@@ -58,7 +89,26 @@ class Gpu:
             total=Reading(float(memory.total), "bytes", "driver: NVML, device total"),
             used=Reading(float(memory.used), "bytes", "driver: NVML, all processes"),
             process=self._process_bytes(),
+            load=read_load(self._nvml, self._device),
+            others=tuple(self._other(number, device) for number, device in self._others),
         )
+
+    def look_for_others(self) -> None:
+        """See which devices beside the first this process uses; costs some milliseconds."""
+        if self._device is None:
+            return
+        found: list[tuple[int, Any]] = []
+        for number in range(1, MOST_MORE_DEVICES + 1):
+            try:
+                device = self._visible(number)
+                if device is None:
+                    break
+                used = self._nvml.nvmlDeviceGetComputeRunningProcesses(device)
+            except (self._nvml.NVMLError, ValueError):
+                break
+            if any(each.pid == os.getpid() for each in used):
+                found.append((number, device))
+        self._others = tuple(found)
 
     def _open(self) -> str:
         """Find the device; the reason in words when there is none."""
@@ -72,25 +122,38 @@ class Gpu:
             return NO_DRIVER
         self._nvml = pynvml
         try:
-            self._device = self._first_visible()
+            self._device = self._visible(0)
         except (pynvml.NVMLError, ValueError) as exc:
             return f"the NVIDIA driver shows no device to this process: {exc}"
         if self._device is None:
             return "no GPU is visible to this process (CUDA_VISIBLE_DEVICES)"
         return ""
 
-    def _first_visible(self) -> Any:
+    def _visible(self, number: int) -> Any:
+        """The device that the process sees at this place; None where it sees none there."""
         visible = self._environ.get("CUDA_VISIBLE_DEVICES")
         if visible is None:
-            return self._nvml.nvmlDeviceGetHandleByIndex(0)
-        first = visible.split(",")[0].strip()
-        if first in {"", "-1", "NoDevFiles"}:
+            return self._nvml.nvmlDeviceGetHandleByIndex(number)
+        named = visible.split(",")
+        name = named[number].strip() if number < len(named) else ""
+        if name in {"", "-1", "NoDevFiles"}:
             return None
-        if first.isdigit():
+        if name.isdigit():
             # CUDA numbers the fastest first unless told to use the bus order that NVML uses; on
             # hosts with one kind of GPU both are the same.
-            return self._nvml.nvmlDeviceGetHandleByIndex(int(first))
-        return self._nvml.nvmlDeviceGetHandleByUUID(first.encode())
+            return self._nvml.nvmlDeviceGetHandleByIndex(int(name))
+        return self._nvml.nvmlDeviceGetHandleByUUID(name.encode())
+
+    def _other(self, number: int, device: Any) -> OtherDevice:
+        try:
+            used = Reading(
+                float(self._nvml.nvmlDeviceGetMemoryInfo(device).used),
+                "bytes",
+                "driver: NVML, all processes",
+            )
+        except self._nvml.NVMLError as exc:
+            used = Reading.missing("bytes", f"the NVIDIA driver answered: {exc}")
+        return OtherDevice(number, used, read_load(self._nvml, device))
 
     def _process_bytes(self) -> Reading:
         try:
@@ -109,4 +172,4 @@ class Gpu:
 
 def _all_missing(why: str) -> DeviceReadings:
     missing = Reading.missing("bytes", why)
-    return DeviceReadings(missing, missing, missing)
+    return DeviceReadings(missing, missing, missing, no_load(why))

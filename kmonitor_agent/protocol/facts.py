@@ -29,6 +29,7 @@ from kmonitor_agent.protocol.lifecycle import (
     StepTimes,
 )
 from kmonitor_agent.protocol.measured import (
+    DeviceNow,
     FunctionTraces,
     GraphSize,
     LayerFacts,
@@ -73,6 +74,7 @@ __all__ = [
     "BootEnded",
     "BootStarted",
     "CommandProgress",
+    "DeviceNow",
     "Diagnosis",
     "EpochEnded",
     "EpochStarted",

@@ -4,20 +4,27 @@
 same field name.
 """
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
 from kmonitor_agent.protocol.identity import Amount, Count, Name, Seconds, Text
 from kmonitor_agent.protocol.lifecycle import Event
 
+MOST_MORE_DEVICES: Final = 7
+"""Devices of one sample beside the first."""
+
+MOST_STEP_LOGS: Final = 64
+"""Logs of one sample."""
+
 
 class SourceOf(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Where one measured field comes from, or why it is absent.
 
     Attributes:
-        field: Field name in `Sample`, `EpochEnded` or `GraphSize`.
-        unit: "bytes", "seconds", "operations", "functions", "1".
+        field: Field name in `Sample`, `EpochEnded` or `GraphSize`; of the Nth further device
+            "deviceN_" and its field.
+        unit: "bytes", "seconds", "operations", "functions", "degrees C", "W", "1".
         source: For example "process: /proc/self/statm"; empty when absent.
         absent: For example "no NVIDIA driver on this host"; empty when it is read.
     """
@@ -36,6 +43,24 @@ class Sources(Event, frozen=True, tag="sources"):
     """
 
     sources: Annotated[list[SourceOf], msgspec.Meta(max_length=128)]
+
+
+class DeviceNow(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One more device of this process beside the first, by the driver; None: not read.
+
+    Attributes:
+        number: Its place among those that the process may see, from 1.
+        used_bytes: Memory used by all processes.
+        utilisation_fraction: Part of the time in which anything ran on it, 0..1.
+        temperature_c: Degrees C.
+        power_w: Watts.
+    """
+
+    number: Annotated[int, msgspec.Meta(ge=1, le=MOST_MORE_DEVICES)]
+    used_bytes: Amount | None = None
+    utilisation_fraction: Amount | None = None
+    temperature_c: Amount | None = None
+    power_w: Amount | None = None
 
 
 class Sample(Event, frozen=True, tag="sample"):
@@ -58,12 +83,19 @@ class Sample(Event, frozen=True, tag="sample"):
         device_total_bytes: By the driver.
         device_used_bytes: By the driver, all processes.
         device_process_bytes: By the driver, this process.
+        device_utilisation_fraction: By the driver: part of the time in which anything of any
+            process ran on the device, 0..1.
+        device_temperature_c: By the driver, degrees C.
+        device_power_w: By the driver, watts.
         allocator_in_use_bytes: Framework allocator of the first GPU, else of the CPU device.
         allocator_peak_bytes: Its highest so far.
         graph_operations: The metric `graph`, as of the last count.
         functions: Functions registered with the runtime.
         step_time_s: Median of the running epoch's steps so far; charts, summaries and limits use
             that of whole epochs.
+        logs: Keras' logs in the running epoch as of its last step: means since the epoch began.
+            Only those that Keras had made numbers anyway.
+        more_devices: Devices beside the first that the driver lists this process on.
     """
 
     fit: Count = 0
@@ -82,11 +114,16 @@ class Sample(Event, frozen=True, tag="sample"):
     device_total_bytes: Amount | None = None
     device_used_bytes: Amount | None = None
     device_process_bytes: Amount | None = None
+    device_utilisation_fraction: Amount | None = None
+    device_temperature_c: Amount | None = None
+    device_power_w: Amount | None = None
     allocator_in_use_bytes: Amount | None = None
     allocator_peak_bytes: Amount | None = None
     graph_operations: Amount | None = None
     functions: Amount | None = None
     step_time_s: Seconds | None = None
+    logs: Annotated[dict[Name, float], msgspec.Meta(max_length=MOST_STEP_LOGS)] = {}
+    more_devices: Annotated[list[DeviceNow], msgspec.Meta(max_length=MOST_MORE_DEVICES)] = []
 
 
 class FunctionTraces(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

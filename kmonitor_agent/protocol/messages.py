@@ -33,6 +33,7 @@ from kmonitor_agent.protocol.run_summary import (
     RunSummary,
 )
 from kmonitor_agent.protocol.view_messages import (
+    MOST_COLUMNS,
     Column,
     CommandAsked,
     CommandTold,
@@ -93,6 +94,7 @@ ToDesktop = (
 
 __all__ = [
     "ENDED_STATES",
+    "MOST_COLUMNS",
     "Ack",
     "Again",
     "AuditAsked",

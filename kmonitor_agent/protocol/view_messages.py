@@ -3,7 +3,7 @@
 `ask` pairs an answer with its question; 0 means none.
 """
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
@@ -117,7 +117,12 @@ class RowsTold(Message, frozen=True, tag="page"):
 
 
 SeriesColumn = Annotated[str, msgspec.Meta(max_length=64)]
-"""A measured field of `Sample`, or "epoch:step_time_s" (per-epoch medians), or "log:NAME"."""
+"""A measured field of `Sample`, "deviceN_FIELD" of a further device, "batch:NAME" of a log within
+epochs; one value an epoch: "epoch:step_time_s" (medians), "epoch:learning_rate", "log:NAME"."""
+
+
+MOST_COLUMNS: Final = 512
+"""Names of columns in one answer."""
 
 
 class SeriesAsked(Message, frozen=True, tag="series"):
@@ -168,6 +173,8 @@ class SeriesTold(Message, frozen=True, tag="series_told"):
         epoch_t_s: Float64 run times of epoch starts, `[n_epochs]`, all of the run.
         epoch_end_t_s: Float64 run times of epoch ends, NaN while running, `[n_epochs]`.
         fit_of_epoch: Little-endian int32 fit ordinals, `[n_epochs]`.
+        have: Columns of the run in which anything was read, in order of their names; a hub of
+            before 0.3 tells none.
     """
 
     ask: Count
@@ -178,6 +185,7 @@ class SeriesTold(Message, frozen=True, tag="series_told"):
     epoch_t_s: bytes = b""
     epoch_end_t_s: bytes = b""
     fit_of_epoch: bytes = b""
+    have: Annotated[list[SeriesColumn], msgspec.Meta(max_length=MOST_COLUMNS)] = []
 
 
 class VerdictsAsked(Message, frozen=True, tag="verdicts"):

@@ -77,6 +77,8 @@ class Fit:
         leave: The request to leave at the running epoch's end and be started again, once made.
         listed: How often its callback is in the list of callbacks.
         heard: Calls of the running step's hook so far, of which there are as many.
+        step_logs: What Keras gave at the last step's end, as it is; None before the first.
+        why_no_rate: Why the learning rate could not be read, as was told last; None: not told.
     """
 
     ordinal: int
@@ -105,7 +107,18 @@ class Fit:
     leave: Request | None = None
     listed: int = 1
     heard: int = 0
+    step_logs: Any = None
+    why_no_rate: str | None = None
     watch: Any = field(default=None, repr=False)
+
+    def hear_anew(self) -> None:
+        """An epoch begins."""
+        self.heard = 0
+        self.step_logs = None
+
+    def hear_logs(self, batch: Any, logs: Any = None) -> None:
+        """A step ended; its logs are kept as they are, whether numbers or on the device."""
+        self.step_logs = logs
 
     def is_first_heard(self) -> bool:
         """Whether a hook that runs each step was called for the first of its listings."""

@@ -33,6 +33,16 @@ def with_keras_callback(cls: type[T]) -> type[T]:
     return _made[cls, base]
 
 
+def overrides_step_end(cls: type) -> bool:
+    """Whether a script's class does something of its own when a step ends."""
+    return any(
+        name in base.__dict__
+        for base in cls.__mro__
+        for name in ("on_batch_end", "on_train_batch_end")
+        if base.__module__.partition(".")[0] not in _NAMES
+    )
+
+
 def _callback_class(environ: Mapping[str, str]) -> type:
     module: Any = import_module(f"{_keras_name(environ)}.callbacks")
     return module.Callback

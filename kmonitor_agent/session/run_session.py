@@ -208,7 +208,7 @@ class RunSession:
             return
         fit.epoch = epoch
         fit.is_in_epoch = True
-        fit.heard = 0
+        fit.hear_anew()
         fit.epoch_began_s = self._boot.now_s()
         fit.clock.begin_epoch()
         self._watch(fit)

@@ -1,7 +1,8 @@
 """Samples: what is read each second on the agent's thread, and the sources of what was read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Final
 
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework, GraphCount
@@ -9,10 +10,13 @@ from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
 from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import Event, Sample, SourceOf, Sources
+from kmonitor_agent.protocol.measured import MOST_STEP_LOGS
+from kmonitor_agent.protocol.sample_columns import device_column
 from kmonitor_agent.reading import Reading
 from kmonitor_agent.session.fit import Fit
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
 from kmonitor_agent.session.privacy import Privacy
+from kmonitor_agent.session.teller import LONGEST_LOG_NAME
 
 _NO_MODEL: Final = "no model was fitted yet"
 _STEP_SOURCE: Final = Reading(
@@ -71,13 +75,17 @@ class Sampler:
     def read_slowly(self) -> None:
         """Read what costs milliseconds; at most every 10 s."""
         self._memory.read_slowly()
+        self._gpu.look_for_others()
 
     def sample(self) -> None:
         """Read all, tell changed sources, emit a sample, judge RAM and VRAM."""
         watched = self._watched()
         t_s = self._now_s()
-        readings = dict(self._read(watched))
-        self._tell_sources(t_s, {**readings, "step_time_s": _step_source(watched.fit)})
+        device = self._gpu.read()
+        readings = dict(self._read(watched, device))
+        self._tell_sources(
+            t_s, {**readings, **_of_others(device), "step_time_s": _step_source(watched.fit)}
+        )
         values = {name: reading.value for name, reading in readings.items()}
         fit = watched.fit
         self._emit(
@@ -87,6 +95,8 @@ class Sampler:
                 epoch=fit.epoch if fit else 0,
                 step=fit.clock.steps if fit else 0,
                 step_time_s=fit.clock.median_s() if fit else None,
+                logs=self._step_logs(fit),
+                more_devices=[each.now() for each in device.others],
                 **values,
             )
         )
@@ -100,9 +110,21 @@ class Sampler:
         if reading.value is None:
             self._limits.tell_unwatched(metric, self._privacy.source(reading.absent))
 
-    def _read(self, watched: Watched) -> Iterator[tuple[str, Reading]]:
+    def _step_logs(self, fit: Fit | None) -> dict[str, float]:
+        """Logs of the running epoch that Keras had made numbers; one on the device is left."""
+        found = None if fit is None or not fit.is_in_epoch else fit.step_logs
+        if not isinstance(found, Mapping):
+            return {}
+        # Copied at once: where Keras hands out one and the same, it may change meanwhile.
+        logs: dict[object, object] = dict(found)  # pyright: ignore[reportUnknownArgumentType]
+        numbers = [(name, float(value)) for name, value in logs.items() if isinstance(value, Real)]
+        return {
+            self._privacy.log_name(str(name))[:LONGEST_LOG_NAME]: number
+            for name, number in numbers[:MOST_STEP_LOGS]
+        }
+
+    def _read(self, watched: Watched, device: DeviceReadings) -> Iterator[tuple[str, Reading]]:
         yield from _memory_fields(self._memory.read())
-        device = self._gpu.read()
         framework = watched.framework
         allocator = _no_allocator() if framework is None else framework.allocator()
         yield from _device_fields(device, allocator)
@@ -147,8 +169,17 @@ def _device_fields(
     yield "device_total_bytes", device.total
     yield "device_used_bytes", device.used
     yield "device_process_bytes", device.process
+    yield from ((f"device_{name}", reading) for name, reading in device.load.readings().items())
     yield "allocator_in_use_bytes", allocator.in_use
     yield "allocator_peak_bytes", allocator.peak
+
+
+def _of_others(device: DeviceReadings) -> dict[str, Reading]:
+    return {
+        device_column(other.number, name): reading
+        for other in device.others
+        for name, reading in other.readings().items()
+    }
 
 
 def _vram_bound(device: DeviceReadings, allocator: AllocatorReadings) -> Reading:

@@ -15,6 +15,8 @@ from kmonitor_agent.protocol.facts import (
     GraphSize,
     LayerFacts,
     ModelFacts,
+    SourceOf,
+    Sources,
 )
 from kmonitor_agent.protocol.version import MAX_TEXT
 from kmonitor_agent.session.fit import Fit
@@ -24,7 +26,9 @@ LAYERS_A_PART: Final = 200
 """Most layers in one `ModelFacts` event."""
 
 _MOST_LOGS: Final = 256
-_LONGEST_NAME: Final = 200
+LONGEST_LOG_NAME: Final = 200
+"""Letters of any name that an event tells."""
+
 _CAUGHT: Final = "left by an exception that the script caught (an error or Ctrl+C)"
 _CUT_OFF: Final = "the process ended while it ran"
 
@@ -59,14 +63,14 @@ class FitTeller:
             FitStarted(
                 t_s=self._now_s(),
                 fit=fit.ordinal,
-                model=self._privacy.name(facts.model)[:_LONGEST_NAME],
+                model=self._privacy.name(facts.model)[:LONGEST_LOG_NAME],
                 epochs=epochs,
                 initial_epoch=fit.origin.initial_epoch,
                 steps=fit.planned_steps,
                 batch_size=facts.batch_size or fit.origin.batch_size,
                 steps_per_execution=facts.steps_per_execution,
                 optimizer=self._privacy.optimizer(facts.optimizer),
-                learning_rate=fit.framework.learning_rate(model),
+                learning_rate=self._learning_rate(fit, model),
                 jit_compile=facts.jit_compile,
                 run_eagerly=facts.run_eagerly,
                 checkpoint_dir=self._privacy.text(plain_text(str(fit.checkpoint_dir)))[:MAX_TEXT],
@@ -84,8 +88,8 @@ class FitTeller:
                     fit=fit.ordinal,
                     part=part + 1,
                     parts=parts,
-                    name=self._privacy.name(description.name)[:_LONGEST_NAME],
-                    kind=self._privacy.name(description.kind)[:_LONGEST_NAME],
+                    name=self._privacy.name(description.name)[:LONGEST_LOG_NAME],
+                    kind=self._privacy.name(description.kind)[:LONGEST_LOG_NAME],
                     n_layers=len(layers),
                     layers=layers[part * LAYERS_A_PART : (part + 1) * LAYERS_A_PART],
                     parameters=description.parameters,
@@ -131,7 +135,7 @@ class FitTeller:
                 seconds=max(0.0, now_s - fit.epoch_began_s),
                 steps=min(steps, fit.planned_steps) if fit.planned_steps else steps,
                 logs=self._logs(logs),
-                learning_rate=fit.framework.learning_rate(model),
+                learning_rate=self._learning_rate(fit, model),
                 step_times=fit.clock.step_times(),
             )
         )
@@ -158,11 +162,25 @@ class FitTeller:
                 fit=fit.ordinal,
                 how=how,
                 epochs_done=fit.epochs_done,
-                error_type="" if exc is None else type(exc).__name__[:_LONGEST_NAME],
+                error_type="" if exc is None else type(exc).__name__[:LONGEST_LOG_NAME],
                 message=message[:MAX_TEXT],
                 epochs_before=fit.epochs_before,
             )
         )
+
+    def _learning_rate(self, fit: Fit, model: KerasModel) -> float | None:
+        """The optimizer's, and told where it comes from or why there is none, once."""
+        rate = fit.framework.learning_rate(model)
+        if rate.absent != fit.why_no_rate:
+            fit.why_no_rate = rate.absent
+            source = SourceOf(
+                field="learning_rate",
+                unit=rate.unit,
+                source=self._privacy.source(rate.source),
+                absent=self._privacy.source(rate.absent),
+            )
+            self._emit(Sources(t_s=self._now_s(), sources=[source]))
+        return rate.value
 
     def _logs(self, logs: object) -> dict[str, float]:
         told: dict[str, float] = {}
@@ -171,7 +189,7 @@ class FitTeller:
         for name, value in logs.items():  # pyright: ignore[reportUnknownVariableType]
             number = _number(value)  # pyright: ignore[reportUnknownArgumentType]
             if number is not None and len(told) < _MOST_LOGS:
-                told[self._privacy.log_name(str(name))[:_LONGEST_NAME]] = number  # pyright: ignore[reportUnknownArgumentType]
+                told[self._privacy.log_name(str(name))[:LONGEST_LOG_NAME]] = number  # pyright: ignore[reportUnknownArgumentType]
         return told
 
     def _layer(self, layer: LayerFacts) -> LayerFacts:

@@ -14,14 +14,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.protocol.measured import DeviceNow
+from kmonitor_agent.protocol.sample_columns import SAMPLE_COLUMNS, extra_values
 
 Floats = NDArray[np.float64]
-
-SAMPLE_COLUMNS: Final = tuple(
-    field for field in Sample.__struct_fields__ if field not in {"t_s", "fit", "epoch", "step"}
-)
-"""Fields of `Sample` that are columns."""
 
 BLOCK_SAMPLES: Final = 8_192
 """Samples of a block: two hours at one a second."""
@@ -41,7 +37,13 @@ _ENOUGH = (
 
 # Only what is charted, absent as NaN: one decode and one tuple a sample instead of 18 look-ups.
 _Charted: type[Any] = msgspec.defstruct(
-    "_Charted", [(field, float | None, math.nan) for field in SAMPLE_COLUMNS], gc=False
+    "_Charted",
+    [
+        *((field, float | None, math.nan) for field in SAMPLE_COLUMNS),
+        ("logs", dict[str, float], {}),
+        ("more_devices", list[DeviceNow], []),
+    ],
+    gc=False,
 )
 _decode_charted = msgspec.msgpack.Decoder(_Charted).decode
 
@@ -72,11 +74,29 @@ class SampleBlock:
         return sum(map(len, self.columns.values()))
 
 
-def decoded_samples(bodies: list[bytes]) -> Floats:
-    """Charted values of encoded samples, `[n, len(SAMPLE_COLUMNS)]`, absent as NaN."""
-    return np.array(
-        [msgspec.structs.astuple(_decode_charted(body)) for body in bodies], dtype=np.float64
-    ).reshape(-1, len(SAMPLE_COLUMNS))
+def decoded_samples(bodies: list[bytes]) -> dict[str, Floats]:
+    """Charted values of encoded samples by column, `[n]` each, absent as NaN.
+
+    A column in which nothing was read is left out.
+    """
+    samples = [_decode_charted(body) for body in bodies]
+    n_fields = len(SAMPLE_COLUMNS)
+    values = np.array(
+        [msgspec.structs.astuple(sample)[:n_fields] for sample in samples], dtype=np.float64
+    ).reshape(-1, n_fields)
+    n_read = np.count_nonzero(~np.isnan(values), axis=0).tolist()
+    columns = {
+        name: np.ascontiguousarray(values[:, number])
+        for number, name in enumerate(SAMPLE_COLUMNS)
+        if n_read[number]
+    }
+    for row, sample in enumerate(samples):
+        if sample.logs or sample.more_devices:
+            for name, value in extra_values(sample.logs, sample.more_devices):
+                if name not in columns:
+                    columns[name] = np.full(len(samples), np.nan)
+                columns[name][row] = value
+    return columns
 
 
 def next_block(
@@ -94,11 +114,9 @@ def next_block(
     if enough is None:
         return None
     rows = connection.execute(_EVENTS, (run_key, packed, n_samples)).fetchall()
-    values = decoded_samples([body for _, _, body in rows])
     columns = {TIMES: _packed(np.array([t_s for _, t_s, _ in rows], dtype=np.float64))}
-    for number, name in enumerate(SAMPLE_COLUMNS):
-        if not np.isnan(values[:, number]).all():
-            columns[name] = _packed(values[:, number])
+    found = decoded_samples([body for _, _, body in rows])
+    columns |= {name: _packed(values) for name, values in found.items()}
     return SampleBlock(run_key, rows[-1][0], len(rows), columns)
 
 
@@ -108,6 +126,7 @@ class PackedSamples:
     Attributes:
         last_row: Row id of the newest of them; 0: there is none.
         t_s: Their run times, as stored.
+        names: Columns that any of the blocks has.
     """
 
     def __init__(self, connection: sqlite3.Connection, run_key: int) -> None:
@@ -124,6 +143,7 @@ class PackedSamples:
             n += n_samples
         self.t_s: Floats = np.concatenate(times) if times else np.empty(0)
         self._columns: dict[str, Floats | None] = {}
+        self.names: frozenset[str] = _names_of(connection, run_key) - {TIMES}
 
     @property
     def n_bytes(self) -> int:
@@ -178,6 +198,13 @@ def _last_row(connection: sqlite3.Connection, run_key: int) -> int:
         "SELECT max(last_row) FROM sample_blocks WHERE run_key = ? AND name = ?", (run_key, TIMES)
     ).fetchone()
     return int(found[0] or 0)
+
+
+def _names_of(connection: sqlite3.Connection, run_key: int) -> frozenset[str]:
+    found = connection.execute(
+        "SELECT DISTINCT name FROM sample_blocks WHERE run_key = ?", (run_key,)
+    )
+    return frozenset(str(name) for (name,) in found)
 
 
 def _rows_of(

@@ -72,7 +72,7 @@ def test_facts_and_description_are_read():
 
     assert framework.fit_facts(model).optimizer == "Adam"
     assert framework.fit_facts(model).jit_compile is True
-    assert framework.learning_rate(model) == pytest.approx(0.01)
+    assert framework.learning_rate(model).value == pytest.approx(0.01)
     assert framework.describe(model).parameters == model.count_params()
     assert {slot.name for slot in framework.describe(model).slots} >= {"momentum", "velocity"}
 
@@ -109,7 +109,7 @@ def test_the_learning_rate_is_absent_while_the_variables_are_empty():
     model = models.dense()
     framework = framework_for(model)
     ask = keras.callbacks.LambdaCallback(
-        on_train_batch_begin=lambda batch, logs: seen.append(framework.learning_rate(model))
+        on_train_batch_begin=lambda batch, logs: seen.append(framework.learning_rate(model).value)
     )
 
     model.fit(**data.arrays(), epochs=1, verbose=0, callbacks=[ask])

@@ -66,7 +66,7 @@ def test_a_schedules_rate_on_a_gpu_is_read_too():
     rate = SimpleNamespace(item=lambda: 0.25)  # no numpy(), and no float()
     model = SimpleNamespace(optimizer=SimpleNamespace(learning_rate=rate))
 
-    assert framework_for(models.dense()).learning_rate(model) == 0.25
+    assert framework_for(models.dense()).learning_rate(model).value == 0.25
 
 
 def test_steps_without_a_graph_say_that_there_is_none(monkeypatch: pytest.MonkeyPatch):

@@ -195,7 +195,7 @@ def plain() -> dict[str, Any]:
         "real": len(v1.get_default_graph().get_operations()),
         "source": framework.graph(model).source,
         "names": sorted(names),
-        "rate": framework.learning_rate(model),
+        "rate": framework.learning_rate(model).value,
         "functions": framework.function_count().absent,
     }
 

@@ -7,7 +7,7 @@ from kmonitor.export.events import event_object
 from kmonitor.export.sample_table import cells, table_columns
 from kmonitor.export.text_file import write_csv
 from kmonitor_agent.protocol.codec import encode_event
-from kmonitor_agent.protocol.facts import EpochEnded, Event, Sample, SourceOf, StepTimes
+from kmonitor_agent.protocol.facts import DeviceNow, EpochEnded, Event, Sample, SourceOf, StepTimes
 from kmonitor_agent.protocol.messages import Row
 
 
@@ -93,3 +93,19 @@ def test_an_event_of_a_type_that_is_not_known_keeps_its_fields():
     event = event_object(Row(row=1, run="r", seq=7, t_s=2.0, body=body))
 
     assert event == {"seq": 7, "t_s": 2.0, "type": "weather", "sky": "blue"}
+
+
+def test_logs_within_an_epoch_and_further_devices_have_columns_of_their_own():
+    sample = Sample(
+        t_s=1.0, logs={"loss": 0.25}, more_devices=[DeviceNow(1, power_w=210.0, used_bytes=0.0)]
+    )
+    file = io.StringIO()
+    row = Row(row=1, run="r", seq=1, t_s=1.0, body=encode_event(sample))
+    names = ["batch:loss", "device1_power_w", "device1_used_bytes", "device1_temperature_c"]
+    columns = table_columns(["loss"], [], extras=names)
+    write_csv(columns, [cells(event_object(row))], file)
+    (read,) = csv.DictReader(io.StringIO(file.getvalue(), newline=""))
+
+    assert [read[name] for name in names] == ["0.25", "210.0", "0.0", ""]
+    assert read["log:loss"] == ""
+    assert {c.name: c.unit for c in columns}["device1_temperature_c"] == "degrees C"

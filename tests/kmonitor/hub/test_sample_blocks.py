@@ -13,12 +13,15 @@ from kmonitor.hub.sample_packing import SamplePacking
 from kmonitor.hub.series_desk import SeriesDesk
 from kmonitor.hub.store.sample_blocks import next_block
 from kmonitor.hub.store.schema import open_reader
-from kmonitor_agent.protocol.facts import GraphSize, Sample
+from kmonitor_agent.protocol.facts import DeviceNow, GraphSize, Sample
 from kmonitor_agent.protocol.messages import SeriesAsked, SeriesTold
 from tests.support.hub_parts import HubParts
 from tests.support.waiting import wait_until
 
-WANTED = ["ram_bytes", "vram_bytes", "host_available_bytes", "graph_operations"]
+WANTED = [
+    *("ram_bytes", "vram_bytes", "host_available_bytes", "graph_operations"),
+    *("batch:loss", "device1_power_w"),
+]
 N_BLOCK = 10
 
 
@@ -41,6 +44,8 @@ def sampled(parts: HubParts, record: RunRecord, first: int, last: int) -> None:
                 ram_bytes=1e9 + n,
                 vram_bytes=float(n) if 5 <= n < 25 else None,
                 host_available_bytes=7.5 if n >= 20 else None,
+                logs={"loss": 1.0 / (n + 1)} if n >= 8 else {},
+                more_devices=[DeviceNow(1, power_w=50.0 + n)] if 12 <= n < 30 else [],
             ),
         )
     parts.take(
@@ -91,7 +96,12 @@ def test_a_chart_is_the_same_whether_samples_were_packed_or_not(
     for columns in (packed, plain):
         columns.update(connection, parts.database.head, WANTED)
     assert_same(packed, plain)
-    assert_same(columns_of(parts, connection, record, is_packed_wanted=True), plain)
+    anew = columns_of(parts, connection, record, is_packed_wanted=True)
+    assert_same(anew, plain)
+    assert len(anew.points("batch:loss")[0]) == 40
+    assert len(anew.points("device1_power_w")[0]) == 18
+    assert anew.names() == plain.names()
+    assert {"batch:loss", "device1_power_w"} <= set(anew.names())
 
 
 def test_a_column_may_be_asked_for_later(parts: HubParts, connection: sqlite3.Connection):

@@ -70,7 +70,7 @@ def test_what_is_no_keras_model_is_answered_with_reasons():
     assert framework.allocator().in_use.absent
     assert framework.fit_facts(object()).learning_rate is None
     assert framework.describe(object()).layers == ()
-    assert framework.learning_rate(object()) is None
+    assert framework.learning_rate(object()).absent
     assert not collect(framework, None).ok
 
 

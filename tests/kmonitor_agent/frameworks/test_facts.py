@@ -51,15 +51,16 @@ def test_losses_are_named_in_words():
 
 def test_a_schedules_rate_is_evaluated_and_a_missing_optimizer_has_none():
     schedule: Any = keras.optimizers.schedules.ExponentialDecay(0.5, 10, 0.9)
-    assert read_learning_rate(dense_model(optimizer=keras.optimizers.Adam(schedule))) == 0.5
-    assert read_learning_rate(keras.Sequential([keras.Input((8,))])) is None
+    assert read_learning_rate(dense_model(optimizer=keras.optimizers.Adam(schedule))).value == 0.5
+    bare = read_learning_rate(keras.Sequential([keras.Input((8,))]))
+    assert (bare.value, bare.absent) == (None, "the model has no optimizer")
 
 
 def test_mixed_precision_names_the_wrapped_optimizer():
     model = dense_model(optimizer=keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam(0.5)))
 
     assert read_fit_facts(model).optimizer == "LossScaleOptimizer(Adam)"
-    assert read_learning_rate(model) == 0.5
+    assert read_learning_rate(model).value == 0.5
 
 
 def test_shared_weights_count_once_and_nested_layers_have_paths():

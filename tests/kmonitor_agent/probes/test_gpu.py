@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kmonitor_agent.probes.gpu import NO_DRIVER, Gpu
+from kmonitor_agent.protocol.facts import DeviceNow
 
 
 class FakeNvml:
@@ -40,6 +41,22 @@ class FakeNvml:
 
     def nvmlDeviceGetComputeRunningProcesses(self, device: str) -> list[Any]:  # noqa: N802
         return [SimpleNamespace(pid=self._pid, usedGpuMemory=12e9)]
+
+    def nvmlDeviceIsMigDeviceHandle(self, device: str) -> bool:  # noqa: N802
+        return device == "device by uuid"
+
+    def nvmlDeviceGetDeviceHandleFromMigDeviceHandle(self, device: str) -> str:  # noqa: N802
+        return f"card of {device}"
+
+    def nvmlDeviceGetUtilizationRates(self, device: str) -> Any:  # noqa: N802
+        return SimpleNamespace(gpu=87, memory=40)
+
+    def nvmlDeviceGetTemperature(self, device: str, sensor: int) -> int:  # noqa: N802
+        assert sensor == 0
+        return 71 if device.startswith("card") else 64
+
+    def nvmlDeviceGetPowerUsage(self, device: str) -> int:  # noqa: N802
+        raise self.NVMLError("Not Supported")
 
 
 def with_nvml(monkeypatch: pytest.MonkeyPatch, nvml: FakeNvml) -> FakeNvml:
@@ -99,3 +116,61 @@ def test_lost_device_is_told(monkeypatch: pytest.MonkeyPatch):
     with_nvml(monkeypatch, FakeNvml(lost=True))
 
     assert "GPU is lost" in Gpu({}).read().used.absent
+
+
+def test_load_is_read_in_its_units_and_what_the_driver_does_not_give_is_absent(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    with_nvml(monkeypatch, FakeNvml())
+
+    load = Gpu({}).read().load
+
+    assert (load.utilisation.value, load.utilisation.unit) == (0.87, "1")
+    assert (load.temperature.value, load.temperature.unit) == (64.0, "degrees C")
+    assert load.power.value is None
+    assert "Not Supported" in load.power.absent
+    assert load.temperature.source.startswith("driver")
+
+
+def test_a_part_of_a_card_has_no_utilisation_and_its_cards_temperature(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    with_nvml(monkeypatch, FakeNvml())
+
+    load = Gpu({"CUDA_VISIBLE_DEVICES": "MIG-12ab"}).read().load
+
+    assert load.utilisation.value is None
+    assert "MIG" in load.utilisation.absent
+    assert load.temperature.value == 71.0
+    assert "whole card" in load.temperature.source
+
+
+def test_further_devices_are_those_that_the_driver_lists_this_process_on(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    import os  # noqa: PLC0415
+
+    with_nvml(monkeypatch, FakeNvml(pid=os.getpid()))
+    gpu = Gpu({})
+    gpu.read()
+
+    gpu.look_for_others()
+    [other] = gpu.read().others
+    assert other.now() == DeviceNow(1, 30e9, 0.87, 64.0, None)
+
+    with_nvml(monkeypatch, FakeNvml(pid=1))
+    stranger = Gpu({})
+    stranger.read()
+    stranger.look_for_others()
+    assert stranger.read().others == ()
+
+
+def test_nothing_is_looked_for_where_there_is_no_device(monkeypatch: pytest.MonkeyPatch):
+    with_nvml(monkeypatch, FakeNvml())
+    gpu = Gpu({"CUDA_VISIBLE_DEVICES": "-1"})
+
+    gpu.look_for_others()
+    found = gpu.read()
+
+    assert found.others == ()
+    assert "CUDA_VISIBLE_DEVICES" in found.load.utilisation.absent

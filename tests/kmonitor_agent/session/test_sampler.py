@@ -8,6 +8,7 @@ import pytest
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework
 from kmonitor_agent.limits import Limit
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
+from kmonitor_agent.probes.gpu_load import no_load
 from kmonitor_agent.protocol.facts import Event, Notice, Sample, Sources
 from kmonitor_agent.reading import Reading
 from kmonitor_agent.session.limit_keeper import LimitKeeper
@@ -39,7 +40,8 @@ def sampled(
     limits: tuple[Limit, ...] = (),
 ) -> list[Event]:
     told: list[Event] = []
-    device = DeviceReadings(TOTAL, used, Reading(12e9, "bytes", "driver: NVML, this process"))
+    process = Reading(12e9, "bytes", "driver: NVML, this process")
+    device = DeviceReadings(TOTAL, used, process, no_load("not asked here"))
     monkeypatch.setattr(Gpu, "read", lambda _: device)
     framework = cast("Framework", AllocatorOf(allocator))
     keeper = LimitKeeper(emit=told.append, request=lambda _: True, now_s=lambda: 1.0)
