@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from kmonitor.desktop.controls.row_table import RowTable
 from kmonitor.desktop.item_models.run_history_model import RunHistoryModel
 from kmonitor.desktop.panels.note_dialog import NoteDialog
 from kmonitor.desktop.panels.run_history import RunHistoryPanel
@@ -306,3 +307,62 @@ def test_only_rows_that_changed_are_drawn_anew():
     model.show_rows([*model.rows()])
 
     assert changed == [(1, 1)]
+
+
+def test_thousands_that_come_and_go_here_and_there_are_told_at_once_and_stay_selected():
+    rows = [_row(f"run{n}") for n in range(2000)]
+    table = RowTable()
+    model = RunHistoryModel(table)
+    table.setModel(model)
+    model.show_rows(rows)
+    table.selectAll()
+    told: list[str] = []
+    for signal in (model.rowsInserted, model.rowsRemoved, model.layoutChanged):
+        signal.connect(lambda *_: told.append("told"))
+
+    model.show_rows(rows[::3])
+    assert [row.run for row in model.rows()] == [row.run for row in rows[::3]]
+    assert len(table.selectionModel().selectedRows()) == len(rows[::3])
+    model.show_rows(rows)
+
+    assert list(model.rows()) == rows
+    chosen = {model.rows()[index.row()].run for index in table.selectionModel().selectedRows()}
+    assert chosen == {row.run for row in rows[::3]}
+    assert len(told) <= 6
+
+
+def test_the_head_asks_nothing_of_the_rows_when_all_are_selected(window: DeskWindow):
+    window.tell_runs(*(ended(f"n{number}") for number in range(400)))
+    window.controller.history.open()
+    window.settle()
+    table = table_of(window)
+    asked = [0]
+
+    def count(parent: object = None) -> int:
+        asked[0] += 1
+        return 403
+
+    model = table.model()
+    model.rowCount = count  # type: ignore[method-assign]
+    table.selectAll()
+    window.qt.processEvents()
+
+    assert asked[0] < 1000
+
+
+def test_a_search_tells_of_the_selection_once_however_much_of_it_goes(window: DeskWindow):
+    window.tell_runs(*(ended(f"n{n}", name="ab"[n % 2]) for n in range(100)))
+    window.controller.history.open()
+    window.settle()
+    table_of(window).selectAll()
+    told: list[int] = []
+    panel_of(window).selection_changed.connect(
+        lambda: told.append(len(panel_of(window).selected()))
+    )
+
+    panel_of(window).filters.changed.emit()
+    panel_of(window)._search.setText("baseline")
+
+    assert told == []
+    assert panel_of(window).selected() == ["old"]
+    assert button(panel_of(window).strip, "Open").isEnabled()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from typing_extensions import override
@@ -20,6 +20,10 @@ CELL_ROLE = Qt.ItemDataRole.UserRole + 1
 
 _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
+_ROWS_MOVE: Final = QAbstractTableModel.LayoutChangeHint.VerticalSortHint
+_MANY_STRETCHES: Final = 16
+"""More than these come and go as one at the end, and move from or to their places: a view that is
+told of a thousand stretches, and a selection that splits with each, take seconds."""
 
 
 class RunHistoryModel(QAbstractTableModel):
@@ -39,18 +43,10 @@ class RunHistoryModel(QAbstractTableModel):
     def show_rows(self, rows: Sequence[HistoryRow]) -> None:
         """Become these rows: what went and came is told to the view, and what moved."""
         wanted = {row.run for row in rows}
-        gone = [at for at, row in enumerate(self._rows) if row.run not in wanted]
-        for first, last in reversed(_stretches(gone)):
-            self.beginRemoveRows(_NOWHERE, first, last)
-            del self._rows[first : last + 1]
-            self.endRemoveRows()
+        self._remove([at for at, row in enumerate(self._rows) if row.run not in wanted])
         known = {row.run for row in self._rows}
         self._reorder([row for row in rows if row.run in known])
-        new = [at for at, row in enumerate(rows) if row.run not in known]
-        for first, last in _stretches(new):
-            self.beginInsertRows(_NOWHERE, first, last)
-            self._rows[first:first] = rows[first : last + 1]
-            self.endInsertRows()
+        self._insert(rows, [at for at, row in enumerate(rows) if row.run not in known])
         self._places = {row.run: at for at, row in enumerate(self._rows)}
 
     def rows(self) -> Sequence[HistoryRow]:
@@ -104,22 +100,55 @@ class RunHistoryModel(QAbstractTableModel):
             return _side(head)
         return _told(history_cell(row, head.key, now_wall_s=self.now_wall_s), head, role)
 
+    def _remove(self, gone: Sequence[int]) -> None:
+        """Take the rows at these places out."""
+        stretches = _stretches(gone)
+        if len(stretches) > _MANY_STRETCHES:
+            left = set(gone)
+            kept = [row for at, row in enumerate(self._rows) if at not in left]
+            self._put([*kept, *(self._rows[at] for at in gone)])
+            stretches = [(len(kept), len(self._rows) - 1)]
+        for first, last in reversed(stretches):
+            self.beginRemoveRows(_NOWHERE, first, last)
+            del self._rows[first : last + 1]
+            self.endRemoveRows()
+
+    def _insert(self, rows: Sequence[HistoryRow], new: Sequence[int]) -> None:
+        """Become these rows, of which those at these places are not here yet."""
+        stretches = _stretches(new)
+        if len(stretches) > _MANY_STRETCHES:
+            n = len(self._rows)
+            self.beginInsertRows(_NOWHERE, n, n + len(new) - 1)
+            self._rows.extend(rows[at] for at in new)
+            self.endInsertRows()
+            self._put(list(rows))
+            return
+        for first, last in stretches:
+            self.beginInsertRows(_NOWHERE, first, last)
+            self._rows[first:first] = rows[first : last + 1]
+            self.endInsertRows()
+
     def _reorder(self, rows: list[HistoryRow]) -> None:
         """Put the rows that stay in their new order; those that changed are drawn anew."""
         if [row.run for row in rows] == [row.run for row in self._rows]:
             self._renew(rows)
-            return
-        self.layoutAboutToBeChanged.emit()
+        else:
+            self._put(rows)
+
+    def _put(self, rows: list[HistoryRow]) -> None:
+        """Give the same rows another order."""
+        # The hint has a selection remember a place a row, not one a cell.
+        _with_hint(self.layoutAboutToBeChanged).emit([], _ROWS_MOVE)
         before = self.persistentIndexList()
         runs = [self._rows[index.row()].run for index in before]
         self._rows = rows
         places = {row.run: at for at, row in enumerate(rows)}
         after = [
-            self.index(places[run], index.column())
+            self.createIndex(places[run], index.column())
             for run, index in zip(runs, before, strict=True)
         ]
         self.changePersistentIndexList(before, after)
-        self.layoutChanged.emit()
+        _with_hint(self.layoutChanged).emit([], _ROWS_MOVE)
 
     def _renew(self, rows: list[HistoryRow]) -> None:
         changed = [at for at, row in enumerate(rows) if row is not self._rows[at]]
@@ -128,6 +157,11 @@ class RunHistoryModel(QAbstractTableModel):
             self.dataChanged.emit(
                 self.index(first, 0), self.index(last, self.columnCount() - 1), []
             )
+
+
+def _with_hint(signal: Any) -> Any:
+    """The form of a layout's signal that says what moves; the stubs know only the bare one."""
+    return signal["QList<QPersistentModelIndex>,QAbstractItemModel::LayoutChangeHint"]
 
 
 def _told(cell: HistoryCell, head: HistoryHead, role: int) -> Any:

@@ -90,6 +90,7 @@ class RunHistoryPanel(QFrame):
         self._back = QPushButton(self.tr("Charts"))
         self.filters = HistoryFilters(look)
         self._is_fitted = False
+        self._is_showing = False
         self.strip = HistoryStrip(look)
         self._build()
         self._connect()
@@ -102,7 +103,7 @@ class RunHistoryPanel(QFrame):
     def show_rows(
         self, rows: Sequence[HistoryRow], *, count: str, empty: str, now_wall_s: float
     ) -> None:
-        """Show these runs.
+        """Show these runs; what becomes of the selection is not told while they change.
 
         Args:
             rows: From top to bottom.
@@ -112,6 +113,7 @@ class RunHistoryPanel(QFrame):
         """
         had_selection = self._table.selectionModel().hasSelection()
         self._model.now_wall_s = now_wall_s
+        self._is_showing = True
         self._model.show_rows(rows)
         self._count.setText(count)
         self._empty.setText(empty)
@@ -126,6 +128,7 @@ class RunHistoryPanel(QFrame):
         if rows and (is_lost or not current.isValid()):
             # Its neighbour stands for a run that is gone, so that the keyboard goes on from there.
             self._table.selectRow(max(0, current.row()))
+        self._is_showing = False
         self._table.viewport().update()
 
     def show_order(self, column: HistoryColumn, *, is_falling: bool) -> None:
@@ -240,7 +243,7 @@ class RunHistoryPanel(QFrame):
         self._table.horizontalHeader().sectionClicked.connect(self._on_head_clicked)
         self._table.activated.connect(self._on_table_activated)
         self._table.customContextMenuRequested.connect(self._on_table_menu_requested)
-        self._table.selectionModel().selectionChanged.connect(self.selection_changed)
+        self._table.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self._look.palette_changed.connect(self._on_look_palette_changed)
         for keys, slot in (
             ("Ctrl+F", self._on_find_activated),
@@ -283,6 +286,11 @@ class RunHistoryPanel(QFrame):
         row = self._model.row_at(index)
         if row is not None:
             self.opened.emit(row.run)
+
+    @Slot()
+    def _on_selection_changed(self) -> None:
+        if not self._is_showing:
+            self.selection_changed.emit()
 
     @Slot(QPoint)
     def _on_table_menu_requested(self, at: QPoint) -> None:

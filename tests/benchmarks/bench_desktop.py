@@ -1,0 +1,388 @@
+"""What the window costs while it is used: frames, memory, answers to the user, long runs.
+
+Run alone: `python tests/benchmarks/bench_desktop.py [short_frames long_frames fleet history]`;
+offscreen. A window as it is started, a hub process with runs in its database, agents in another
+process. Fails when a bound is passed. Bounds of milliseconds are on processor time of the main
+thread, which a busy machine does not change; what the clock said stands beside it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import QEventLoop, Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QTableView, QTreeView
+
+from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.protocol.codec import encode_event
+from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.protocol.messages import Row, RowsTold
+
+ROOT = Path(__file__).resolve().parents[2]
+CTRL = Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+SHORT, LONG = 10_000, 1_000_000
+SHOWN = 8
+FLEET, FLEET_SAMPLES, FLEET_S = 30, 100_000, 20.0
+RECORDED = 5_000
+SIZE = (1280, 760)
+ROUNDS = 60
+
+FRAME_MS = {SHORT: 16.0, LONG: 25.0}
+FLEET_PERCENT = 25.0
+FLEET_MB = 250.0
+ACTION_MS = 50.0
+OPEN_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the table.
+
+    Attributes:
+        what: In words.
+        value: What is judged.
+        bound: It is to be no higher; None: only told.
+        unit: Of both.
+        beside: What else was seen.
+    """
+
+    what: str
+    value: float
+    bound: float | None
+    unit: str
+    beside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the hub has when the window starts.
+
+    Attributes:
+        runs: How many.
+        samples: Of each.
+        per_s: At which rate they go on; 0: they have ended.
+    """
+
+    runs: int
+    samples: int
+    per_s: float
+
+
+class Tried:
+    """A window on a hub of its own, driven from here.
+
+    Attributes:
+        qt: Qt.
+        app: The window with all its parts.
+    """
+
+    def __init__(self) -> None:
+        self.qt = make_qt_application()
+        options = WindowOptions(with_hub=False, size=SIZE, theme="dark")
+        self.app = KmonitorApp(self.qt, find_folders(), options)
+        # What fails in here is to be seen, not to be found in a log that is deleted.
+        sys.excepthook = sys.__excepthook__
+        self.app.start()
+        self.app.window.activateWindow()
+        assert QTest.qWaitForWindowActive(self.app.window)
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        """Let the window run until this holds."""
+        end_s = time.monotonic() + 120.0
+        while not condition():
+            assert time.monotonic() < end_s, f"not within 120 s: {what}"
+            self.qt.processEvents()
+            time.sleep(0.001)
+
+    def rest(self, seconds: float) -> None:
+        """Let it run for a while, as a user's window does."""
+        # A loop of its own: that of the application closes all windows when it ends.
+        loop = QEventLoop()
+        QTimer.singleShot(round(seconds * 1000), loop.quit)
+        loop.exec()
+
+    def look_at_all(self, n_runs: int) -> list[float]:
+        """Select each run in turn; how long each took to its charts, seconds of the clock."""
+        desk = self.app.desk
+        self.until(lambda: len(desk.book) == n_runs and self.app.board is not None, "all is there")
+        found: list[float] = []
+        for run in [run.run for run in desk.book.runs()]:
+            began_s = time.perf_counter()
+            self.app.controller._on_run_tree_run_chosen(run)
+            self.until(lambda run=run: self._is_loaded(run), "columns")
+            self.app.controller.refresh()
+            self.qt.processEvents()
+            found.append(time.perf_counter() - began_s)
+            self.rest(0.2)
+        return found
+
+    def figures(
+        self,
+        where: str,
+        acts: dict[str, Callable[[], object]],
+        bound: float | None = ACTION_MS,
+    ) -> list[Figure]:
+        """Do each of these once and rest; milliseconds of the main thread until it is painted."""
+        found: list[Figure] = []
+        for name, act in acts.items():
+            cpu_ms, wall_ms = self.cost(act)
+            found.append(Figure(where + name, cpu_ms, bound, "ms", f"clock {wall_ms:.0f}"))
+            self.rest(0.3)
+        return found
+
+    def cost(self, act: Callable[[], object]) -> tuple[float, float]:
+        """Milliseconds until an action is painted: of the main thread, and of the clock."""
+        cpu_s, began_s = time.thread_time(), time.perf_counter()
+        act()
+        self.qt.processEvents()
+        return (time.thread_time() - cpu_s) * 1e3, (time.perf_counter() - began_s) * 1e3
+
+    def _is_loaded(self, run: str) -> bool:
+        board = self.app.board
+        return board is not None and board.is_loaded and self.app.desk.book.selected == run
+
+
+@contextmanager
+def hub(stored: Stored) -> Iterator[None]:
+    """A hub process with such runs, and a process of agents with which they go on."""
+    # Loaded here: the window's memory is measured in a process that has none of it.
+    from tests.support.live_hub import LiveHub  # noqa: PLC0415
+    from tests.support.stored_runs import store_runs  # noqa: PLC0415
+
+    folders = find_folders()
+    events = store_runs(
+        folders,
+        stored.runs,
+        stored.samples,
+        are_ended=not stored.per_s,
+        are_copies=stored.samples > FLEET_SAMPLES,
+    )
+    words = [f"{run}={n}" for run, n in events.items()] if stored.per_s else []
+    live = LiveHub(folders)
+    live.start()
+    source = [sys.executable, "-m", "tests.support.going_on", str(stored.per_s or 1), *words]
+    agents = subprocess.Popen(source, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert agents.stdout is not None
+    assert agents.stdout.readline() == "ready\n"
+    try:
+        yield
+    finally:
+        agents.communicate(timeout=60)
+        live.kill()
+
+
+def short_frames() -> list[Figure]:
+    """Eight runs of an afternoon."""
+    tried = Tried()
+    tried.look_at_all(SHOWN)
+    found = _frames(tried, SHORT)
+    tried.app.stop()
+    return found
+
+
+def long_frames() -> list[Figure]:
+    """Eight runs of twelve days, and what the user does with them."""
+    tried = Tried()
+    opened_s = tried.look_at_all(SHOWN)
+    found = _chart_actions(tried)
+    found += _frames(tried, LONG)
+    tried.app.stop()
+    return [*found, Figure(f"opening {LONG:,} samples", max(opened_s), OPEN_S, "s", "worst of 8")]
+
+
+def fleet() -> list[Figure]:
+    """Thirty runs with a day behind them, each of which tells a sample a second."""
+    tried = Tried()
+    tried.until(lambda: len(tried.app.desk.book) == FLEET, "all runs are known")
+    tried.until(lambda: tried.app.board is not None, "charts")
+    tried.rest(3.0)
+    cpu_s, main_s, began_s = time.process_time(), time.thread_time(), time.monotonic()
+    tried.rest(FLEET_S)
+    wall_s = time.monotonic() - began_s
+    percent = 100.0 * (time.process_time() - cpu_s) / wall_s
+    main_percent = 100.0 * (time.thread_time() - main_s) / wall_s
+    tried.look_at_all(FLEET)
+    now_mb, peak_mb = _memory_mb("VmRSS"), _memory_mb("VmHWM")
+    tried.app.stop()
+    what = f"memory, {FLEET} runs x {FLEET_SAMPLES:,} samples, each looked at"
+    beside = f"main thread {main_percent:.0f}"
+    return [
+        Figure(f"{FLEET} runs at 1 Hz, all threads", percent, FLEET_PERCENT, "%", beside),
+        Figure(what, now_mb, FLEET_MB, "MB", f"at its highest {peak_mb:.0f}"),
+    ]
+
+
+def history() -> list[Figure]:
+    """What the user does in a history of thousands of runs."""
+    tried = Tried()
+    app = tried.app
+    tried.until(lambda: len(app.desk.book) == RECORDED, "all runs are known")
+    tried.until(lambda: app.board is not None and app.board.is_loaded, "charts")
+    tried.rest(2.0)
+    pages = app.controller.history
+    panel = pages.panel
+    table = panel.findChildren(QTableView)[0]
+    field = next(f for f in panel.findChildren(QLineEdit) if f.accessibleName() == "Find runs")
+    return tried.figures(
+        f"{RECORDED:,} runs: ",
+        {
+            "open History": lambda: QTest.keyClick(app.window, Qt.Key.Key_H, CTRL | SHIFT),
+            "select all rows": lambda: QTest.keyClick(table, Qt.Key.Key_A, CTRL),
+            "one row": lambda: QTest.keyClick(table, Qt.Key.Key_Home, CTRL),
+            "next row": lambda: QTest.keyClick(table, Qt.Key.Key_Down),
+            "last row": lambda: QTest.keyClick(table, Qt.Key.Key_End, CTRL),
+            "refresh": app.controller.refresh,
+            "sort by name": lambda: pages._on_panel_sort_requested("name"),
+            "sort by memory": lambda: pages._on_panel_sort_requested("ram"),
+            "find, first letter": lambda: QTest.keyClick(field, Qt.Key.Key_U),
+            "find, second letter": lambda: QTest.keyClick(field, Qt.Key.Key_N),
+            "find nothing any more": field.clear,
+            "select all, again": lambda: QTest.keyClick(table, Qt.Key.Key_A, CTRL),
+            "refresh, all selected": app.controller.refresh,
+            "find among all selected": lambda: QTest.keyClick(field, Qt.Key.Key_U),
+            "find nothing any more, again": field.clear,
+            "wheel": lambda: table.verticalScrollBar().setValue(20_000),
+            "close History": lambda: QTest.keyClick(table, Qt.Key.Key_Escape),
+        },
+    )
+
+
+def _chart_actions(tried: Tried) -> list[Figure]:
+    app = tried.app
+    window, board = app.window, app.board
+    assert board is not None
+    chart = board.chart("ram")
+    header = window.header
+    tree = window.run_tree.findChildren(QTreeView)[0]
+    return tried.figures(
+        "",
+        {
+            "select another run": lambda: QTest.keyClick(tree, Qt.Key.Key_Up),
+            "zoom in": lambda: QTest.keyClick(chart, Qt.Key.Key_Plus),
+            "move the crosshair": lambda: QTest.keyClick(chart, Qt.Key.Key_Left),
+            "zoom out": lambda: QTest.keyClick(chart, Qt.Key.Key_Minus),
+            "switch the axis": lambda: header.x_axis_chosen.emit("seconds"),
+            "switch it back": lambda: header.x_axis_chosen.emit("epochs"),
+            "hold": lambda: QTest.keyClick(window, Qt.Key.Key_Space),
+            "follow": lambda: QTest.keyClick(window, Qt.Key.Key_Space),
+            "find a run": lambda: window.run_tree.search_edited.emit("unet"),
+            "find all": lambda: window.run_tree.search_edited.emit(""),
+            "reclaims": lambda: window.records.show_tab("reclaims"),
+            "events": lambda: window.records.show_tab("events"),
+            "make it larger": lambda: window.resize(1600, 980),
+            "make it smaller": lambda: window.resize(*SIZE),
+            "open the guide": header.help_requested.emit,
+            "open alerts": header.alerts_requested.emit,
+        },
+    ) + tried.figures(
+        "",
+        {
+            "light theme": lambda: header.theme_chosen.emit("light"),
+            "dark theme": lambda: header.theme_chosen.emit("dark"),
+        },
+        bound=None,
+    )
+
+
+def _frames(tried: Tried, points: int) -> list[Figure]:
+    """Charts of eight runs of so many points, each of which has a new one at every frame."""
+    assert tried.app.board is not None
+    tried.app.controller.stop()
+    runs = [run.run for run in tried.app.desk.book.shown()]
+    assert len(runs) == SHOWN
+    took: dict[bool, list[float]] = {True: [], False: []}
+    refresh = {True: tried.app.controller.refresh, False: tried.app.board.refresh}
+    for number in range(ROUNDS):
+        _tell(tried, runs, number)
+        has_panels = number % 3 == 0
+        took[has_panels].append(tried.cost(refresh[has_panels])[0])
+    bare, whole = took[False][5:], took[True][3:]
+    name = f"frame, {SHOWN} runs x 4 charts, {points:,} points a run"
+    return [
+        Figure(name, median(bare), FRAME_MS[points], "ms", f"worst {max(bare):.1f}"),
+        Figure("the same with all panels", median(whole), None, "ms", f"worst {max(whole):.1f}"),
+    ]
+
+
+def _tell(tried: Tried, runs: list[str], number: int) -> None:
+    desk = tried.app.desk
+    rows = []
+    for at, run in enumerate(runs):
+        known = desk.book.get(run)
+        assert known is not None
+        sample = Sample(
+            t_s=known.duration_s + 3600.0 + number,
+            ram_bytes=(40 + at + number / 100) * 2.0**30,
+            vram_bytes=20 * 2.0**30,
+            graph_operations=10_000.0 + number,
+            step_time_s=0.4,
+        )
+        n = 2**40 + number * SHOWN + at
+        rows.append(Row(row=n, run=run, seq=n, t_s=sample.t_s, body=encode_event(sample)))
+    assert desk.link.hub is not None
+    end = 2**41
+    desk.take(RowsTold(ask=-1, hub=desk.link.hub.hub, cursor=end, rows=rows, more=False, head=end))
+
+
+def _memory_mb(field: str) -> float:
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(field))
+
+
+PARTS = {
+    "short_frames": (short_frames, Stored(SHOWN, SHORT, 0.2)),
+    "long_frames": (long_frames, Stored(SHOWN, LONG, 0.2)),
+    "fleet": (fleet, Stored(FLEET, FLEET_SAMPLES, 1.0)),
+    "history": (history, Stored(RECORDED, 0, 0.0)),
+}
+
+
+def figures_of(part: str) -> list[Figure]:
+    """Measure one part in a home and a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="kmonitor-bench-") as home:
+        os.environ["KMONITOR_HOME"] = home
+        words = [sys.executable, __file__, "--part", part]
+        with hub(PARTS[part][1]):
+            ran = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return [Figure(**told) for told in json.loads(ran.stdout)]
+
+
+def main(words: list[str]) -> int:
+    """Print the table and give 1 if a bound is passed."""
+    if words[:1] == ["--part"]:
+        figures = PARTS[words[1]][0]()
+        print(json.dumps([asdict(figure) for figure in figures]))
+        return 0
+    os.environ["PYTHONPATH"] = str(ROOT)
+    print("| window | measured | bound | beside |\n|---|---|---|---|")
+    is_passed = False
+    for part in PARTS:
+        if words and part not in words:
+            continue
+        for figure in figures_of(part):
+            is_above = figure.bound is not None and figure.value > figure.bound
+            is_passed = is_passed or is_above
+            bound = "" if figure.bound is None else f"<= {figure.bound:g} {figure.unit}"
+            mark = " **above**" if is_above else ""
+            value = f"{figure.value:.2f}" if figure.unit == "s" else f"{figure.value:.1f}"
+            line = f"{figure.what} | {value} {figure.unit}{mark} | {bound} | {figure.beside}"
+            print(f"| {line} |", flush=True)
+    return 1 if is_passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,183 @@
+"""Runs that a hub finds in its database when it starts, as if it had watched them for days."""
+
+import os
+import random
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from kmonitor.hub.event_body import TakenEvent, read_event
+from kmonitor.hub.guard import HubFaults
+from kmonitor.hub.ledger import Ledger
+from kmonitor.hub.logbook import LOG
+from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.store.database import Database
+from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, SampleBlock, next_block
+from kmonitor.hub.store.schema import open_reader
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.codec import encode_event
+from kmonitor_agent.protocol.facts import (
+    BootEnded,
+    BootStarted,
+    EpochEnded,
+    EpochStarted,
+    Event,
+    FitStarted,
+    Sample,
+    StepTimes,
+)
+from kmonitor_agent.protocol.identity import new_id
+
+EPOCHS = 90
+_GIB = 2.0**30
+_COMMIT = 10_000
+_FIRST_SEQ = 3
+"""After what tells of boot and fit."""
+
+_NAMES = ("resnet50-imagenet", "vit-b16-finetune", "unet-seg-3d", "bert-中文-分类", "gan-faces")
+
+
+def store_runs(
+    folders: Folders,
+    n_runs: int,
+    n_samples: int,
+    *,
+    are_ended: bool = False,
+    are_copies: bool = False,
+) -> dict[str, int]:
+    """Fill the database of a hub that does not run; how many events each run has, oldest first.
+
+    Args:
+        folders: Whose hub.
+        n_runs: How many runs.
+        n_samples: Samples of each, one a second, in `EPOCHS` epochs; all whole blocks are packed.
+        are_ended: Whether their processes said goodbye.
+        are_copies: All but the first have the first one's blocks and no events of samples, so
+            that eight million samples take seconds and not three gigabytes.
+    """
+    folders.database.mkdir(parents=True, exist_ok=True)
+    path = folders.database / "hub.sqlite3"
+    database = Database(path)
+    ledger = Ledger(database, HubFaults(LOG), SystemClock())
+    # Read once: what it takes to decode them is not what is measured.
+    samples = list(_samples(n_samples))
+    bare = _renumbered(event for event in samples if not isinstance(event[2], Sample))
+    found: list[RunRecord] = []
+    for number in range(n_runs):
+        events = bare if are_copies and number else samples
+        found.append(_store(ledger, number, n_runs, events, is_ended=are_ended))
+    ledger.commit()
+    if n_samples >= BLOCK_SAMPLES:
+        _pack(ledger, path)
+    if are_copies:
+        _copy_blocks(ledger, found)
+    database.close()
+    return {record.run: record.accepted for record in found}
+
+
+def _renumbered(events: Iterable[TakenEvent]) -> list[TakenEvent]:
+    return [
+        (seq, kind, event, body) for seq, (_, kind, event, body) in enumerate(events, _FIRST_SEQ)
+    ]
+
+
+def _samples(n_samples: int) -> Iterator[TakenEvent]:
+    rng = random.Random(5)  # noqa: S311 - the same samples each time
+    every = max(1, n_samples // EPOCHS)
+    seq = _FIRST_SEQ - 1
+    for n in range(n_samples):
+        t_s, epoch = float(n + 1), n // every
+        if n % every == 0:
+            seq += 1
+            yield _taken(seq, EpochStarted(t_s=t_s, fit=1, epoch=epoch))
+        level = 1.0 + n / n_samples + 0.1 * rng.random()
+        sample = Sample(
+            t_s=t_s,
+            fit=1,
+            epoch=epoch,
+            step=n % every,
+            ram_bytes=level * 20 * _GIB,
+            ram_of_bytes=192 * _GIB,
+            vram_bytes=level * 10 * _GIB,
+            allocator_in_use_bytes=level * 9 * _GIB,
+            graph_operations=float(9000 + n // 100),
+            step_time_s=0.2 * level,
+        )
+        seq += 1
+        yield _taken(seq, sample)
+        if n % every == every - 1:
+            seq += 1
+            yield _taken(seq, _epoch_ended(t_s, epoch, every, 0.2 * level))
+
+
+def _epoch_ended(t_s: float, epoch: int, steps: int, step_s: float) -> EpochEnded:
+    times = StepTimes(
+        count=steps, mean_s=step_s, p50_s=step_s, p95_s=step_s, p99_s=step_s, max_s=step_s
+    )
+    return EpochEnded(
+        t_s=t_s,
+        fit=1,
+        epoch=epoch,
+        seconds=float(steps),
+        steps=steps,
+        logs={"loss": 1 / (epoch + 1)},
+        step_times=times,
+    )
+
+
+def _store(
+    ledger: Ledger, number: int, n_runs: int, samples: list[TakenEvent], *, is_ended: bool
+) -> RunRecord:
+    record = ledger.registry.get_or_add(new_id())
+    # The newest first in every list; they began one after the other.
+    started_wall_s = time.time() - (n_runs - number) * 3600.0
+    begun = BootStarted(
+        t_s=0.0,
+        boot=new_id(),
+        name=f"{_NAMES[number % len(_NAMES)]}-{number}",
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        started_wall_s=started_wall_s,
+        backend="tensorflow",
+        actions=["save", "collect", "reload", "set_limits", "stop"],
+    )
+    fit = FitStarted(t_s=0.5, fit=1, model="net", epochs=EPOCHS, steps=1000)
+    ledger.take(record, [_taken(1, begun), _taken(2, fit)])
+    for first in range(0, len(samples), _COMMIT):
+        ledger.take(record, samples[first : first + _COMMIT])
+        ledger.commit()
+    if is_ended:
+        over = BootEnded(t_s=record.last_t_s + 1.0, why="finished")
+        ledger.take(record, [_taken(record.accepted + 1, over)])
+    return record
+
+
+def _taken(seq: int, event: Event) -> TakenEvent:
+    return read_event(seq, encode_event(event))
+
+
+def _pack(ledger: Ledger, path: Path) -> None:
+    reader = open_reader(path)
+    for record in list(ledger.registry.all()):
+        while (block := next_block(reader, record.key)) is not None:
+            ledger.take_block(block)
+            ledger.commit()
+    reader.close()
+
+
+def _copy_blocks(ledger: Ledger, runs: list[RunRecord]) -> None:
+    first, *others = runs
+    reader = open_reader(ledger.database.path)
+    query = "SELECT last_row, n_samples, name, body FROM sample_blocks WHERE run_key = ?"
+    blocks: dict[int, SampleBlock] = {}
+    for last_row, n_samples, name, body in reader.execute(query, (first.key,)):
+        block = blocks.setdefault(last_row, SampleBlock(first.key, last_row, n_samples, {}))
+        block.columns[name] = body
+    reader.close()
+    for record in others:
+        for block in blocks.values():
+            ledger.take_block(replace(block, run_key=record.key))
+        ledger.commit()
