@@ -66,18 +66,20 @@ class EpochColumns:
         self.ends: list[float] = []
         self.fits: list[int] = []
         self.values: dict[str, list[tuple[float, float]]] = {}
-        self._place: dict[tuple[int, int], int] = {}
+        self._places: dict[tuple[int, int], list[int]] = {}
 
     def begin(self, t_s: float, event: EpochStarted) -> None:
         """An epoch began; after a restart the same one may begin again."""
-        self._place[event.fit, event.epoch] = len(self.starts)
+        self._places.setdefault((event.fit, event.epoch), []).append(len(self.starts))
         self.starts.append(t_s)
         self.ends.append(math.nan)
         self.fits.append(event.fit)
 
     def end(self, t_s: float, event: EpochEnded) -> None:
         """An epoch ended."""
-        place = self._place.get((event.fit, event.epoch))
+        # Starts are read ahead of ends: of those of one number, an end is that of the last before.
+        places = self._places.get((event.fit, event.epoch), [])
+        place = next((at for at in reversed(places) if self.starts[at] <= t_s), None)
         if place is not None:
             self.ends[place] = t_s
         self._add("epoch:seconds", t_s, event.seconds)
