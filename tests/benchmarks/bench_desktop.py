@@ -24,7 +24,9 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QTableView, QTreeView
 
-from kmonitor.desktop.app import KmonitorApp, WindowOptions, make_qt_application
+from kmonitor.desktop.app import KmonitorApp
+from kmonitor.desktop.qt_application import make_qt_application
+from kmonitor.desktop.window_options import WindowOptions
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.facts import Sample

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QTreeView
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMessageBox, QTreeView
 
 from kmonitor_agent.protocol.commands import CommandStatus
 from kmonitor_agent.protocol.messages import CommandTold
@@ -135,3 +135,26 @@ def test_every_action_has_a_key_of_its_own_that_its_tooltip_names(window: DeskWi
         "Stop training": "Ctrl+.",
     }
     assert "(Ctrl+Shift+C)" in action(window, "Collect").toolTip()
+
+
+def test_a_search_changes_what_the_tree_shows_and_not_which_run_is_looked_at(window: DeskWindow):
+    window.tell_runs(
+        made_up_run("run1", name="resnet"),
+        made_up_run("run2", name="vit", started_wall_s=2.0),
+        made_up_run("run3", name="unet", started_wall_s=1.0),
+    )
+    window.desk.select("run1")
+    window.settle()
+    field = window.window.run_tree.findChildren(QLineEdit)[0]
+    field.setFocus()
+
+    QTest.keyClicks(field, "et")
+    QTest.keyClicks(field, "x")
+    field.clear()
+    assert window.desk.book.selected == "run1"
+    QTest.keyClicks(field, "unet")
+    assert window.desk.book.selected == "run1"
+    QTest.keyClick(field, Qt.Key.Key_Return)
+
+    assert window.desk.book.selected == "run3"
+    assert QApplication.focusWidget() is window.window.run_tree.findChildren(QTreeView)[0]

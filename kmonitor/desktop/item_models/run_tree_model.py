@@ -52,6 +52,11 @@ class RunTreeModel(QAbstractItemModel):
                     return self.createIndex(at, 0, host.serial)
         return QModelIndex()
 
+    def first_run(self) -> QModelIndex:
+        """The topmost run; invalid if there is none."""
+        host = next((host for host in self._hosts if host.runs), None)
+        return self.createIndex(0, 0, host.serial) if host is not None else QModelIndex()
+
     def host_at(self, index: _Index) -> HostRow | None:
         """The host of an index; None for a run."""
         row = index.data(ROW_ROLE)

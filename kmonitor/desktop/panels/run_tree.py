@@ -55,8 +55,10 @@ class RunTreePanel(QFrame):
         self._connect = QPushButton()
         self._history = QPushButton()
         self._search_icon = QAction(self)
+        self._is_showing = False
         self._build()
         self._search.textChanged.connect(self.search_edited)
+        self._search.returnPressed.connect(self._on_search_return_pressed)
         self._connect.clicked.connect(self.connect_requested)
         self._history.clicked.connect(self.history_requested)
         self._tree.customContextMenuRequested.connect(self._on_tree_menu_requested)
@@ -75,12 +77,15 @@ class RunTreePanel(QFrame):
             selected: Run id.
             empty_text: Shown instead when there are no rows.
         """
+        # A row that goes hands its place on, and with it the choice: nobody chose that.
+        self._is_showing = True
         self._model.show_rows(hosts)
+        index = self._model.index_of(selected or "")
+        if index != self._tree.currentIndex():
+            self._tree.setCurrentIndex(index)
+        self._is_showing = False
         self._empty.setText(empty_text)
         self._empty.setVisible(not hosts)
-        index = self._model.index_of(selected or "")
-        if index.isValid() and index != self._tree.currentIndex():
-            self._tree.setCurrentIndex(index)
 
     def show_history_title(self, title: str) -> None:
         """Say on its button what the history holds."""
@@ -101,7 +106,9 @@ class RunTreePanel(QFrame):
 
     def _build(self) -> None:
         self._search.setAccessibleName(self.tr("Find run or host"))
-        self._search.setToolTip(self.tr("Words of a run's name or host (Ctrl+F)"))
+        self._search.setToolTip(
+            self.tr("Words of a run's name or host (Ctrl+F); Enter goes to the first one")
+        )
         self._search.setClearButtonEnabled(True)
         self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
         for part in self._search.findChildren(QToolButton):
@@ -152,8 +159,15 @@ class RunTreePanel(QFrame):
     def _on_tree_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         del previous
         run = self._model.run_at(current)
-        if run is not None:
+        if run is not None and not self._is_showing:
             self.run_chosen.emit(run)
+
+    @Slot()
+    def _on_search_return_pressed(self) -> None:
+        first = self._model.first_run()
+        if first.isValid():
+            self._tree.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._tree.setCurrentIndex(first)
 
     @Slot(QModelIndex, int, int)
     def _on_model_rows_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
