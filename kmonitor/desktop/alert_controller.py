@@ -59,7 +59,7 @@ class AlertController(QObject):
         self._timer = QTimer(self, interval=_LOOK_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         window.header.alerts_requested.connect(self.open)
-        window.shortcut("Ctrl+Shift+A").activated.connect(self.open)
+        window.shortcut("alerts").activated.connect(self.open)
         window.installEventFilter(self)
 
     def start(self) -> None:

@@ -28,7 +28,7 @@ class AuditController(QObject):
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         window.header.audit_requested.connect(self.open)
-        window.shortcut("Ctrl+U").activated.connect(self.open)
+        window.shortcut("audit").activated.connect(self.open)
 
     def attach(self, bridge: "HubBridge") -> None:
         """The part that asks the hub is loaded."""

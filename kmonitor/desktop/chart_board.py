@@ -3,6 +3,7 @@
 import time
 
 from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QKeyEvent
 
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.panels.chart_card import ChartCard
@@ -69,6 +70,13 @@ class ChartBoard(QObject):
     def chart(self, metric: LimitMetric) -> LiveChart:
         """The chart of a metric."""
         return self._charts[metric]
+
+    def press_key(self, event: QKeyEvent) -> None:
+        """Give a key to the chart that has the focus, else to the first that is shown."""
+        shown = [chart for chart in self._charts.values() if chart.isVisible()]
+        chart = next((chart for chart in shown if chart.hasFocus()), next(iter(shown), None))
+        if chart is not None:
+            chart.keyPressEvent(event)
 
     def make_comparison(self) -> tuple[CompareDesk, CompareTable]:
         """What compares runs by the columns that the charts hold."""

@@ -58,8 +58,8 @@ class ExportController(QObject):
         self.refused.connect(self._on_self_refused, Qt.ConnectionType.QueuedConnection)
         window.header.export_requested.connect(self.ask_export)
         window.header.report_requested.connect(self.ask_report)
-        window.shortcut("Ctrl+E").activated.connect(self.ask_export)
-        window.shortcut("Ctrl+Shift+E").activated.connect(self.ask_report)
+        window.board_shortcut("export").activated.connect(self.ask_export)
+        window.board_shortcut("report").activated.connect(self.ask_report)
         for card in window.cards.values():
             card.picture_wanted.connect(self.ask_picture)
 

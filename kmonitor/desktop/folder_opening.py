@@ -38,7 +38,7 @@ class FolderOpening(QObject):
         self.refused.connect(self._on_self_refused, Qt.ConnectionType.QueuedConnection)
         window.run_tree.folder_requested.connect(self.ask)
         window.first_start.folder_requested.connect(self.ask)
-        window.shortcut("Ctrl+O").activated.connect(self.ask)
+        window.shortcut("folder").activated.connect(self.ask)
 
     @Slot()
     def ask(self) -> None:

@@ -109,7 +109,7 @@ class HistoryController(QObject):
         self.comparison.closed.connect(self._on_comparison_closed)
         panel.strip.wanted.connect(self._on_strip_wanted)
         self._window.run_tree.history_requested.connect(self.open)
-        self._window.shortcut("Ctrl+Shift+H").activated.connect(self.open)
+        self._window.shortcut("history").activated.connect(self.open)
 
     def _place_of(self, at: str) -> HubPlace:
         host = self._desk.hosts.get(at)

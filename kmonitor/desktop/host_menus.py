@@ -35,7 +35,7 @@ class HostMenus(QObject):
         window.run_tree.connect_requested.connect(self.open_dialog)
         window.run_tree.host_menu_requested.connect(self._on_tree_host_menu_requested)
         window.first_start.connect_requested.connect(self.open_dialog)
-        window.shortcut("Ctrl+H").activated.connect(self.open_dialog)
+        window.shortcut("connect").activated.connect(self.open_dialog)
 
     def attach(self, hosts: "HostsController") -> None:
         """The part that connects is loaded."""

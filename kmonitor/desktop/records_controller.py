@@ -41,8 +41,11 @@ class RecordsController(QObject):
         records.log.filter_chosen.connect(self._on_log_filter_chosen)
         records.log.row_opened.connect(self._on_log_row_opened)
         records.table.record_opened.connect(self._on_table_record_opened)
-        for keys, slot in (("Ctrl+1", self._on_events_key), ("Ctrl+2", self._on_reclaims_key)):
-            window.shortcut(keys).activated.connect(slot)
+        for name, slot in (
+            ("events", self._on_events_key),
+            ("reclaims", self._on_reclaims_key),
+        ):
+            window.board_shortcut(name).activated.connect(slot)
 
     def refresh(self) -> None:
         """Show what is known of the selected run."""

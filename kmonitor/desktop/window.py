@@ -7,7 +7,6 @@ from PySide6.QtGui import (
     QCloseEvent,
     QGuiApplication,
     QKeyEvent,
-    QKeySequence,
     QResizeEvent,
     QShortcut,
 )
@@ -22,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from kmonitor.desktop.controls.keys import add_key
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.panels.actions import ActionsPanel
 from kmonitor.desktop.panels.banner import Banner
@@ -46,6 +46,11 @@ _ROOM_FOR_TABLE = 640
 """Below this the table takes no more than the log: the charts would lose their axes."""
 _SMALLEST = QSize(1000, 640)
 """Below this the charts say nothing; a smaller screen is filled."""
+_FOR_THE_BOARD = (
+    *(Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right),
+    *(Qt.Key.Key_Plus, Qt.Key.Key_Equal, Qt.Key.Key_Minus, Qt.Key.Key_0),
+)
+_SHIFT = Qt.KeyboardModifier.ShiftModifier
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -55,6 +60,7 @@ class MainWindow(QMainWindow):
     Signals (main thread):
         closed: The window was closed.
         visibility_changed: It was shown, hidden, minimised or restored.
+        key_left_over: A key without modifiers that no control took, while the charts are shown.
 
     Attributes:
         header, run_tree, actions_panel, banner, first_start, records, status: The panels.
@@ -65,6 +71,7 @@ class MainWindow(QMainWindow):
 
     closed = Signal()
     visibility_changed = Signal()
+    key_left_over = Signal(QKeyEvent)
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -135,13 +142,13 @@ class MainWindow(QMainWindow):
         """Let no control begin with the focus ring."""
         self._desk.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def shortcut(self, keys: str) -> QShortcut:
-        """A key of the window."""
-        return QShortcut(QKeySequence(keys), self)
+    def shortcut(self, name: str) -> QShortcut:
+        """A key that counts everywhere in the window, by its name in the table of keys."""
+        return add_key(name, self)
 
-    def board_shortcut(self, keys: str) -> QShortcut:
+    def board_shortcut(self, name: str) -> QShortcut:
         """A key of the charts and what stands around them; silent while another page is shown."""
-        return QShortcut(QKeySequence(keys), self._board)
+        return add_key(name, self._board)
 
     def add_page(self, page: QWidget) -> None:
         """Hold a page that can be shown in the place of charts and side panels."""
@@ -151,6 +158,14 @@ class MainWindow(QMainWindow):
         """Show one of the pages; None: the charts again."""
         self._pages.setCurrentWidget(self._board if page is None else page)
         self.header.show_away(is_away=page is not None)
+
+    def regions(self) -> tuple[QWidget, ...]:
+        """The parts of the window from left to right and top to bottom, as the eye reads them."""
+        if self._pages.currentWidget() is not self._board:
+            return (self.header, self._pages)
+        notices = (self.crash_notice, self.banner)
+        sides = (self.actions_panel, self.records)
+        return (self.header, self.run_tree, *notices, self._centre, *sides)
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -172,6 +187,11 @@ class MainWindow(QMainWindow):
         focused = self.focusWidget()
         if event.key() in _ENTER and isinstance(focused, QAbstractButton):
             focused.click()
+            return
+        is_bare = not event.modifiers() & ~(_SHIFT | Qt.KeyboardModifier.KeypadModifier)
+        is_for_board = event.key() in _FOR_THE_BOARD and is_bare
+        if is_for_board and self._pages.currentWidget() is self._board:
+            self.key_left_over.emit(event)
             return
         super().keyPressEvent(event)
 

@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from kmonitor.desktop.command_controller import CommandController
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
+from kmonitor.desktop.help_controller import HelpController
 from kmonitor.desktop.history_controller import HistoryController
 from kmonitor.desktop.host_menus import HostMenus
-from kmonitor.desktop.panels.guide import GuideWindow
 from kmonitor.desktop.records_controller import RecordsController
+from kmonitor.desktop.region_keys import RegionKeys
 from kmonitor.desktop.settings_file import WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.verdict_controller import VerdictController
@@ -68,7 +69,8 @@ class WindowController(QObject):
         self._theme = parts.theme
         self._demo = parts.demo
         self._board: ChartBoard | None = None
-        self._guide: GuideWindow | None = None
+        self._regions = RegionKeys(parts.window, self)
+        self.help = HelpController(parts.window, parts.look, self)
         self.records = RecordsController(parts.window, parts.desk, parts.look, self)
         self.verdicts = VerdictController(parts.window, parts.desk, parts.look, self)
         self.hosts = HostMenus(parts.window, parts.desk, self)
@@ -103,6 +105,7 @@ class WindowController(QObject):
     def attach_board(self, board: "ChartBoard") -> None:
         """The charts are loaded."""
         self._board = board
+        self._regions.attach_board(board)
         self.verdicts.attach_board(board)
         self.history.attach_board(board)
         board.presenter.count(self._wanted_axis)
@@ -137,7 +140,6 @@ class WindowController(QObject):
         window.header.x_axis_chosen.connect(self._on_header_x_axis_chosen)
         window.header.live_toggled.connect(self._on_header_live_toggled)
         window.header.theme_chosen.connect(self._on_header_theme_chosen)
-        window.header.help_requested.connect(self._on_header_help_requested)
         window.run_tree.run_chosen.connect(self._on_run_tree_run_chosen)
         window.run_tree.search_edited.connect(self._on_run_tree_search_edited)
         self.commands.settings_changed.connect(self.settings_changed)
@@ -155,16 +157,13 @@ class WindowController(QObject):
         window.visibility_changed.connect(self._on_window_visibility_changed)
         self._demo.changed.connect(self.refresh)
         self._look.palette_changed.connect(self.refresh)
-        for keys, slot in (
-            ("Space", self._on_space_activated),
-            ("Alt+Down", self._on_next_activated),
-            ("Alt+Up", self._on_previous_activated),
+        for name, slot in (
+            ("hold", self._on_space_activated),
+            ("next_run", self._on_next_activated),
+            ("previous_run", self._on_previous_activated),
         ):
-            window.board_shortcut(keys).activated.connect(slot)
-        # From every window of ours, also from the question before a stop.
-        help_key = window.shortcut("F1")
-        help_key.setContext(Qt.ShortcutContext.ApplicationShortcut)
-        help_key.activated.connect(self._on_header_help_requested)
+            window.board_shortcut(name).activated.connect(slot)
+        self._regions.run_stepped.connect(self._on_regions_run_stepped)
 
     def _refresh_panels(self) -> None:
         desk, window = self._desk, self._window
@@ -281,14 +280,6 @@ class WindowController(QObject):
         self._window.header.show_theme(self._theme.choice)
         self.settings_changed.emit()
 
-    @Slot()
-    def _on_header_help_requested(self) -> None:
-        if self._guide is None:
-            self._guide = GuideWindow(self._look, self._window)
-        self._guide.show()
-        self._guide.raise_()
-        self._guide.activateWindow()
-
     @Slot(str)
     def _on_run_tree_run_chosen(self, run: str) -> None:
         if run != self._desk.book.selected:
@@ -310,6 +301,10 @@ class WindowController(QObject):
     @Slot()
     def _on_previous_activated(self) -> None:
         self._step_run(-1)
+
+    @Slot(int)
+    def _on_regions_run_stepped(self, by: int) -> None:
+        self._step_run(by)
 
     def _step_run(self, by: int) -> None:
         run = self._desk.book.beside_selected(by)

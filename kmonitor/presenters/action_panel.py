@@ -8,6 +8,7 @@ from kmonitor.presenters.at_limit import AtLimitPicture, at_limit_picture
 from kmonitor.presenters.command_desk import AskedCommand, CommandDesk
 from kmonitor.presenters.event_sentences import COMMAND_TITLES
 from kmonitor.presenters.formats import bytes_text, count_text, duration_text
+from kmonitor.presenters.keys import key_of
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitDesk
 from kmonitor.presenters.run_states import has_ended, state_picture
@@ -189,40 +190,50 @@ def _button(run: RunSummary, name: CommandName, why_not: str, *, is_asked: bool)
 def _looks() -> dict[str, tuple[str, str, ButtonKind, str]]:
     """Icon, shortcut, kind and tooltip by command."""
     icons: dict[str, tuple[str, str, ButtonKind, str]] = {
-        "save": ("save", "Ctrl+S", "plain", tr("Save a checkpoint at the end of this epoch")),
+        "save": (
+            "save",
+            key_of("save"),
+            "plain",
+            tr("Save a checkpoint at the end of this epoch"),
+        ),
         "reload": (
             "reload",
-            "Ctrl+R",
+            key_of("reload"),
             "primary",
             tr("Save, clear the session and reload at the end of this epoch; same result"),
         ),
         "collect": (
             "broom",
-            "Ctrl+Shift+C",
+            key_of("collect"),
             "plain",
             tr("Let go of traces that dead models left behind, and of garbage; the model stays"),
         ),
         "auto": (
             "layers",
-            "Ctrl+Shift+A",
+            key_of("auto"),
             "plain",
             tr("Collect, and reload if that left something to give back; never a restart"),
         ),
         "restart": (
             "restart",
-            "Ctrl+Shift+R",
+            key_of("restart"),
             "plain",
             tr("Start the script again in a new process at the end of this epoch, and resume"),
         ),
         "diagnose": (
             "diagnose",
-            "Ctrl+D",
+            key_of("diagnose"),
             "plain",
             tr("Look at the next safe point at what grows and who holds it"),
         ),
-        "pause": ("pause", "Ctrl+P", "plain", tr("Hold the training after the running batch")),
-        "resume": ("play", "Ctrl+P", "plain", tr("Let the training go on")),
-        "stop": ("stop", "Ctrl+.", "danger", tr("End the training after this epoch")),
+        "pause": (
+            "pause",
+            key_of("pause"),
+            "plain",
+            tr("Hold the training after the running batch"),
+        ),
+        "resume": ("play", key_of("pause"), "plain", tr("Let the training go on")),
+        "stop": ("stop", key_of("stop"), "danger", tr("End the training after this epoch")),
     }
     return icons
 

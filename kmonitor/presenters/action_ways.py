@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kmonitor.presenters.keys import key_of
 from kmonitor.presenters.language import tr
 from kmonitor_agent.protocol.commands import (
     Arguments,
@@ -63,11 +64,11 @@ def _ways_to_save() -> tuple[ActionWay, ...]:
         "of all weights in memory while it is written; if it fails, the checkpoint stands."
     )
     return (
-        ActionWay("", tr("Save a checkpoint"), "Ctrl+S", usual, NoArguments()),
+        ActionWay("", tr("Save a checkpoint"), key_of("save"), usual, NoArguments()),
         ActionWay(
             "export",
             tr("Save a checkpoint and a .keras file"),
-            "Ctrl+Shift+S",
+            key_of("save_export"),
             export,
             SaveArguments(export=True),
         ),
@@ -86,14 +87,14 @@ def _ways_to_reload() -> tuple[ActionWay, ...]:
         ActionWay(
             "",
             tr("Keep the variables (assign)"),
-            "Ctrl+R",
+            key_of("reload"),
             usual,
             NoArguments(),
         ),
         ActionWay(
             "recreate",
             tr("Make the variables anew (recreate)"),
-            "Ctrl+Alt+R",
+            key_of("reload_recreate"),
             recreate,
             ReloadArguments(mode="recreate"),
         ),

@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.formats import bytes_text, count_text
+from kmonitor.presenters.keys import key_of
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.run_edits import why_no_delete, why_no_edit
 from kmonitor_agent.protocol.messages import RunSummary
@@ -112,23 +113,30 @@ def _actions(runs: Sequence[RunSummary], why_not: str) -> tuple[HistoryAction, .
     return (
         _action("open", "play", tr("Open"), "Return", one, tr("Show it on the charts")),
         _action(
-            *("compare", "compare", tr("Compare"), "Ctrl+K"),
+            *("compare", "compare", tr("Compare"), key_of("history_compare")),
             *(few, tr("Show them on one chart, and what differs")),
         ),
-        _action("rename", "rename", tr("Rename\u2026"), "F2", one or why_not, tr("Rename it")),
         _action(
-            *("note", "note", tr("Note\u2026"), "Ctrl+E"),
+            "rename",
+            "rename",
+            tr("Rename\u2026"),
+            key_of("history_rename"),
+            one or why_not,
+            tr("Rename it"),
+        ),
+        _action(
+            *("note", "note", tr("Note\u2026"), key_of("history_note")),
             *(one or why_not, tr("Write down what it was for, or what came of it")),
         ),
         _action(
-            *("pin", "pin", tr("Unpin") if is_pinned else tr("Pin"), "Ctrl+P"),
+            *("pin", "pin", tr("Unpin") if is_pinned else tr("Pin"), key_of("history_pin")),
             some or why_not,
             tr("Remove it with the others when old runs are removed to save room")
             if is_pinned
             else tr("Keep it when old runs are removed to save room"),
         ),
         _action(
-            *("delete", "trash", tr("Delete\u2026"), "Del"),
+            *("delete", "trash", tr("Delete\u2026"), key_of("history_delete")),
             *(some or why_not or living, tr("Remove it from the history")),
         ),
     )

@@ -70,6 +70,7 @@ class AlertsDialog(QDialog):
         """
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setProperty("guide_page", "alerts.md")
         self.setWindowTitle(self.tr("Alerts"))
         self.resize(*_SIZE)
         self._rows: dict[str, _Row] = {}

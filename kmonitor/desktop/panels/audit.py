@@ -24,6 +24,7 @@ class AuditWindow(QDialog):
     def __init__(self, host: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Audit of {host}").format(host=host))
+        self.setProperty("guide_page", "keys-and-roles.md")
         self.resize(860, 480)
         self._model = AuditModel(self)
         self._table = QTableView()

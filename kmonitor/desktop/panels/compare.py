@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from kmonitor.desktop.controls.keys import add_key
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.controls.row_table import CellDelegate, CellLook, Index, RowTable
 from kmonitor.desktop.controls.segments import Segments
@@ -49,6 +50,7 @@ class ComparePanel(QFrame):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setProperty("guide_page", "history.md")
         self._look = look
         self._model = CompareModel(self)
         self._table = RowTable()
@@ -182,7 +184,7 @@ class ComparePanel(QFrame):
         self._copy.clicked.connect(self._on_copy_clicked)
         self._table.copy_requested.connect(self._on_copy_clicked)
         self._back.clicked.connect(self.close_requested)
-        QShortcut(QKeySequence("Esc"), self).activated.connect(self.close_requested)
+        add_key("compare_close", self).activated.connect(self.close_requested)
         self._look.palette_changed.connect(self._on_look_palette_changed)
 
     @override

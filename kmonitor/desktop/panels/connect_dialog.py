@@ -29,6 +29,7 @@ class ConnectDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Connect to a host"))
+        self.setProperty("guide_page", "remote-hosts.md")
         self.setMinimumWidth(_WIDTH)
         self._address = QLineEdit()
         self._name = QLineEdit()

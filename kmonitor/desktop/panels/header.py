@@ -1,12 +1,13 @@
 """The header: which run, how it goes, and how the charts are looked at."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from kmonitor.desktop.controls.chip_row import ChipRow
 from kmonitor.desktop.controls.elided_label import ElidedLabel
+from kmonitor.desktop.controls.keys import key_sequence
 from kmonitor.desktop.controls.look import Look, repolish, role_label
 from kmonitor.desktop.controls.segments import Segments
 from kmonitor.desktop.theme import SIZES
@@ -167,22 +168,22 @@ class HeaderPanel(QFrame):
             action.setChecked(key == self._theme)
             action.setData(key)
         menu.addSeparator()
-        alerts = menu.addAction(self.tr("Alerts\u2026"), QKeySequence("Ctrl+Shift+A"))
-        alerts.setToolTip(self.tr("What you want to be told (Ctrl+Shift+A)"))
+        alerts = menu.addAction(self.tr("Alerts\u2026"), key_sequence("alerts"))
+        alerts.setToolTip(self.tr("What you want to be told (Ctrl+L)"))
         alerts.setData(_ALERTS)
         if self._title.text():
             self._add_files(menu)
-        audit = menu.addAction(self.tr("Audit\u2026"), QKeySequence("Ctrl+U"))
+        audit = menu.addAction(self.tr("Audit\u2026"), key_sequence("audit"))
         audit.setToolTip(self.tr("Who did what through the hub (Ctrl+U)"))
         audit.setData(_AUDIT)
         menu.triggered.connect(self._on_menu_triggered)
         menu.popup(self._theme_button.mapToGlobal(self._theme_button.rect().bottomLeft()))
 
     def _add_files(self, menu: QMenu) -> None:
-        export = menu.addAction(self.tr("Export\u2026"), QKeySequence("Ctrl+E"))
+        export = menu.addAction(self.tr("Export\u2026"), key_sequence("export"))
         export.setToolTip(self.tr("The selected run's data as CSV, JSON or Parquet (Ctrl+E)"))
         export.setData(_EXPORT)
-        report = menu.addAction(self.tr("Report\u2026"), QKeySequence("Ctrl+Shift+E"))
+        report = menu.addAction(self.tr("Report\u2026"), key_sequence("report"))
         report.setToolTip(self.tr("The selected run as one HTML file (Ctrl+Shift+E)"))
         report.setData(_REPORT)
 

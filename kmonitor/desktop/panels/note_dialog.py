@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
 )
 
 from kmonitor.desktop.controls.elided_label import ElidedLabel
+from kmonitor.desktop.controls.keys import press_by_key
 from kmonitor.desktop.controls.look import role_label, set_tone
 from kmonitor.presenters.formats import count_text
 from kmonitor.presenters.run_edits import MAX_NOTE
@@ -43,7 +44,7 @@ class NoteDialog(QDialog):
         self._field.setAccessibleName(self.tr("Note on {name}").format(name=name))
         self._field.setPlaceholderText(self.tr("What it was for, or what came of it"))
         self._save.setProperty("kind", "primary")
-        self._save.setShortcut("Ctrl+Return")
+        press_by_key("note_save", self._save)
         self._save.setToolTip(self.tr("Save the note (Ctrl+Return)"))
         self._cancel.setToolTip(self.tr("Leave it as it was (Esc)"))
         for button in (self._save, self._cancel):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QFont, QFontMetrics, QKeySequence, QShortcut
+from PySide6.QtGui import QAction, QFont, QFontMetrics
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from kmonitor.desktop.controls.keys import add_key
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.controls.row_table import (
     CELL_ICON,
@@ -79,6 +80,7 @@ class RunHistoryPanel(QFrame):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setProperty("guide_page", "history.md")
         self._look = look
         self._heads = history_heads()
         self._model = RunHistoryModel(self)
@@ -245,16 +247,16 @@ class RunHistoryPanel(QFrame):
         self._table.customContextMenuRequested.connect(self._on_table_menu_requested)
         self._table.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self._look.palette_changed.connect(self._on_look_palette_changed)
-        for keys, slot in (
-            ("Ctrl+F", self._on_find_activated),
-            ("Esc", self._on_escape_activated),
-            ("Ctrl+K", self._on_compare_activated),
-            ("F2", self._on_rename_activated),
-            ("Ctrl+E", self._on_note_activated),
-            ("Ctrl+P", self._on_pin_activated),
-            ("Del", self._on_delete_activated),
+        for name, slot in (
+            ("history_find", self._on_find_activated),
+            ("history_close", self._on_escape_activated),
+            ("history_compare", self._on_compare_activated),
+            ("history_rename", self._on_rename_activated),
+            ("history_note", self._on_note_activated),
+            ("history_pin", self._on_pin_activated),
+            ("history_delete", self._on_delete_activated),
         ):
-            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+            add_key(name, self, slot)
 
     def _fit_columns(self, rows: Sequence[HistoryRow], now_wall_s: float) -> None:
         """Give each column the room of its widest text, unless the user has set widths."""

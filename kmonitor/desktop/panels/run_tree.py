@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from kmonitor.desktop.controls.folder_button import FolderButton
+from kmonitor.desktop.controls.keys import add_key
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.item_models.run_tree_model import RunTreeModel
 from kmonitor.desktop.panels.run_row import RunRowDelegate
@@ -64,8 +65,7 @@ class RunTreePanel(QFrame):
         self._tree.customContextMenuRequested.connect(self._on_tree_menu_requested)
         self._tree.selectionModel().currentChanged.connect(self._on_tree_current_changed)
         self._model.rowsInserted.connect(self._on_model_rows_inserted)
-        find = QShortcut(QKeySequence("Ctrl+F"), self)
-        find.activated.connect(self._on_find_activated)
+        add_key("find_run", self, self._on_find_activated)
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
 

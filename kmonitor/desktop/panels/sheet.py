@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from kmonitor.desktop.controls.elided_label import ElidedLabel
+from kmonitor.desktop.controls.keys import press_by_key
 from kmonitor.desktop.controls.look import Look, role_label, set_tone
 from kmonitor.desktop.panels.sheet_text import diagnosis_html, record_html
 from kmonitor.presenters.diagnosis import DiagnosisPicture
@@ -207,8 +208,8 @@ class DiagnosisWindow(SheetWindow):
             column.insertWidget(_BELOW_SUBTITLE, self._progress)
         self._before.setToolTip(self.tr("The diagnosis before (Alt+Left)"))
         self._after.setToolTip(self.tr("The diagnosis after (Alt+Right)"))
-        self._before.setShortcut("Alt+Left")
-        self._after.setShortcut("Alt+Right")
+        press_by_key("diagnosis_before", self._before)
+        press_by_key("diagnosis_after", self._after)
         self._again.setToolTip(self.tr("Take another one at the next safe point"))
         for button in (self._before, self._after, self._again):
             button.setAccessibleName(button.text())

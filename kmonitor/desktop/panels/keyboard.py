@@ -1,0 +1,91 @@
+"""A window of its own with every key of the program."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kmonitor.desktop.controls.keys import key_text
+from kmonitor.desktop.controls.look import role_label
+from kmonitor.presenters.keys import KeyGroup, KeyLine, keyboard_map
+
+_SIZE = (860, 640)
+_LEFT_GROUPS = 3
+
+
+class KeyboardWindow(QDialog):
+    """Groups of keys in two columns; not modal."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setProperty("guide_page", "keyboard.md")
+        self.setWindowTitle(self.tr("Keyboard"))
+        self.resize(*_SIZE)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setAccessibleName(self.tr("Keyboard"))
+        scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        scroll.setWidget(_page(keyboard_map()))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 16, 8, 14)
+        column.setSpacing(10)
+        column.addWidget(role_label("title", self.tr("Keyboard")))
+        column.addWidget(scroll, 1)
+        scroll.setFocus(Qt.FocusReason.OtherFocusReason)
+
+
+def _page(groups: tuple[KeyGroup, ...]) -> QWidget:
+    inside = QWidget()
+    inside.setObjectName("scrolled")
+    row = QHBoxLayout(inside)
+    row.setContentsMargins(0, 0, 10, 0)
+    row.setSpacing(28)
+    for part in (groups[:_LEFT_GROUPS], groups[_LEFT_GROUPS:]):
+        column = QVBoxLayout()
+        column.setSpacing(14)
+        for group in part:
+            column.addWidget(_group(group))
+        column.addStretch(1)
+        row.addLayout(column, 1)
+    return inside
+
+
+def _group(group: KeyGroup) -> QWidget:
+    box = QWidget()
+    grid = QGridLayout(box)
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(12)
+    grid.setVerticalSpacing(5)
+    grid.setColumnStretch(1, 1)
+    grid.addWidget(role_label("section", group.title.upper()), 0, 0, 1, 2)
+    for at, line in enumerate(group.lines, 1):
+        grid.addWidget(_keys(line), at, 0, Qt.AlignmentFlag.AlignTop)
+        words = role_label("body", line.words)
+        words.setWordWrap(True)
+        words.setAccessibleName(f"{', '.join(line.keys)}: {line.words}")
+        grid.addWidget(words, at, 1)
+    return box
+
+
+def _keys(line: KeyLine) -> QWidget:
+    box = QWidget()
+    box.setFixedWidth(172)
+    row = QHBoxLayout(box)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(5)
+    for keys in line.keys:
+        key = QLabel(key_text(keys))
+        key.setProperty("role", "key")
+        key.setTextFormat(Qt.TextFormat.PlainText)
+        row.addWidget(key)
+    row.addStretch(1)
+    return box

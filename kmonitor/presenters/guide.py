@@ -1,0 +1,63 @@
+"""The guide's pages: in which order, where their headings lead, and where words are found."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+FIRST_PAGE: Final = "index.md"
+_LINK: Final = re.compile(r"\]\(([\w-]+\.md)")
+_NO_LETTER: Final = re.compile(r"[^\w\- ]")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was found: the nth time in this page, from 0."""
+
+    page: str
+    nth: int
+
+
+def slug(heading: str) -> str:
+    """What stands behind the # of a link to this heading."""
+    return _NO_LETTER.sub("", heading.strip().lower()).replace(" ", "-")
+
+
+def reading_order(pages: Mapping[str, str]) -> list[str]:
+    """The pages as the first one lists them; those that it does not list come last.
+
+    Args:
+        pages: Text by file name.
+    """
+    listed = _LINK.findall(pages.get(FIRST_PAGE, ""))
+    order = [FIRST_PAGE, *listed, *sorted(pages)]
+    return [name for name in dict.fromkeys(order) if name in pages]
+
+
+def places(pages: Mapping[str, str], order: Sequence[str], words: str) -> list[Place]:
+    """Every place of these words, whatever their case, in the order of the pages.
+
+    Args:
+        pages: What is read, by file name.
+        order: Of the pages.
+        words: As typed; nothing is found for none.
+    """
+    wanted = words.strip().lower()
+    if not wanted:
+        return []
+    return [Place(name, nth) for name in order for nth in range(pages[name].lower().count(wanted))]
+
+
+def after(found: Sequence[Place], page: str, at: Place | None) -> Place | None:
+    """The place to go to next: behind the last one, or the first from this page on; then around.
+
+    Args:
+        found: All of them, in order.
+        page: The page that is shown.
+        at: Where the last search led; None: nowhere yet.
+    """
+    if not found:
+        return None
+    if at is not None and at in found:
+        return found[(found.index(at) + 1) % len(found)]
+    return next((place for place in found if place.page == page), found[0])

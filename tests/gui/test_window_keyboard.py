@@ -1,0 +1,218 @@
+"""The whole window by keyboard: regions, runs, charts, and the page that lists the keys."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QWidget
+
+from kmonitor.desktop.app import KmonitorApp
+from kmonitor.desktop.panels.guide import GuideWindow
+from kmonitor.desktop.panels.keyboard import KeyboardWindow
+from kmonitor.desktop.panels.note_dialog import NoteDialog
+from kmonitor.desktop.panels.sheet import DiagnosisWindow
+from kmonitor.presenters.keys import KEYS, keyboard_map
+from tests.support.desk_window import WINDOW, DeskWindow
+from tests.support.made_up_runs import made_up_run
+from tests.support.started_app import start
+
+__all__ = ["start"]
+
+pytestmark = WINDOW
+
+LINK = re.compile(r'href="([^"]+)"')
+PLAIN = Qt.KeyboardModifier.NoModifier
+
+
+@pytest.fixture
+def window() -> Iterator[DeskWindow]:
+    made = DeskWindow()
+    made.connect()
+    made.tell_runs(*(made_up_run(f"run{n}", name=f"net-{n}") for n in range(3)))
+    made.window.activateWindow()
+    yield made
+    made.close()
+
+
+def press(key: Qt.Key, modifiers: Qt.KeyboardModifier = PLAIN) -> None:
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    QTest.keyClick(focused, key, modifiers)
+
+
+def shortcuts_of(window: QWidget) -> dict[str, list[str]]:
+    """The keys of all shortcuts of a window and what is in it, by name."""
+    found: dict[str, list[str]] = {}
+    for each in window.findChildren(QShortcut):
+        if not each.key().isEmpty():
+            found.setdefault(each.objectName(), []).append(each.key().toString())
+    for button in window.findChildren(QAbstractButton):
+        if not button.shortcut().isEmpty():
+            found.setdefault("", []).append(button.shortcut().toString())
+    for action in window.findChildren(QAction):
+        if not action.shortcut().isEmpty():
+            found.setdefault("", []).append(action.shortcut().toString())
+    return found
+
+
+def as_qt_writes(keys: str) -> str:
+    return QKeySequence(keys).toString()
+
+
+def test_every_shortcut_there_is_stands_in_the_table_and_the_other_way_round(
+    start: Callable[..., KmonitorApp],
+) -> None:
+    app = start(with_hub=False)
+    app.controller.help.open_guide()
+    opened = [
+        DiagnosisWindow(app._look, app.window),
+        NoteDialog("run", "", app.window),
+    ]
+    found = shortcuts_of(app.window)
+    unnamed = found.pop("", [])
+
+    table = {as_qt_writes(key.keys) for key in KEYS.values()}
+    # An edit field brings Qt's own keys along: undo, copy, select all.
+    fields = {"Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+X", "Ctrl+C", "Ctrl+V", "Ctrl+A", "Delete", "Del"}
+    assert set(unnamed) - fields <= table
+    assert {name: keys for name, keys in found.items() if name not in KEYS} == {}
+    for name, keys in found.items():
+        assert keys == [as_qt_writes(KEYS[name].keys)]
+    made = {keys for each in found.values() for keys in each} | set(unnamed)
+    of_actions = {as_qt_writes(key.keys) for key in KEYS.values() if key.place == "charts"}
+    assert table - made <= of_actions
+    for each in opened:
+        each.deleteLater()
+
+
+def test_the_page_of_keys_shows_the_map(window: DeskWindow) -> None:
+    press(Qt.Key.Key_Question)
+    (page,) = window.window.findChildren(KeyboardWindow)
+    shown = {label.text() for label in page.findChildren(QLabel)}
+
+    for group in keyboard_map():
+        assert group.title.upper() in shown
+        for line in group.lines:
+            assert line.words in shown
+    QTest.keyClick(page, Qt.Key.Key_Escape)
+    assert not page.isVisible()
+
+
+def test_a_question_mark_that_is_typed_stays_a_letter(window: DeskWindow) -> None:
+    press(Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    field = QApplication.focusWidget()
+    assert isinstance(field, QLineEdit)
+    QTest.keyClicks(field, "a?")
+
+    assert field.text() == "a?"
+    assert not window.window.findChildren(KeyboardWindow)
+
+
+def test_f6_goes_around_the_parts_of_the_window_in_both_directions(window: DeskWindow) -> None:
+    seen: list[QWidget] = []
+    for _ in range(6):
+        press(Qt.Key.Key_F6) if seen else QTest.keyClick(window.window, Qt.Key.Key_F6)
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        seen.append(focused)
+    regions = [region for region in window.window.regions() if region.isVisible()]
+    places = [next(r for r in regions if r.isAncestorOf(each)) for each in seen[:5]]
+
+    assert places == [
+        window.window.header,
+        window.window.run_tree,
+        window.window._centre,
+        window.window.actions_panel,
+        window.window.records,
+    ]
+    assert seen[5] is seen[0]
+    press(Qt.Key.Key_F6, Qt.KeyboardModifier.ShiftModifier)
+    assert QApplication.focusWidget() is seen[4]
+
+
+def test_up_and_down_go_from_run_to_run(window: DeskWindow) -> None:
+    first = window.desk.book.selected
+    press(Qt.Key.Key_Down)
+    second = window.desk.book.selected
+    press(Qt.Key.Key_Up)
+
+    assert second != first
+    assert window.desk.book.selected == first
+
+
+def test_arrows_and_signs_move_crosshair_and_zoom_without_a_chart_having_the_focus(
+    window: DeskWindow,
+) -> None:
+    assert window.board is not None
+    press(Qt.Key.Key_Left)
+    charts = [window.board.chart("ram"), window.board.chart("graph")]
+    assert all(chart._crosshair_x is not None for chart in charts)
+    press(Qt.Key.Key_Plus)
+    assert not window.board.presenter.is_live
+    press(Qt.Key.Key_0)
+    assert window.board.presenter.is_live
+    press(Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
+    assert window.board.presenter.is_live
+
+
+def test_f1_opens_the_page_about_what_is_looked_at(window: DeskWindow) -> None:
+    press(Qt.Key.Key_Question)
+    (page,) = window.window.findChildren(KeyboardWindow)
+    window.settle()
+    QTest.keyClick(page, Qt.Key.Key_F1)
+    (guide,) = window.window.findChildren(GuideWindow)
+    assert guide.page == "keyboard.md"
+
+    for each in (page, guide):
+        each.close()
+    window.window.activateWindow()
+    window.controller.history.open()
+    window.settle()
+    press(Qt.Key.Key_F1)
+    assert guide.page == "history.md"
+    guide.close()
+
+
+def test_the_guide_is_searched_page_by_page(window: DeskWindow) -> None:
+    window.controller.help.open_guide()
+    (guide,) = window.window.findChildren(GuideWindow)
+    window.settle()
+    QTest.keyClick(guide, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(guide._search, "fonts-noto")
+    QTest.keyClick(guide._search, Qt.Key.Key_Return)
+    first = guide._count.text()
+    assert guide.page == "troubleshooting.md"
+    guide._search.setText("training")
+    pages: set[str] = set()
+    for _ in range(60):
+        QTest.keyClick(guide, Qt.Key.Key_F3)
+        assert guide._reader.textCursor().selectedText().lower() == "training"
+        pages.add(guide.page)
+    assert len(pages) > 2
+    guide._search.setText("no such words anywhere")
+    guide.find_next()
+
+    assert guide._count.text() == "Not in the guide"
+    assert first != ""
+    guide.close()
+
+
+def test_every_page_of_the_guide_opens_and_its_links_lead_somewhere(window: DeskWindow) -> None:
+    window.controller.help.open_guide()
+    (guide,) = window.window.findChildren(GuideWindow)
+    guide._read_all()
+    assert len(guide._order) > 10
+    for name in guide._order:
+        guide.open_page(name)
+        assert guide.page == name
+        for link in LINK.findall(guide._reader.document().toHtml()):
+            if "://" not in link:
+                guide._on_reader_anchor_clicked(QUrl(link))
+                assert "missing" not in guide._reader.toPlainText()[:60]
+                guide.open_page(name)
+    guide.open_page("keyboard.md", "history-and-comparison")
+    assert guide._reader.textCursor().block().text() == "History and comparison"
+    guide.close()

@@ -1,0 +1,56 @@
+"""The one table of keys, and the page that lists them."""
+
+import itertools
+import re
+
+import pytest
+
+from kmonitor.presenters.action_panel import _looks
+from kmonitor.presenters.action_ways import ways_of
+from kmonitor.presenters.keys import KEYS, Key, key_of, keyboard_map
+from kmonitor.resource_files import resource_path
+
+LISTED = {keys for group in keyboard_map() for line in group.lines for keys in line.keys}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_the_page_lists_every_key(name: str):
+    assert key_of(name) in LISTED
+
+
+def test_no_two_keys_do_something_at_the_same_place():
+    pairs = itertools.combinations(KEYS.items(), 2)
+
+    assert [(a, b) for (a, one), (b, other) in pairs if one.meets(other)] == []
+
+
+def test_a_key_of_the_whole_window_meets_those_of_its_pages_only():
+    everywhere = Key("Ctrl+E", "anywhere")
+
+    assert everywhere.meets(Key("ctrl+e", "history"))
+    assert everywhere.meets(Key("Ctrl+E", "anywhere"))
+    assert not everywhere.meets(Key("Ctrl+E", "guide"))
+    assert not everywhere.meets(Key("Ctrl+D", "history"))
+    assert not Key("Ctrl+E", "charts").meets(Key("Ctrl+E", "history"))
+
+
+def test_actions_and_their_ways_have_keys_of_the_table():
+    known = {key.keys for key in KEYS.values() if key.place == "charts"}
+
+    assert {look[1] for look in _looks().values()} <= known
+    assert {way.shortcut for name in ("save", "reload") for way in ways_of(name)} <= known
+
+
+def test_each_group_says_what_its_keys_do():
+    for group in keyboard_map():
+        assert group.title
+        assert all(line.words and line.keys for line in group.lines)
+        words = [line.words for line in group.lines]
+        assert len(set(words)) == len(words)
+
+
+def test_the_guide_lists_the_same_keys():
+    page = resource_path("guide", "keyboard.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([^`]+)`", page))
+
+    assert named == LISTED
