@@ -17,6 +17,7 @@ from kmonitor.desktop.controls.look import role_label
 from kmonitor.presenters.keys import KeyGroup, KeyLine, keyboard_map
 
 _SIZE = (860, 640)
+_LEAST_WIDTH = 700
 _LEFT_GROUPS = 3
 
 
@@ -28,6 +29,7 @@ class KeyboardWindow(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("guide_page", "keyboard.md")
         self.setWindowTitle(self.tr("Keyboard"))
+        self.setMinimumWidth(_LEAST_WIDTH)
         self.resize(*_SIZE)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
