@@ -232,7 +232,7 @@ def test_flags_without_room_for_a_label_stand_back(qtbot: Any):
 
 def test_the_guide_has_air_around_headings_and_lets_the_page_have_the_focus(small: DeskWindow):
     tell(small)
-    small.controller._on_header_help_requested()
+    small.controller.help.open_guide()
     guide = small.window.findChild(GuideWindow)
     assert isinstance(guide, GuideWindow)
     block, headings = guide._reader.document().begin(), 0
@@ -252,7 +252,7 @@ def test_the_guide_has_air_around_headings_and_lets_the_page_have_the_focus(smal
 
 def test_the_guide_follows_the_theme_and_is_no_bolder_than_its_typeface(small: DeskWindow):
     tell(small)
-    small.controller._on_header_help_requested()
+    small.controller.help.open_guide()
     guide = small.window.findChild(GuideWindow)
     assert isinstance(guide, GuideWindow)
     guide.open_page("limits-and-actions.md")
