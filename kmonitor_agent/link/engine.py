@@ -108,6 +108,7 @@ class Engine:
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
         self._ended = "finished"
         self._told_dropped = 0
+        self._stirred_s = float("-inf")
         self._finish_s: float | None = None
 
     def stop(self, timeout_s: float) -> None:
@@ -172,13 +173,16 @@ class Engine:
     # --- each turn ---
 
     def _turn(self) -> None:
-        self.schedule.run_due(self._clock.monotonic_s())
-        was_busy = self._drain()
+        now_s = self._clock.monotonic_s()
+        if self._drain():
+            self._stirred_s = now_s
+        self.schedule.run_due(now_s)
+        self._drain()  # what the tasks have just read
         if self._boot.socket is not None:
             self.sender.step()
         self._upkeep.run_due(self._clock.monotonic_s())
         self._faults.write_out()
-        self._rest(was_busy=was_busy)
+        self._rest()
 
     def _drain(self) -> bool:
         events = self._inbox.take()
@@ -190,25 +194,31 @@ class Engine:
         self._tell_dropped()
         return bool(events)
 
-    def _rest(self, *, was_busy: bool) -> None:
+    def _rest(self) -> None:
+        """Wait for what is due, a message or a wake-up; look into the inbox meanwhile."""
         now_s = self._clock.monotonic_s()
         wait_s = min(WAIT_LIMIT_S, self.schedule.wait_s(now_s), self._upkeep.wait_s(now_s))
         if self._boot.socket is not None:
             wait_s = min(wait_s, self.sender.wait_s())
-        # While events flow, look again after the drain interval and let `put` be a mere append;
-        # only when none came for that long, sleep and be woken, which costs the emitter a write.
-        if was_busy or not self._inbox.fall_asleep():
-            wait_s = min(wait_s, self._timing.drain_s)
-        if self._finish_s is None:
-            self._wait(wait_s)
-        self._inbox.is_sleeping = False
-        self._inbox.wake.clear()
-
-    def _wait(self, seconds: float) -> None:
-        if self.sender.wire is not None:
-            self.sender.wire.wait(seconds, self._inbox.wake.fileno())
+        if now_s - self._stirred_s > self._timing.still_s and self._inbox.fall_asleep():
+            look_s = wait_s
         else:
-            self._inbox.wake.wait(seconds)
+            look_s = self._timing.drain_s
+        end_s = now_s + wait_s
+        while self._finish_s is None:
+            if self._is_called(min(look_s, max(0.0, end_s - now_s))):
+                self._inbox.wake.clear()
+                break
+            now_s = self._clock.monotonic_s()
+            if now_s >= end_s or not self._inbox.is_empty:
+                break
+        self._inbox.is_sleeping = False
+
+    def _is_called(self, seconds: float) -> bool:
+        """Sleep so long at most; whether something ended it before."""
+        if self.sender.wire is not None:
+            return self.sender.wire.wait(seconds, self._inbox.wake.fileno())
+        return self._inbox.wake.wait(seconds)
 
     def _retry_disk(self) -> None:
         had_folder = self.outbox.folder is not None

@@ -99,12 +99,12 @@ class HubSocket:
             except ProtocolError:
                 self.bad_frames += 1
 
-    def wait(self, seconds: float, descriptor: int) -> None:
-        """Sleep until something arrives, a file descriptor (-1: none) is readable, or so long."""
+    def wait(self, seconds: float, descriptor: int) -> bool:
+        """Sleep so long, or until a message or a file descriptor (-1: none) is there; whether."""
         if descriptor >= 0 and descriptor != self._watched:
             self._poller.register(descriptor, zmq.POLLIN)
             self._watched = descriptor
-        self._poller.poll(math.ceil(seconds * 1000))
+        return bool(self._poller.poll(math.ceil(seconds * 1000)))
 
     def close(self, *, linger_s: float = 0.0) -> None:
         """Close at once, or give what is queued so many seconds."""

@@ -1,20 +1,19 @@
-"""Where threads leave events for the agent's thread: an append, and a wake-up if it sleeps."""
+"""Where threads leave events for the agent's thread, which looks by itself: an append."""
 
 import contextlib
-import itertools
 import math
 import os
 import select
 from collections import deque
 from typing import Final
 
-from kmonitor_agent.protocol.facts import Event, Sample
+from kmonitor_agent.protocol.facts import Event
 
-SAMPLES_LIMIT: Final = 32_768
-"""Samples held while the agent's thread is stuck (a hung disk); the oldest go first."""
+EVENTS_LIMIT: Final = 262_144
+"""Events held while the agent's thread is stuck (a hung disk); the oldest go first.
 
-OTHERS_LIMIT: Final = 262_144
-"""All other events held; days of epochs, so only a loop of emits can ever reach it."""
+Days of epochs: that thread reads the samples itself, so only a loop of emits can ever reach it.
+"""
 
 _ONE: Final = (1).to_bytes(8, "little")
 
@@ -41,15 +40,14 @@ class Wake:
         with contextlib.suppress(OSError):  # full means readable already
             os.write(self._write, _ONE)
 
-    def wait(self, seconds: float) -> None:
-        """Sleep until it is readable, or so long."""
+    def wait(self, seconds: float) -> bool:
+        """Sleep until it is readable, or so long; whether it is."""
         if hasattr(select, "poll"):  # select() ends at descriptor 1023, trainings do not
             poll = select.poll()
             if self._read >= 0:
                 poll.register(self._read, select.POLLIN)
-            poll.poll(math.ceil(seconds * 1000))
-        else:
-            select.select([self._read] if self._read >= 0 else [], [], [], seconds)
+            return bool(poll.poll(math.ceil(seconds * 1000)))
+        return bool(select.select([self._read] if self._read >= 0 else [], [], [], seconds)[0])
 
     def clear(self) -> None:
         """Make it unreadable."""
@@ -72,71 +70,60 @@ def _pair() -> tuple[int, int]:
 
 
 class Inbox:
-    """Events in the order in which they were emitted.
+    """Events in the order in which they were emitted; `put` is for any thread.
 
-    `put` is for any thread; the rest for the agent's thread. Samples lie in a ring of their own,
-    so that what overflows is always the oldest sample.
+    To wake a thread costs the emitter 10 us, and up to 5 ms where that thread then takes the GIL
+    first: so the agent's thread looks here by itself at the drain interval, and asks to be woken
+    only after a long silence. `put` is as bare as can be, since it is called after a step that
+    has filled the processor's caches with other things: each name that it looks up shows.
 
     Attributes:
         wake: Polled by the agent's thread.
         is_shut: Nothing is taken any more: closed, or a forked child.
-        is_sleeping: Set by the agent's thread before it polls for long; a `put` then wakes it.
+        is_sleeping: Set by the agent's thread when it no longer looks here; a `put` wakes it.
         dropped: Events that found no room since the start.
     """
+
+    __slots__ = ("_events", "dropped", "is_shut", "is_sleeping", "wake")
 
     def __init__(self) -> None:
         self.wake = Wake()
         self.is_shut = False
         self.is_sleeping = False
         self.dropped = 0
-        self._order = itertools.count()
-        self._samples: deque[tuple[int, Event]] = deque(maxlen=SAMPLES_LIMIT)
-        self._others: deque[tuple[int, Event]] = deque()
+        self._events: deque[Event] = deque(maxlen=EVENTS_LIMIT)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing lies here now."""
+        return not self._events
 
     def put(self, event: Event) -> None:
         """Leave an event; neither blocks nor raises."""
         if self.is_shut:
             return
-        if type(event) is Sample:
-            ring = self._samples
-            if len(ring) == SAMPLES_LIMIT:
-                self.dropped += 1
-        else:
-            ring = self._others
-            if len(ring) >= OTHERS_LIMIT:
-                self.dropped += 1
-                return
-        ring.append((next(self._order), event))
+        events = self._events
+        if len(events) == EVENTS_LIMIT:
+            self.dropped += 1
+        events.append(event)
         if self.is_sleeping:
             self.is_sleeping = False
             self.wake.set()
 
     def take(self) -> list[Event]:
-        """Everything that lies here now, in order."""
-        if not self._samples and not self._others:
-            return []
-        found = _popped(self._samples) + _popped(self._others)
-        found.sort(key=_place)
-        return [event for _, event in found]
+        """Everything that lies here now, in order; for the agent's thread."""
+        # As many as there are now: an emitter in a loop must not hold the agent's thread here.
+        # One can be gone from a full ring meanwhile only if another takes its place.
+        return [self._events.popleft() for _ in range(len(self._events))]
 
     def fall_asleep(self) -> bool:
         """Ask to be woken by the next `put`; False if something lies here already."""
         self.is_sleeping = self.wake.fileno() >= 0
         # In this order: a `put` that came before the flag is seen here, a later one sees the flag.
-        if self._samples or self._others:
+        if self._events:
             self.is_sleeping = False
         return self.is_sleeping
 
     def shut(self) -> None:
         """Take nothing from now on."""
         self.is_shut = True
-
-
-def _popped(ring: deque[tuple[int, Event]]) -> list[tuple[int, Event]]:
-    # As many as there are now: an emitter in a loop must not hold the agent's thread here. One
-    # can be gone from a full ring meanwhile only if another takes its place.
-    return [ring.popleft() for _ in range(len(ring))]
-
-
-def _place(entry: tuple[int, Event]) -> int:
-    return entry[0]

@@ -8,7 +8,10 @@ class Timing:
     """Intervals in seconds.
 
     Attributes:
-        drain_s: Under load, how long an event waits for the spool at most.
+        drain_s: How long an event waits for the spool at most. The thread looks by itself so
+            often, which costs 0.05 % of a core and leaves the emitter a mere append.
+        still_s: After so long without an event it looks no more and is woken by the next one,
+            so that a program that does nothing is left in peace.
         hello_s: Between two hellos until the hub's welcome.
         ping_s: Longest time between two pings; a hub may ask for shorter.
         dead_s: A hub that was silent for so long is left.
@@ -28,6 +31,7 @@ class Timing:
     """
 
     drain_s: float = 0.05
+    still_s: float = 60.0
     hello_s: float = 0.5
     ping_s: float = 1.0
     dead_s: float = 2.5

@@ -24,8 +24,8 @@ class Wire(Protocol):
         """What has arrived since the last call."""
         ...
 
-    def wait(self, seconds: float, descriptor: int) -> None:
-        """Sleep until something arrives, a file descriptor (-1: none) is readable, or so long."""
+    def wait(self, seconds: float, descriptor: int) -> bool:
+        """Sleep so long, or until a message or a file descriptor (-1: none) is there; whether."""
         ...
 
     def close(self, *, linger_s: float = 0.0) -> None:

@@ -1,4 +1,4 @@
-"""Events keep their order, overflow costs the oldest samples, and a sleeper is woken once."""
+"""Events keep their order, overflow costs the oldest, and a sleeper is woken once."""
 
 import os
 import resource
@@ -28,29 +28,23 @@ def test_samples_and_others_come_in_the_order_of_their_emission():
     assert inbox.take() == []
 
 
-def test_the_oldest_samples_make_room_and_are_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "SAMPLES_LIMIT", 3)
-    inbox = Inbox()
-    inbox.put(epoch(0))
-    for step in range(5):
-        inbox.put(sample(step))
-    inbox.put(epoch(1))
-
-    taken = inbox.take()
-
-    assert [e.step for e in taken if isinstance(e, Sample)] == [2, 3, 4]
-    assert (taken[0], taken[-1]) == (epoch(0), epoch(1))
-    assert inbox.dropped == 2
-
-
-def test_even_epochs_are_bounded_and_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "OTHERS_LIMIT", 2)
+def test_the_oldest_make_room_and_are_counted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "EVENTS_LIMIT", 2)
     inbox = Inbox()
     for number in range(4):
         inbox.put(epoch(number))
 
-    assert inbox.take() == [epoch(0), epoch(1)]
+    assert inbox.take() == [epoch(2), epoch(3)]
     assert inbox.dropped == 2
+
+
+def test_who_looks_by_itself_is_not_woken():
+    inbox = Inbox()
+    assert inbox.is_empty
+    inbox.put(epoch(1))
+
+    assert not inbox.is_empty
+    assert not _is_readable(inbox.wake)
 
 
 def test_a_sleeper_is_woken_by_the_first_event_only():

@@ -8,6 +8,7 @@ import pytest
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link import engine
 from kmonitor_agent.link.hub_choice import HubChoice
+from kmonitor_agent.link.inbox import Wake
 from kmonitor_agent.link.link import THREAD_NAME, Link
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.local.folders import Folders
@@ -58,6 +59,11 @@ def test_without_a_hub_everything_waits_on_disk(folders: Folders):
     assert spooled_events(folders) == [boot_started(), epoch(1)]
 
 
+def refuse(_wake: Wake) -> None:
+    """Nobody may be woken."""
+    raise AssertionError("woken")
+
+
 def test_with_the_hub_off_nothing_is_looked_for(folders: Folders):
     with FakeHub(ingest_socket(folders)) as hub:
         with LinkUnderTest(folders, hub=HubChoice(is_off=True)) as test:
@@ -79,11 +85,25 @@ def test_a_hub_that_appears_later_gets_all_of_it(folders: Folders):
             hub.serve_until(lambda: hub.acked == 51)
 
 
+def test_an_event_of_a_working_thread_wakes_nobody(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    # It is found by the next look, long before anything else would end the wait.
+    timing = Timing(drain_s=0.01, retry_s=600.0, mark_s=600.0)
+    monkeypatch.setattr(engine, "WAIT_LIMIT_S", 600.0)
+    with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
+        wait_until(lambda: test.link.status().last_seq == 1)
+        monkeypatch.setattr(Wake, "set", refuse)
+        test.link.emit(epoch(1))
+        wait_until(lambda: test.link.status().last_seq == 2)
+        monkeypatch.undo()
+
+
 def test_a_single_event_after_a_long_silence_is_spooled_at_once(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
     # Nothing of its own would end the sleep before the wait is given up.
-    timing = Timing(drain_s=0.01, retry_s=600.0, mark_s=600.0)
+    timing = Timing(drain_s=0.01, still_s=0.0, retry_s=600.0, mark_s=600.0)
     monkeypatch.setattr(engine, "WAIT_LIMIT_S", 600.0)
     with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
         wait_until(lambda: test.link._inbox.is_sleeping)
@@ -228,7 +248,7 @@ def test_a_spool_held_for_good_leaves_memory(folders: Folders):
 
 
 def test_events_that_find_no_room_are_told_of(folders: Folders, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("kmonitor_agent.link.inbox.OTHERS_LIMIT", 2)
+    monkeypatch.setattr("kmonitor_agent.link.inbox.EVENTS_LIMIT", 2)
     test = LinkUnderTest(folders)
     for number in range(5):
         test.link.emit(epoch(number))

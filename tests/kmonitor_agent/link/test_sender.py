@@ -58,7 +58,7 @@ class _Wire:
         while self.coming:
             yield self.coming.popleft()
 
-    def wait(self, seconds: float, descriptor: int) -> None:
+    def wait(self, seconds: float, descriptor: int) -> bool:
         raise AssertionError("the sender never waits")
 
     def close(self, *, linger_s: float = 0.0) -> None:
