@@ -18,6 +18,9 @@ threshold above where the last answer left it, and after the cool-down.
 Source: measured: TensorFlow keeps freed pages, so a resident set stays high after a reload
 and an RSS limit would fire again at once."""
 
+MOST_IN_VAIN: Final = 2
+"""After so many restarts in a row that did not help, a limit asks for no more."""
+
 _REPEATED: Final = frozenset({"collect", "reload", "restart"})
 """Actions that are done again while the limit stays crossed: they may free what grew since."""
 
@@ -32,6 +35,8 @@ class LimitWatch:
     Attributes:
         spec: The limit.
         escalation: What `auto` did and does next; None for all other actions.
+        restarts_in_vain: Restarts in a row for this limit, up to the one that started this
+            process, after which the metric was at or near the limit again at once.
     """
 
     def __init__(self, spec: LimitSpec) -> None:
@@ -44,12 +49,19 @@ class LimitWatch:
         self._base_wanted = False
         self._waits_for_answer = False
         self._was_started_again = False
+        self._vain_before: int | None = None
+        self.restarts_in_vain = 0
         self.escalation = Escalation(spec.cooldown_s) if spec.action == "auto" else None
 
     @property
     def is_crossed(self) -> bool:
         """Whether the metric crossed and has not fallen to the release level since."""
         return self._crossed
+
+    @property
+    def is_in_vain(self) -> bool:
+        """Whether restarts do not help: what a new process needs is at or near the limit."""
+        return self.restarts_in_vain >= MOST_IN_VAIN
 
     def threshold(self, of: float | None) -> float | None:
         """The threshold in the metric's unit, or None while a percentage has no bound.
@@ -77,6 +89,8 @@ class LimitWatch:
         threshold = self.threshold(of)
         if value is None or threshold is None or math.isnan(value):
             return None
+        if self._vain_before is not None and value > RELEASE_PART * threshold:
+            self.restarts_in_vain, self._vain_before = self._vain_before + 1, None
         began, self._was_started_again = self._was_started_again, False
         if began and value > threshold and not self._has_cooled_down(t_s):
             self._crossed, self._base = True, value
@@ -99,7 +113,7 @@ class LimitWatch:
         self._base_wanted = True
         self._waits_for_answer = False
 
-    def started_again(self, t_s: float) -> None:
+    def started_again(self, t_s: float, in_vain: int = 0) -> None:
         """This process was started by a restart that this limit asked for: its last answer.
 
         A process that is above the limit from its first reading on would be started again for
@@ -108,11 +122,17 @@ class LimitWatch:
 
         Args:
             t_s: When it began, seconds.
+            in_vain: `restarts_in_vain` of the process that asked for it.
         """
+        self._vain_before = in_vain
         if self.escalation is not None:
             self.escalation.started_again(t_s)
         else:
             self._answered_s, self._was_started_again = t_s, True
+
+    def end_trial(self) -> None:
+        """The first epochs of this process are over: what grows from here on is no fixed need."""
+        self._vain_before = None
 
     def wait_for_level(self) -> None:
         """The next level of `auto` is in its cool-down: ask again when that has passed."""
@@ -149,6 +169,8 @@ class LimitWatch:
     def _has_cooled_down(self, t_s: float) -> bool:
         if self.escalation is not None:
             return self.escalation.is_due(t_s)
+        if self.spec.action == "restart" and self.is_in_vain:
+            return False
         return self._answered_s is None or t_s - self._answered_s >= self.spec.cooldown_s
 
     def _answer(self, value: float, threshold: float, t_s: float) -> LimitCrossed:

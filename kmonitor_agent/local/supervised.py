@@ -55,10 +55,12 @@ class Leaving(msgspec.Struct, frozen=True):
     Attributes:
         run: Id of the run that leaves.
         asked_by: Who asked for the restart.
+        in_vain: Restarts in a row for the limit that asked which did not help it.
     """
 
     run: Id
     asked_by: Name = ""
+    in_vain: Count = 0
 
 
 @dataclass(frozen=True, slots=True)

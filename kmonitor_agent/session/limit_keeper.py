@@ -8,13 +8,23 @@ from typing import Final, cast
 import msgspec
 
 from kmonitor_agent.escalation import Level, Step
-from kmonitor_agent.limit_watch import LimitBook, LimitWatch
+from kmonitor_agent.limit_watch import GROWTH_PART, MOST_IN_VAIN, LimitBook, LimitWatch
 from kmonitor_agent.limits import limit_text
 from kmonitor_agent.protocol.commands import LimitMetric, LimitSpec, SetLimits
 from kmonitor_agent.protocol.facts import Event, LimitCrossed, LimitsInForce, Notice
 from kmonitor_agent.session.requests import Action, Request
 
 _BOUNDED: Final = frozenset({"ram", "vram"})
+
+TRIAL_EPOCHS: Final = 3
+"""A process that was started by a limit and comes near it in so many epochs needs that much."""
+
+_IN_VAIN: Final = (
+    f"the last {MOST_IN_VAIN} restarts did not help, each new process came within"
+    f" {GROWTH_PART:.0%} of the limit in its first {TRIAL_EPOCHS} epochs"
+)
+
+_RELIEVES: Final = frozenset({"collect", "reload", "restart", "auto"})
 
 _BEGAN_S: Final = 0.0
 """The boot's time when it began."""
@@ -57,7 +67,8 @@ class LimitKeeper:
         self._script: tuple[LimitSpec, ...] = ()
         self._commanded: set[LimitMetric] = set()
         self._unwatched: set[LimitSpec] = set()
-        self._started_by = ""
+        self._started_by, self._in_vain = "", 0
+        self._epochs = 0
 
     def set_by_script(self, specs: tuple[LimitSpec, ...]) -> None:
         """Take a callback's limits; the same again changes nothing.
@@ -147,6 +158,8 @@ class LimitKeeper:
         with self._lock:
             if watch.escalation is None:
                 return "nothing"
+            if watch.is_in_vain:
+                why_not = {"restart": _IN_VAIN, **why_not}
             if not watch.is_crossed:
                 return "wait"
             step = watch.escalation.next_step(why_not, now_s)
@@ -165,24 +178,52 @@ class LimitKeeper:
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
 
-    def started_again(self, asked_by: str) -> None:
+    def why_dropped(self, request: Request) -> str:
+        """Why what a limit asked for is not to be done any more; empty when it is.
+
+        Only of what is to free something: a stop or a save answers the crossing itself.
+
+        Args:
+            request: At its safe point.
+        """
+        watch = request.watch
+        if watch is None or request.action not in _RELIEVES:
+            return ""
+        with self._lock:
+            if watch not in self._book.all_watches():
+                return "the limit was changed meanwhile"
+            return "" if watch.is_crossed else "the limit is no longer crossed"
+
+    def epoch_ended(self) -> None:
+        """One more epoch of this process has ended; counted where a restart is possible."""
+        self._epochs += 1
+        if self._epochs == TRIAL_EPOCHS:
+            with self._lock:
+                for watch in self._book.all_watches():
+                    watch.end_trial()
+
+    def started_again(self, asked_by: str, in_vain: int = 0) -> None:
         """This process was started by a restart; to be called before limits are set.
 
         Args:
             asked_by: Who asked for it; limits of that wording, of the script or taken over, do
                 not ask for another at once. Empty when nobody did.
+            in_vain: `restarts_in_vain` of the limit that asked.
         """
-        self._started_by = asked_by
+        self._started_by, self._in_vain = asked_by, in_vain
 
     def _replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
         known = self._book.all_watches()
         self._book.replace(metrics, specs)
         for watch in self._book.all_watches():
             if watch not in known and limit_text(watch.spec) == self._started_by:
-                watch.started_again(_BEGAN_S)
+                watch.started_again(_BEGAN_S, self._in_vain)
 
     def _answer(self, watch: LimitWatch, crossing: LimitCrossed) -> None:
         self._emit(crossing)
+        if crossing.crossed and crossing.action == "restart" and watch.is_in_vain:
+            text = f"asks for no more restarts until it is changed: {_IN_VAIN}."
+            self._tell_once(watch.spec, "restarts_in_vain", text)
         if crossing.crossed and crossing.answered and crossing.action != "notify":
             action = cast("Action", crossing.action)
             asked_by = limit_text(watch.spec)

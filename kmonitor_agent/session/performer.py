@@ -85,6 +85,9 @@ class Performer:
         if is_expired(request, self._now_s()):
             self.tell(request, "expired", "its time to live passed before a safe point came")
             return
+        if why := self._limits.why_dropped(request):
+            self._tell_not_done(request, why)
+            return
         self.tell(request, "started")
         if request.action == "pause":
             self._hold(fit, request, step)
@@ -97,9 +100,13 @@ class Performer:
         """The process ends: tell of everything that still waits."""
         for request in self._queue.take_all():
             self.tell(request, "expired", why)
-            if request.watch is not None:  # "reload follows" was said of it
-                text = f"{request.asked_by}: the {request.action} was not done: {why}."
-                self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
+            if request.watch is not None:
+                self._tell_not_done(request, why)
+
+    def _tell_not_done(self, request: Request, why: str) -> None:
+        # "reload follows" was said of it.
+        text = f"{request.asked_by}: the {request.action} was not done: {why}."
+        self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
     def tell(self, request: Request, state: CommandState, why: str = "") -> None:
         """Say where a command stands; nothing for requests of limits and scripts."""

@@ -35,6 +35,7 @@ class Restarting:
         supervisor: The supervisor's process id; 0 without one.
         run_id: The run's id: the one that it had in the process before, or a new one.
         started_by: Who asked for the restart that started this process; empty if none did.
+        in_vain: Restarts in a row before it that did not help the limit that asked.
         is_leaving: State is committed and this process is on its way out.
     """
 
@@ -48,7 +49,7 @@ class Restarting:
         self.saves_each_epoch = False
         self.supervisor = 0
         self.run_id = new_id()
-        self.started_by = ""
+        self.started_by, self.in_vain = "", 0
         self.is_leaving = False
         self._within_s = LEAVE_WITHIN_S
         self._supervision: Supervision | None = None
@@ -65,7 +66,7 @@ class Restarting:
         self._states = FitStates(supervision.states(self.run_id))
         left = supervision.left()
         if left is not None and left.run == self.run_id:
-            self.started_by = left.asked_by
+            self.started_by, self.in_vain = left.asked_by, left.in_vain
         terms = supervision.terms()
         if terms is not None:
             self.supervisor = terms.supervisor
@@ -85,10 +86,18 @@ class Restarting:
         """
         return None if self._states is None else self._states.read(fit)
 
-    def announce(self, asked_by: str) -> None:
-        """Tell the supervisor that this process leaves to be started again. Raises: OSError."""
+    def announce(self, asked_by: str, in_vain: int = 0) -> None:
+        """Tell the supervisor that this process leaves to be started again.
+
+        Args:
+            asked_by: Who asked.
+            in_vain: Restarts in a row for the limit that asked which did not help it.
+
+        Raises:
+            OSError: It cannot be told.
+        """
         if self._supervision is not None:
-            self._supervision.leave(Leaving(self.run_id, asked_by[:200]))
+            self._supervision.leave(Leaving(self.run_id, asked_by[:200], in_vain))
 
     def leave(self) -> None:
         """Leave the process with status 75; comes back only by the `SystemExit` that it raises.

@@ -59,7 +59,7 @@ class SupervisedFits:
         self._boot = boot
         self._faults = faults
         self._open: list[Fit] = []
-        limits.started_again(restarting.started_by)
+        limits.started_again(restarting.started_by, restarting.in_vain)
 
     def follow(self, fit: Fit, model: KerasModel) -> None:
         """A fit begins: have it taken up where an earlier process left it, and saved later.
@@ -155,6 +155,7 @@ class SupervisedFits:
         self, fit: Fit, resumption: Resumption, model: KerasModel, callbacks: list[Any]
     ) -> None:
         request, fit.leave = fit.leave, None
+        self._limits.epoch_ended()
         # The guard lets `SystemExit` pass.
         with self._faults.guarded("session.tail"):
             if request is not None:
@@ -187,7 +188,8 @@ class SupervisedFits:
             )
         if saved.checkpoint is not None:
             try:
-                self._restarting.announce(request.asked_by)
+                in_vain = 0 if request.watch is None else request.watch.restarts_in_vain
+                self._restarting.announce(request.asked_by, in_vain)
             except OSError as exc:
                 saved = Saved(saved.seconds, why=f"kmonitor run could not be told: {exc}")
         if saved.checkpoint is None:

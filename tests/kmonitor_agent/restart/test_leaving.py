@@ -38,6 +38,26 @@ def test_finally_blocks_and_exit_functions_run(tmp_path: Path):
     assert (ran.returncode, ran.stdout) == (0, b"finally\nexit function\nagain\n")
 
 
+def test_the_next_process_knows_how_often_it_was_in_vain(tmp_path: Path):
+    path = script(
+        tmp_path,
+        """
+    from kmonitor_agent.session.restarting import Restarting
+    restarting = Restarting("made up")
+    print(restarting.started_by, restarting.in_vain)
+    if n < 2:
+        commit()
+        restarting.announce("limit graph 100", restarting.in_vain + 1)
+        restarting.leave()
+    """,
+        asks=True,
+    )
+
+    ran = supervised(path, tmp_path / "starts")
+
+    assert ran.stdout == b" 0\nlimit graph 100 1\nlimit graph 100 2\n"
+
+
 def test_a_script_that_catches_it_ends_at_its_next_fit(tmp_path: Path):
     ran = _run(
         tmp_path,

@@ -244,3 +244,104 @@ def test_auto_that_waits_does_nothing_once_its_limit_is_released(kept: Kept):
 
     assert late == "wait"
     assert anew == "collect", "not reload: no collect of this crossing was judged"
+
+
+def test_what_would_free_memory_is_dropped_once_its_limit_is_released(kept: Kept):
+    stop = Limit("graph", 100, action="stop").spec
+    kept.keeper.set_by_script((GRAPH, stop))
+    kept.keeper.observe("graph", Bound(150.0))
+    reload, other = kept.requests
+    before = [kept.keeper.why_dropped(each) for each in (reload, other)]
+    kept.keeper.observe("graph", Bound(50.0))
+
+    assert before == ["", ""]
+    assert kept.keeper.why_dropped(reload) == "the limit is no longer crossed"
+    assert kept.keeper.why_dropped(other) == "", "a stop answers the crossing itself"
+    assert kept.keeper.why_dropped(Request("reload")) == "", "nobody's limit"
+
+
+def test_what_a_limit_asked_for_is_dropped_when_the_limit_is_changed(kept: Kept):
+    kept.keeper.set_by_script((GRAPH,))
+    kept.keeper.observe("graph", Bound(150.0))
+    higher = LimitSpec(metric="graph", value=500.0, action="reload")
+    kept.keeper.set_by_command(SetLimits(["graph"], [higher]), "ada")
+
+    assert kept.keeper.why_dropped(kept.requests[0]) == "the limit was changed meanwhile"
+
+
+RESTART = Limit("graph", 100, action="restart", cooldown_s=60).spec
+
+
+def next_process(*, in_vain: int, spec: LimitSpec = RESTART) -> Kept:
+    kept = Kept()
+    kept.keeper.started_again("limit graph 100", in_vain)
+    kept.keeper.set_by_script((spec,))
+    return kept
+
+
+def restarts_in_vain(kept: Kept) -> int:
+    (watch,) = kept.keeper._book.all_watches()
+    return watch.restarts_in_vain
+
+
+def test_limit_that_two_new_processes_came_near_at_once_asks_for_no_third():
+    second = next_process(in_vain=1)
+    second.keeper.observe("graph", Bound(97.0))
+    second.now_s = 61.0
+    second.keeper.observe("graph", Bound(150.0))
+    second.now_s = 200.0
+    second.keeper.observe("graph", Bound(190.0))
+
+    assert second.requests == []
+    assert [e.answered for e in second.events if isinstance(e, LimitCrossed)] == [False]
+    (told,) = [e for e in second.events if isinstance(e, Notice)]
+    assert told.code == "restarts_in_vain"
+    assert told.text.startswith("limit graph 100 asks for no more restarts until it is changed:")
+
+
+def test_first_new_process_near_its_limit_is_counted_and_may_leave_again():
+    first = next_process(in_vain=0)
+    first.keeper.observe("graph", Bound(97.0))
+    first.keeper.observe("graph", Bound(98.0))
+    first.now_s = 61.0
+    first.keeper.observe("graph", Bound(150.0))
+
+    assert restarts_in_vain(first) == 1
+    assert [r.action for r in first.requests] == ["restart"]
+
+
+@pytest.mark.parametrize(("epochs", "in_vain"), [(2, 2), (3, 0)])
+def test_what_grew_after_the_first_epochs_was_worth_a_restart(epochs: int, in_vain: int):
+    second = next_process(in_vain=1)
+    second.keeper.observe("graph", Bound(95.0))
+    for _ in range(epochs):
+        second.keeper.epoch_ended()
+    second.keeper.observe("graph", Bound(97.0))
+
+    assert restarts_in_vain(second) == in_vain
+
+
+def test_limit_that_was_changed_asks_for_restarts_again():
+    second = next_process(in_vain=1)
+    second.keeper.observe("graph", Bound(150.0))
+    higher = msgspec.structs.replace(RESTART, value=120.0)
+    second.keeper.set_by_command(SetLimits(["graph"], [higher]), "ada")
+    second.keeper.observe("graph", Bound(150.0))
+
+    assert [r.action for r in second.requests] == ["restart"]
+
+
+def test_auto_leaves_out_a_restart_that_was_in_vain():
+    second = next_process(in_vain=1, spec=Limit("graph", 100, action="auto").spec)
+    second.keeper.observe("graph", Bound(150.0))
+    second.now_s = 1000.0
+    second.keeper.observe("graph", Bound(150.0))
+    watch = second.requests[0].watch
+    assert watch is not None
+
+    steps = [second.keeper.next_step(watch, {}) for _ in range(3)]
+
+    assert steps == ["collect", "reload", "nothing"]
+    second.keeper.tell_helpless(watch)
+    (told,) = [e for e in second.events if isinstance(e, Notice)]
+    assert "restart not done: the last 2 restarts did not help" in told.text

@@ -43,6 +43,22 @@ def test_what_a_limit_asked_for_between_two_fits_and_nobody_did_is_told_at_the_e
     assert told.text.endswith("the reload was not done: the process ended before a safe point.")
 
 
+def test_what_waits_for_a_limit_that_was_released_is_not_done_and_told():
+    events: list[Event] = []
+    performer, queue, limits = _parts(events.append)
+    limits.set_by_script((LimitSpec(metric="ram", value=2.0**30, action="collect"),))
+    limits.observe("ram", Bound(2.0**31))
+    limits.observe("ram", Bound(2.0**29))
+    request = queue.take("epoch")
+    assert request is not None
+
+    performer.perform(cast("Any", None), request)  # touches no fit
+
+    assert not any(isinstance(each, ActionRecord) for each in events)
+    (told,) = [each for each in events if isinstance(each, Notice)]
+    assert told.text.endswith("the collect was not done: the limit is no longer crossed.")
+
+
 def test_ctrl_c_at_the_moment_a_pause_is_told_ends_it_with_a_record():
     events: list[Event] = []
 
