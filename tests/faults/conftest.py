@@ -24,6 +24,7 @@ Where each row of the fault matrix is proved (files without a folder are here):
 | raw fuzz, slow handshakes, descriptors, endless frames | test_hub_floods, test_hub_hostile |
 | frozen viewer | test_frozen_viewer |
 | ssh dies, server freezes | kmonitor/connect/test_ssh_hosts |
+| older and newer versions | test_version_skew, kmonitor_agent/protocol/test_golden_frames |
 | all of it for long | test_soak |
 """
 
