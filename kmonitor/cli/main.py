@@ -35,6 +35,7 @@ kmonitor show last                   what the newest one did and does
 kmonitor report last                 the same with charts, as a file to send
 kmonitor command last reload --wait  save, clear and reload it now
 kmonitor run -- python train.py      run it so that it can be restarted
+kmonitor map model.keras --batch 64  what training it will take, by layer
 kmonitor doctor                      what is missing here, what to do
 ```
 
@@ -52,6 +53,7 @@ _SUBCOMMANDS = {
     "restore": ("kmonitor.cli.restore:restore", "Make a .keras file of a checkpoint."),
     "export": ("kmonitor.cli.export:export", "Write out what is stored of a run."),
     "report": ("kmonitor.cli.report:report", "Write a report of a run as one HTML file."),
+    "map": ("kmonitor.cli.memory_map:memory_map", "Say what a training will take, by layer."),
     "ship": ("kmonitor.cli.ship:ship", "Send a folder's runs to the hub: clusters, no hub there."),
     "authorize": ("kmonitor.cli.authorize:authorize", "Let a device connect to the hub."),
     "keys": ("kmonitor.cli.keys:app", "This device's key; who may connect; revoke one."),

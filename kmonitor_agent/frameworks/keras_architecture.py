@@ -27,3 +27,14 @@ def model_of(keras: Any, architecture: str) -> KerasModel:
     if not isinstance(found, Mapping):
         raise TypeError("it describes no model")
     return keras.saving.deserialize_keras_object(found, safe_mode=True)
+
+
+def model_of_legacy(config: dict[str, Any]) -> KerasModel:
+    """A Keras 3 model of what a `.h5` file says, where classes have no modules.
+
+    Raises:
+        Exception: Whatever Keras raises for a class that it does not know.
+    """
+    from keras.src.legacy.saving import saving_utils
+
+    return saving_utils.model_from_config(config)

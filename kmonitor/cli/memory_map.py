@@ -1,0 +1,176 @@
+"""`kmonitor map`: what a training will take, layer by layer, before it runs."""
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from kmonitor.cli.amounts import bytes_from
+from kmonitor.cli.map_lines import say_advice, say_fit, say_map
+from kmonitor.cli.model_file_options import NO_OPTIONS, FileOptions
+from kmonitor.cli.statuses import DONE, Misuse
+from kmonitor.cli.terminal import complain, say_json
+from kmonitor.errors import Expected
+from kmonitor.memory_map.advice import advise
+from kmonitor.memory_map.dtypes import OpenShape
+from kmonitor.memory_map.effects import Backend
+from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of, estimate
+from kmonitor.memory_map.slots import OPTIMIZERS
+from kmonitor.memory_map.what_if import largest_batches, peaks_over_batch
+from kmonitor.model_files.description import describe
+from kmonitor.model_files.target import source_of
+from kmonitor_agent.protocol.model_layout import ModelLayout, OptimizerLayout, Setting
+
+Precision = Literal["float32", "mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float64"]
+BackendName = Literal["tensorflow", "jax", "torch", "xla"]
+
+_BACKENDS: dict[BackendName, Backend] = {
+    "tensorflow": "tensorflow",
+    "jax": "xla",
+    "xla": "xla",
+    "torch": "torch",
+}
+_CURVE = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How the model would be trained.
+
+    Attributes:
+        batch: Examples a step.
+        optimizer: Another than the model's, with settings after a colon: adam,
+            sgd:momentum=0.9.
+        precision: Another dtype policy than the model's.
+        backend: How the step is computed; xla is TensorFlow with jit_compile, its default on a
+            GPU.
+        input_shape: Another shape of the input, without the batch: 224,224,3. Again for each
+            further input.
+        sequence: Length of every axis that the model leaves open.
+    """
+
+    batch: Annotated[int, Parameter(validator=Number(gte=1, lte=2**20))] = 32
+    optimizer: str = ""
+    precision: Precision | None = None
+    backend: BackendName | None = None
+    input_shape: Annotated[list[str] | None, Parameter(negative="")] = None
+    sequence: Annotated[int, Parameter(validator=Number(gte=0))] = 0
+
+
+_AS_IT_IS: Final = Training()
+
+
+def memory_map(
+    target: str,
+    /,
+    *,
+    training: Annotated[Training, Parameter(name="*")] = _AS_IT_IS,
+    limit: str = "",
+    advice: Annotated[bool, Parameter(negative="")] = False,
+    file: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Say what training a model will take, layer by layer, before it runs.
+
+    Examples: `kmonitor map model.keras --batch 64`,
+    `kmonitor map train.py:build_model --optimizer adam --limit 8GiB --advice`
+
+    `script.py:function` runs your script, up to its end and then that function, in a process of
+    its own. A model file is only built, without its weights; nothing in it that is code runs
+    unless you say `--allow-code`.
+
+    The peak is what the framework's own allocator has in use. The device also holds the
+    framework's context and what other processes take.
+
+    Args:
+        target: A .keras, .h5 or .json file, or script.py:function.
+        training: How it would be trained.
+        limit: Say the largest batch that fits, for example 8GiB.
+        advice: Say what would lower the peak, and by how much.
+        file: How the file is read.
+        as_json: Print one JSON document.
+    """
+    limit_bytes = bytes_from(limit, "--limit") if limit else None
+    layout = _described(target, training, file)
+    plan = _plan(layout, training)
+    found = _estimated(layout, plan)
+    fit = largest_batches(layout, plan, limit_bytes) if limit_bytes is not None else None
+    advised = advise(layout, plan) if advice else None
+    if as_json:
+        more = {"fit": fit} if fit else {}
+        more |= {"advice": advised} if advised is not None else {}
+        curve = peaks_over_batch(layout, plan, _CURVE)
+        say_json({**_document(layout, found), "curve": curve, **more})
+        return DONE
+    say_map(layout, found)
+    if fit is not None:
+        say_fit(fit, limit)
+    if advised is not None:
+        say_advice(advised)
+    return DONE
+
+
+def _described(target: str, training: Training, file: FileOptions) -> ModelLayout:
+    source = source_of(target, config=file.config, custom=file.custom, allow_code=file.allow_code)
+    if source.script:
+        complain(f"kmonitor: running {source.script} in a process of its own.")
+    shape = [_lengths(each) for each in training.input_shape or ()]
+    return describe(source, [shape], sequence=training.sequence)[0]
+
+
+def _plan(layout: ModelLayout, training: Training) -> Plan:
+    precision = training.precision or layout.precision
+    return Plan(
+        batch=training.batch,
+        optimizer=_optimizer(training.optimizer, precision),
+        precision=training.precision,
+        backend=_BACKENDS[training.backend] if training.backend else backend_of(layout),
+    )
+
+
+def _document(layout: ModelLayout, found: MemoryMap) -> dict[str, object]:
+    fields = {name: getattr(found, name) for name in MemoryMap.__struct_fields__}
+    return {"model": layout.name, **fields}
+
+
+def _estimated(layout: ModelLayout, plan: Plan) -> MemoryMap:
+    try:
+        return estimate(layout, plan)
+    except OpenShape as exc:
+        shape = tuple("?" if length is None else length for length in exc.shape)
+        raise Expected(
+            f"The model leaves a length open: a tensor has the shape {shape}.",
+            "Say it with --sequence 128, or the whole input with --input-shape 224,224,3.",
+        ) from exc
+
+
+def _lengths(text: str) -> list[int]:
+    parts = text.replace("x", ",").split(",")
+    if not all(part.strip().isdigit() and int(part) for part in parts):
+        raise Misuse(f"--input-shape {text}: write lengths, such as 224,224,3.")
+    return [int(part) for part in parts]
+
+
+def _optimizer(text: str, precision: str) -> OptimizerLayout | None:
+    """An optimizer by its name and settings; None for the model's own."""
+    if not text:
+        return None
+    name, _, settings = text.partition(":")
+    if name.lower() not in OPTIMIZERS:
+        raise Misuse(f"--optimizer {name}: known are {', '.join(OPTIMIZERS)}.")
+    return OptimizerLayout(
+        kind=name.lower(),
+        settings=dict(_setting(each) for each in settings.split(",") if each),
+        loss_scaling=precision == "mixed_float16",
+    )
+
+
+def _setting(text: str) -> tuple[str, Setting]:
+    name, _, value = text.partition("=")
+    if value.lower() in ("true", "false"):
+        return name.strip(), value.lower() == "true"
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        raise Misuse(f"--optimizer: {text} is no setting, such as momentum=0.9.") from None

@@ -1,0 +1,288 @@
+"""What a training step will take, by layer, from the description of its model alone."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from kmonitor.memory_map.dtypes import (
+    POLICIES,
+    item_bytes,
+    tensor_elements,
+    variable_bytes,
+    with_precision,
+)
+from kmonitor.memory_map.effects import Backend, Effect, Use
+from kmonitor.memory_map.layer_table import LayerMemory, layer_rows
+from kmonitor.memory_map.liveness import Played, Step, play
+from kmonitor.memory_map.rules import assumed, effect_of
+from kmonitor.memory_map.slots import Slots, real_slot_bytes, slots_of
+from kmonitor_agent.protocol.model_layout import CallLayout, ModelLayout, OptimizerLayout
+
+_MARGIN: Final[dict[Backend, float]] = {"tensorflow": 0.30, "xla": 0.30, "torch": 0.50}
+"""How much higher the transient part may be; source: `bench_map`."""
+
+_LOW: Final = 0.25
+_UNCOVERED_MARGIN: Final = 0.50
+"""More, where a layer's rule had to be assumed."""
+
+_ROUNDING: Final[dict[Backend, tuple[float, float]]] = {
+    "tensorflow": (0.04, 0.09),
+    "xla": (0.01, 0.02),
+    "torch": (0.02, 0.05),
+}
+"""What an allocator adds to what is resident and to the rest: its pieces are larger than asked
+for. Source: TensorFlow's from `bench_map`; XLA packs into one buffer; PyTorch's not measured."""
+
+_UPDATE_COPIES: Final[dict[Backend, float]] = {"tensorflow": 3.0, "xla": 1.0, "torch": 3.0}
+"""Of the largest gradient that is applied at one time."""
+
+
+class MemoryMap(msgspec.Struct, frozen=True):
+    """Where a training's memory will go, bytes.
+
+    Attributes:
+        peak_bytes: Highest use by the framework's allocator in a step.
+        low_bytes: It is hardly less.
+        high_bytes: It is hardly more; None where feature maps cannot be told without measuring.
+        resident_bytes: There between steps too: parameters, slots, states.
+        transient_bytes: On top of that at the peak of a step.
+        parameter_bytes: Of the resident part, the model's variables.
+        slot_bytes: Of it, the optimizer's.
+        gradient_bytes: All gradients together; they need not be there at one time.
+        kept_bytes: Feature maps that are kept for the backward pass.
+        tier: 1 measured at several batches, 2 scaled by one measurement, 3 nothing ran.
+        method: How it was found, in words.
+        uncovered: Kinds of layers that no rule covers.
+        layers: One row a layer, in the order of computing.
+        batch: Examples a step.
+        optimizer: Name, or empty.
+        precision: Dtype policy.
+        backend: How the step is computed.
+        notes: What a reader should know, in words.
+    """
+
+    peak_bytes: int
+    low_bytes: int
+    high_bytes: int | None
+    resident_bytes: int
+    transient_bytes: int
+    parameter_bytes: int
+    slot_bytes: int
+    gradient_bytes: int
+    kept_bytes: int
+    tier: int
+    method: str
+    uncovered: tuple[str, ...]
+    layers: tuple[LayerMemory, ...]
+    batch: int
+    optimizer: str
+    precision: str
+    backend: Backend
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a model is to be trained.
+
+    Attributes:
+        batch: Examples a step, at least 1.
+        optimizer: Another than the model's own; None: its own.
+        precision: Another dtype policy; None: its own.
+        backend: How a step is computed; None: as described, TensorFlow if that is not said.
+    """
+
+    batch: int
+    optimizer: OptimizerLayout | None = None
+    precision: str | None = None
+    backend: Backend | None = None
+
+
+def estimate(layout: ModelLayout, plan: Plan) -> MemoryMap:
+    """What training takes by the rules of each class of layer.
+
+    Raises:
+        OpenShape: An axis besides the batch has no length.
+        KeyError: `plan.precision` is none of `POLICIES`.
+    """
+    return _Estimate(layout, plan).result()
+
+
+def backend_of(layout: ModelLayout) -> Backend:
+    """How the described model computes a step, as far as its description says."""
+    if layout.backend == "torch":
+        return "torch"
+    return "xla" if layout.backend == "jax" or layout.jit_compile else "tensorflow"
+
+
+class _Estimate:
+    def __init__(self, layout: ModelLayout, plan: Plan) -> None:
+        self._layout = with_precision(layout, plan.precision or layout.precision)
+        self._plan = plan
+        self._backend: Backend = plan.backend or backend_of(layout)
+        self._optimizer = plan.optimizer or layout.optimizer
+        self._gradients = tuple(
+            variable_bytes(each) if each.is_trainable and self._optimizer else 0
+            for each in self._layout.variables
+        )
+        self._sizes = self._tensor_sizes()
+        self._uncovered: list[str] = []
+
+    def _tensor_sizes(self) -> list[int]:
+        batch = self._plan.batch
+        return [
+            tensor_elements(each, batch) * item_bytes(each.dtype) for each in self._layout.tensors
+        ]
+
+    def result(self) -> MemoryMap:
+        layout = self._layout
+        slots = slots_of(self._optimizer, layout.variables)
+        slot_bytes = self._slot_bytes(slots)
+        parameter_bytes = sum(map(variable_bytes, layout.variables))
+        steps = [self._step(call) for call in layout.calls]
+        played = play(
+            layout, steps, self._sizes, self._needs_gradient(), loss_bytes=self._loss_bytes()
+        )
+        resident = parameter_bytes + slot_bytes
+        transient = max(played.peak_bytes + self._held_gradients(), self._update_floor())
+        of_resident, of_transient = _ROUNDING[self._backend]
+        transient += int(of_resident * resident + of_transient * transient)
+        low, high = self._interval(resident, transient)
+        return MemoryMap(
+            peak_bytes=resident + transient,
+            low_bytes=low,
+            high_bytes=high,
+            resident_bytes=resident,
+            transient_bytes=transient,
+            parameter_bytes=parameter_bytes,
+            slot_bytes=slot_bytes,
+            gradient_bytes=sum(self._gradients),
+            kept_bytes=sum(played.kept_by_call),
+            tier=3,
+            method="rules of each class of layer; nothing ran",
+            uncovered=tuple(dict.fromkeys(self._uncovered)),
+            layers=layer_rows(layout, steps, played.kept_by_call, slots.by_variable,
+                              self._gradients, frozenset(self._uncovered)),
+            batch=self._plan.batch,
+            optimizer=self._optimizer.kind if self._optimizer else "",
+            precision=layout.precision,
+            backend=self._backend,
+            notes=tuple(self._notes(slots, played)),
+        )  # fmt: skip
+
+    def _slot_bytes(self, slots: Slots) -> int:
+        """As the optimizer is, where it is the model's own and nothing is to be changed."""
+        if self._plan.optimizer is None and self._optimizer is not None:
+            is_as_described = self._plan.precision in (None, self._layout.precision)
+            real = real_slot_bytes(self._optimizer)
+            if real is not None and is_as_described:
+                return real
+        return slots.total_bytes
+
+    def _step(self, call: CallLayout) -> Step:
+        layout = self._layout
+        layer = layout.layers[call.layer]
+        outputs = [layout.tensors[each] for each in call.outputs]
+        use = Use(
+            layer=layer,
+            backend=self._backend,
+            inputs=[layout.tensors[each] for each in call.inputs],
+            outputs=outputs,
+            input_bytes=[self._sizes[each] for each in call.inputs],
+            output_bytes=[self._sizes[each] for each in call.outputs],
+            batch=self._plan.batch,
+            item=item_bytes(outputs[0].dtype) if outputs else 4,
+            variable_shapes=[layout.variables[each].shape for each in layer.variables],
+        )
+        effect = effect_of(use) if use.inputs and outputs else Effect()
+        if effect is not None and self._ends_in_loss(call):
+            # A cross-entropy computes with what the last activation was given.
+            effect = replace(effect, keeps_outputs=False)
+        if effect is None:
+            self._uncovered.append(layer.kind)
+            effect = assumed(use)
+        gradients = [self._gradients[each] for each in layer.variables]
+        largest = max(gradients, default=0)
+        return Step(
+            effect=effect,
+            gradient_bytes=largest,
+            update_bytes=int(_UPDATE_COPIES[self._backend] * largest),
+            copy_bytes=self._copies(layer.variables, use.item),
+        )
+
+    def _ends_in_loss(self, call: CallLayout) -> bool:
+        settings = self._layout.layers[call.layer].settings
+        ends = settings.get("activation") in ("softmax", "sigmoid") and not self._needed_again(
+            call
+        )
+        return ends and "crossentropy" in self._layout.loss and self._backend != "torch"
+
+    def _needed_again(self, call: CallLayout) -> bool:
+        return not set(call.outputs) <= set(self._layout.outputs)
+
+    def _copies(self, variables: Sequence[int], item: int) -> int:
+        """Of matrices, in the precision that is computed in."""
+        shapes = [self._layout.variables[each] for each in variables]
+        return sum(
+            math.prod(each.shape) * item
+            for each in shapes
+            if len(each.shape) > 1 and item < item_bytes(each.dtype)
+        )
+
+    def _needs_gradient(self) -> list[bool]:
+        needs = [False] * len(self._sizes)
+        for call in self._layout.calls:
+            own = any(self._gradients[each] for each in self._layout.layers[call.layer].variables)
+            if own or any(needs[each] for each in call.inputs):
+                for each in call.outputs:
+                    needs[each] = self._layout.tensors[each].dtype.startswith(("float", "bfloat"))
+        return needs
+
+    def _loss_bytes(self) -> int:
+        """What loss and metrics compare with the outputs, in float32."""
+        last = {place for call in self._layout.calls if self._ends_in_loss(call)
+                for place in call.outputs}  # fmt: skip
+        copies = 1 if self._layout.has_metrics else 0
+        return sum(
+            4
+            * tensor_elements(self._layout.tensors[each], self._plan.batch)
+            * (copies if each in last else 1 + copies)
+            for each in self._layout.outputs
+        )
+
+    def _held_gradients(self) -> int:
+        """Gradients that wait for each other, where all are needed before the first is used."""
+        if self._optimizer is None:
+            return 0
+        waits = bool(self._optimizer.settings.get("global_clipnorm"))
+        return sum(self._gradients) if waits or self._backend == "torch" else 0
+
+    def _update_floor(self) -> int:
+        """What applying the gradients takes, however small the batch."""
+        if self._backend == "torch":
+            return 3 * sum(self._gradients)
+        return int(_UPDATE_COPIES[self._backend] * max(self._gradients, default=0))
+
+    def _interval(self, resident: int, transient: int) -> tuple[int, int | None]:
+        low = resident + int(transient * (1 - _LOW))
+        if not self._layout.calls:
+            return resident, None
+        margin = _MARGIN[self._backend] + (_UNCOVERED_MARGIN if self._uncovered else 0)
+        return low, resident + int(transient * (1 + margin))
+
+    def _notes(self, slots: Slots, played: Played) -> list[str]:
+        del played
+        notes: list[str] = []
+        if self._layout.why_no_calls:
+            notes.append(self._layout.why_no_calls)
+        if not slots.is_known and self._optimizer is not None:
+            notes.append(f"the slots of {self._optimizer.kind} are not known: Adam's were taken")
+        if self._optimizer is None:
+            notes.append("the model is not compiled: no optimizer and no gradients are counted")
+        return notes
+
+
+__all__ = ["POLICIES", "MemoryMap", "Plan", "backend_of", "estimate"]

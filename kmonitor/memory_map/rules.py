@@ -1,0 +1,307 @@
+"""What each kind of layer keeps for the backward pass, and its workspace.
+
+Source: which tensors the gradients of TensorFlow, XLA and PyTorch read; checked against
+TensorFlow's allocator by `bench_map`. X and Y are the bytes of a layer's inputs and outputs.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from kmonitor.memory_map.effects import Effect, Use
+from kmonitor.memory_map.rules_composed import (
+    attention,
+    multi_head_attention,
+    recurrent,
+    recurrent_convolution,
+    separable,
+)
+
+Rule = Callable[[Use], Effect]
+
+_KEEP_RESULT: Final = frozenset({
+    "relu", "relu6", "sigmoid", "tanh", "softmax", "log_softmax", "elu", "exponential", "exp",
+    "selu", "sqrt", "rsqrt", "reciprocal",
+})  # fmt: skip
+"""Functions whose gradient is computed from their result; they work in place."""
+
+_KEEP_INPUT: Final = frozenset({
+    "leaky_relu", "softplus", "softsign", "square", "log", "abs", "absolute", "sin", "cos",
+    "hard_sigmoid", "hard_tanh", "threshold", "log_sigmoid", "squareplus", "soft_shrink",
+    "hard_shrink", "tanh_shrink", "celu", "sparse_plus", "sparse_sigmoid", "glu", "hard_swish",
+    "hard_silu",
+})  # fmt: skip
+"""Functions whose gradient is computed from what they were given."""
+
+_SEVERAL: Final = {"silu": 1, "swish": 1, "gelu": 3, "mish": 3}
+"""Functions made of several: how many tensors beside the result they keep on TensorFlow."""
+
+
+def effect_of(use: Use) -> Effect | None:
+    """What this use of a layer does; None if no rule covers its kind."""
+    rule = rule_of(use.layer.kind)
+    if use.layer.is_own or rule is None:
+        return None
+    if use.layer.kind in _WRAPPERS:
+        return _wrapper(use)
+    return rule(use)
+
+
+def rule_of(kind: str) -> Rule | None:
+    """The rule of a kind of layer; None if there is none."""
+    if kind in _RULES:
+        return _RULES[kind]
+    return next((rule for pattern, rule in _FAMILIES if pattern.fullmatch(kind)), None)
+
+
+def assumed(use: Use) -> Effect:
+    """What is taken for a layer that no rule covers: inputs, outputs and one more are kept."""
+    return Effect(
+        keeps_inputs=tuple(range(len(use.inputs))),
+        keeps_outputs=True,
+        extra_bytes=use.y,
+        forward_bytes=use.y,
+        backward_bytes=use.x + use.y,
+    )
+
+
+def activated(effect: Effect, use: Use, name: str) -> Effect:
+    """A layer's effect with its activation function behind it.
+
+    Args:
+        effect: Of what comes before.
+        use: Its Y is the function's.
+        name: The function's.
+    """
+    if name in ("", "linear", "None"):
+        return effect
+    keeps_outputs = effect.keeps_outputs or name in _KEEP_RESULT
+    several = _SEVERAL.get(name, 0 if name in _KEEP_RESULT else 1)
+    several = min(several, 1) if use.backend != "tensorflow" else several
+    return Effect(
+        keeps_inputs=effect.keeps_inputs,
+        keeps_outputs=keeps_outputs,
+        extra_bytes=effect.extra_bytes + several * use.y,
+        forward_bytes=max(effect.forward_bytes, several * use.y),
+        backward_bytes=max(effect.backward_bytes, several * use.y),
+    )
+
+
+def _function(name: str) -> Rule:
+    def rule(use: Use) -> Effect:
+        chosen = name or use.word("activation")
+        if chosen in _KEEP_RESULT:
+            return Effect(keeps_outputs=True, is_in_place=True, copies_gradient=False)
+        if chosen in ("linear", ""):
+            return Effect(is_view=True, copies_gradient=False)
+        more = _SEVERAL.get(chosen, 1) - 1 if use.backend == "tensorflow" else 0
+        return Effect(
+            keeps_inputs=(0,), extra_bytes=more * use.y, backward_bytes=use.y if more else 0
+        )
+
+    return rule
+
+
+def _linear(use: Use) -> Effect:
+    """Dense and convolutions: the weights' gradient reads X."""
+    on_torch = use.backend == "torch" and len(use.inputs[0].shape) > 3  # noqa: PLR2004 - pictures
+    copies = use.x if on_torch and use.word("data_format") == "channels_last" else 0
+    effect = Effect(keeps_inputs=(0,), extra_bytes=copies)
+    return activated(effect, use, use.word("activation"))
+
+
+def _depthwise(use: Use) -> Effect:
+    return activated(Effect(keeps_inputs=(0,)), use, use.word("activation"))
+
+
+def _embedding(use: Use) -> Effect:
+    """Rows are looked up again; the gradient has a row for each."""
+    return Effect(backward_bytes=use.y)
+
+
+def _batch_normalization(use: Use) -> Effect:
+    wide = use.x if use.item < 4 and use.backend != "xla" else 0  # noqa: PLR2004 - half precision
+    wide *= 2  # computed in float32
+    if not use.layer.is_trainable:
+        return Effect(forward_bytes=wide, is_in_place=True)
+    if use.backend == "torch":
+        return Effect(keeps_inputs=(0,), extra_bytes=use.x + wide)
+    work = 2 * use.x if use.backend == "tensorflow" else 0
+    return Effect(keeps_inputs=(0,), extra_bytes=wide, forward_bytes=use.x, backward_bytes=work)
+
+
+def _layer_normalization(use: Use) -> Effect:
+    extra = use.x if use.backend == "tensorflow" else 0
+    work = use.x if use.backend == "xla" else 2 * use.x
+    return Effect(keeps_inputs=(0,), extra_bytes=extra, forward_bytes=use.x, backward_bytes=work)
+
+
+def _max_pool(use: Use) -> Effect:
+    if use.backend == "torch":
+        return Effect(keeps_inputs=(0,), extra_bytes=8 * use.y // use.item)
+    if use.backend == "xla":
+        return Effect(keeps_inputs=(0,), backward_bytes=2 * use.x)
+    return Effect(keeps_inputs=(0,), keeps_outputs=True, extra_bytes=use.y // use.item)
+
+
+def _average_pool(use: Use) -> Effect:
+    return Effect(keeps_inputs=(0,) if use.backend == "torch" else ())
+
+
+def _reduces(use: Use) -> Effect:
+    """A mean over axes: its gradient is only spread out again."""
+    return Effect(forward_bytes=0, backward_bytes=0 if use.backend == "xla" else use.x)
+
+
+def _reduces_by_choice(use: Use) -> Effect:
+    """A maximum over axes: which of X it was is found again."""
+    return Effect(keeps_inputs=(0,), keeps_outputs=True, backward_bytes=2 * use.x)
+
+
+def _dropout(use: Use) -> Effect:
+    if not use.number("rate"):
+        return Effect(is_view=True, copies_gradient=False)
+    mask = use.y // use.item
+    return Effect(extra_bytes=mask, forward_bytes=use.y, is_in_place=True)
+
+
+def _noise(use: Use) -> Effect:
+    return Effect(extra_bytes=use.y, forward_bytes=use.y)
+
+
+def _added_noise(use: Use) -> Effect:
+    return Effect(forward_bytes=use.y, is_in_place=True, copies_gradient=False)
+
+
+def _product(use: Use) -> Effect:
+    return Effect(keeps_inputs=tuple(range(len(use.inputs))), backward_bytes=use.y)
+
+
+def _sum(use: Use) -> Effect:
+    """The gradient of a sum goes on as it is, unless one side was spread out."""
+    same = len(set(use.input_bytes)) <= 1
+    return Effect(is_in_place=True, copies_gradient=not same)
+
+
+def _chosen_of(use: Use) -> Effect:
+    return Effect(keeps_inputs=tuple(range(len(use.inputs))), backward_bytes=use.y)
+
+
+def _moved(use: Use) -> Effect:
+    """Values are only put elsewhere."""
+    del use
+    return Effect()
+
+
+def _view(use: Use) -> Effect:
+    del use
+    return Effect(is_view=True, copies_gradient=False)
+
+
+def _scaled(use: Use) -> Effect:
+    del use
+    return Effect(is_in_place=True, copies_gradient=False)
+
+
+def _up_sampled(use: Use) -> Effect:
+    return Effect(forward_bytes=use.y if use.backend == "tensorflow" else 0)
+
+
+def _normalized(use: Use) -> Effect:
+    return Effect(
+        keeps_inputs=(0,), extra_bytes=use.x, forward_bytes=use.x, backward_bytes=2 * use.x
+    )
+
+
+def _matrix_product(use: Use) -> Effect:
+    return Effect(keeps_inputs=tuple(range(len(use.inputs))))
+
+
+def _parametric_relu(use: Use) -> Effect:
+    return Effect(keeps_inputs=(0,), extra_bytes=2 * use.y, backward_bytes=use.y)
+
+
+def _wrapper(use: Use) -> Effect:
+    """TimeDistributed and kin: the wrapped layer's rule, with the whole as its X and Y."""
+    inner = rule_of(use.word("wraps"))
+    if inner is None:
+        return assumed(use)
+    effect = inner(use)
+    copies = 2 * use.x if use.layer.kind == "Bidirectional" else 0
+    return Effect(
+        keeps_inputs=effect.keeps_inputs,
+        keeps_outputs=effect.keeps_outputs,
+        extra_bytes=effect.extra_bytes,
+        forward_bytes=effect.forward_bytes + copies,
+        backward_bytes=effect.backward_bytes + copies,
+    )
+
+
+_WRAPPERS: Final = frozenset({"TimeDistributed", "Bidirectional", "SpectralNormalization"})
+
+_FAMILIES: Final[tuple[tuple[re.Pattern[str], Rule], ...]] = (
+    (re.compile(r"Conv(olution)?[123]D(Transpose)?"), _linear),
+    (re.compile(r"SeparableConv(olution)?[12]D"), separable),
+    (re.compile(r"DepthwiseConv[12]D"), _depthwise),
+    (re.compile(r"(Adaptive)?Max(Pool|Pooling)[123]D"), _max_pool),
+    (re.compile(r"(Adaptive)?(Avg|Average)(Pool|Pooling)[123]D"), _average_pool),
+    (re.compile(r"Global(Avg|Average)(Pool|Pooling)[123]D"), _reduces),
+    (re.compile(r"GlobalMax(Pool|Pooling)[123]D"), _reduces_by_choice),
+    (re.compile(r"SpatialDropout[123]D"), _dropout),
+    (re.compile(r"ConvLSTM[123]D"), recurrent_convolution),
+    (re.compile(r"(Cropping|ZeroPadding)[123]D"), _moved),
+    (re.compile(r"UpSampling[123]D"), _up_sampled),
+    (re.compile(r"Random\w+"), _moved),
+)
+"""Kinds that differ in the number of axes only."""
+
+_RULES: Final[dict[str, Rule]] = {
+    **dict.fromkeys(("Dense", "EinsumDense"), _linear),
+    **dict.fromkeys(("Embedding", "ReversibleEmbedding"), _embedding),
+    **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "RNN"), recurrent),
+    **dict.fromkeys(("Attention", "AdditiveAttention"), attention),
+    **dict.fromkeys(
+        ("MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"),
+        multi_head_attention,
+    ),
+    **dict.fromkeys(("TimeDistributed", "Bidirectional", "SpectralNormalization"), _wrapper),
+    "BatchNormalization": _batch_normalization,
+    **dict.fromkeys(
+        ("LayerNormalization", "GroupNormalization", "RMSNormalization"), _layer_normalization
+    ),
+    "UnitNormalization": _normalized,
+    **dict.fromkeys(("Dropout", "AlphaDropout"), _dropout),
+    "GaussianDropout": _noise,
+    "GaussianNoise": _added_noise,
+    "Activation": _function(""),
+    "PReLU": _parametric_relu,
+    "LeakyReLU": _function("leaky_relu"),
+    **dict.fromkeys(("ReLU", "Relu"), _function("relu")),
+    **{
+        name.title().replace("_", ""): _function(name)
+        for name in (*_KEEP_RESULT, *_KEEP_INPUT, *_SEVERAL)
+        if name != "relu"
+    },
+    "ELU": _function("elu"),
+    **dict.fromkeys(("Multiply", "Divide", "TrueDivide", "Power"), _product),
+    **dict.fromkeys(("Add", "Subtract", "Average", "AddN"), _sum),
+    **dict.fromkeys(("Maximum", "Minimum", "Where"), _chosen_of),
+    **dict.fromkeys(("Dot", "Matmul", "Einsum", "Tensordot"), _matrix_product),
+    **dict.fromkeys(("Mean", "Sum"), _reduces),
+    **dict.fromkeys(("Max", "Min", "Amax", "Amin"), _reduces_by_choice),
+    **dict.fromkeys(("Negative", "Rescaling"), _scaled),
+    **dict.fromkeys(
+        ("Flatten", "Reshape", "Identity", "Masking", "ActivityRegularization", "ExpandDims",
+         "Squeeze", "StopGradient", "NotEqual", "Ravel"),
+        _view,
+    ),
+    **dict.fromkeys(
+        ("Concatenate", "Permute", "RepeatVector", "Resizing", "CenterCrop", "GetItem", "Split",
+         "Stack", "Transpose", "Tile", "Repeat", "Pad", "Take", "Cast", "BroadcastTo", "Roll",
+         "Normalization", "CategoryEncoding", "Discretization", "Hashing", "HashedCrossing",
+         "IntegerLookup", "StringLookup", "TextVectorization", "Swapaxes", "Moveaxis", "Unstack",
+         "MelSpectrogram", "STFTSpectrogram", "Shape", "OnesLike", "ZerosLike", "Arange"),
+        _moved,
+    ),
+}  # fmt: skip
+"""Kind of layer, or of an operation between layers, to its rule."""

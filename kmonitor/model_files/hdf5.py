@@ -1,0 +1,78 @@
+"""What is in an HDF5 file, as another process saw it: damage can crash HDF5's own library."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from kmonitor.model_files.archive import damaged
+
+_CHILD: Final = (
+    "import json, sys; asked = json.loads(sys.stdin.buffer.readline())\n"
+    "sys.path[:] = asked['sys_path']\n"
+    "from kmonitor.model_files.hdf5_child import main; main(asked)"
+)
+_PATIENCE_S: Final = 60.0
+SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
+
+
+class Dataset(msgspec.Struct, frozen=True):
+    """One array in the file.
+
+    Attributes:
+        path: Where it is.
+        shape: Lengths of its axes.
+        dtype: Of its values.
+        stored_bytes: What it takes in the file.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: str
+    stored_bytes: int
+
+
+class Hdf5Contents(msgspec.Struct, frozen=True):
+    """What was found in a file.
+
+    Attributes:
+        datasets: Each array, in the file's order.
+        attributes: Texts of the file itself, and of groups as "path@name".
+        error: Why it could not be read; empty if it could.
+    """
+
+    datasets: list[Dataset] = []
+    attributes: dict[str, str] = {}
+    error: str = ""
+
+
+def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
+    """Names, shapes and texts of an HDF5 file; no array is read.
+
+    Args:
+        path: The file, or the zip file that it is in.
+        member: Its name in the zip file; empty if `path` is it.
+
+    Raises:
+        Expected: It is damaged, no HDF5 file, or reading it ended the process that tried.
+    """
+    asked = msgspec.json.encode({"path": str(path), "member": member, "sys_path": sys.path})
+    try:
+        ended = subprocess.run(  # noqa: S603 - our own code
+            [sys.executable, "-P", "-S", "-c", _CHILD],
+            input=asked,
+            capture_output=True,
+            timeout=_PATIENCE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as exc:
+        raise damaged(path, "HDF5 does not come to an end with it") from exc
+    try:
+        contents = msgspec.json.decode(ended.stdout, type=Hdf5Contents)
+    except msgspec.DecodeError as exc:
+        raise damaged(path, "it is damaged so that HDF5's library fails") from exc
+    if contents.error:
+        raise damaged(path, contents.error)
+    return contents

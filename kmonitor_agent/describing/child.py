@@ -1,0 +1,100 @@
+# pyright: basic
+"""The process that makes a model and describes it: the user's code may do anything in it."""
+
+import os
+import sys
+import traceback
+from typing import Any
+
+import msgspec
+
+from kmonitor_agent.describing.model_source import NoModel, Source, model_from
+from kmonitor_agent.frameworks.keras_layout import WrongShape, read_layout
+from kmonitor_agent.protocol.model_layout import ModelLayout
+
+_LONGEST_TOLD: int = 2000
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What is to be described.
+
+    Attributes:
+        source: Of the model.
+        shapes: For each description one shape an input, without the batch; empty lists: as the
+            model says.
+        sequence: Length for every open axis; 0: they stay open.
+        sys_path: Of who asks.
+    """
+
+    source: Source
+    shapes: list[list[list[int]]]
+    sequence: int = 0
+    sys_path: list[str] = []
+
+
+class Told(msgspec.Struct, frozen=True):
+    """The answer.
+
+    Attributes:
+        layouts: One for each that was asked, as far as they could be made.
+        error: What is wrong, in words; empty if nothing is.
+    """
+
+    layouts: list[ModelLayout] = []
+    error: str = ""
+
+
+def main() -> None:
+    """Read `Asked` from standard input, write `Told` to standard output, nothing else there."""
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what the user's code prints is no answer
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
+    told = _told(asked)
+    with os.fdopen(answers, "wb") as file:
+        file.write(msgspec.json.encode(told))
+
+
+def _told(asked: Asked) -> Told:
+    try:
+        model = model_from(asked.source)
+        _build_optimizer(model)
+        return Told([read_layout(model, _shapes(model, asked, each)) for each in asked.shapes])
+    except (NoModel, WrongShape) as exc:
+        return Told(error=exc.why)
+    except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
+        where = _in_users_code(exc)
+        return Told(error=f"{where}{type(exc).__name__}: {exc}"[:_LONGEST_TOLD])
+    except SystemExit:
+        return Told(error="the code ended its process before there was a model")
+
+
+def _build_optimizer(model: Any) -> None:
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is not None and not getattr(optimizer, "built", True):
+        optimizer.build(model.trainable_variables)
+
+
+def _shapes(
+    model: Any, asked: Asked, given: list[list[int]]
+) -> list[tuple[int | None, ...]] | None:
+    """Shapes with the batch in front; None if nothing of the model's own is to be changed."""
+    if given:
+        return [(None, *shape) for shape in given]
+    inputs = getattr(model, "inputs", None)
+    if not asked.sequence or not inputs:
+        return None
+    return [
+        (None, *(asked.sequence if length is None else length for length in each.shape[1:]))
+        for each in inputs
+    ]
+
+
+def _in_users_code(exc: BaseException) -> str:
+    frames = traceback.extract_tb(exc.__traceback__)
+    own = [each for each in frames if "site-packages" not in each.filename]
+    own = [each for each in own if "kmonitor_agent" not in each.filename]
+    return f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+# pyright: basic
+"""A Keras model from a checked configuration, or from a function of the user's script."""
+
+import importlib
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from kmonitor_agent.frameworks.keras_architecture import model_of_legacy
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a model comes from: a configuration or a script.
+
+    Attributes:
+        config: The model's, as JSON, whose classes were checked; empty for a script.
+        compile_config: What it was compiled with, as JSON; empty if it was not.
+        script: Path of a Python file.
+        function: Its function that returns a model.
+        module: A Python file with custom classes, which is run first; empty without.
+        is_trusted: Whether code in the configuration may run.
+    """
+
+    config: str = ""
+    compile_config: str = ""
+    script: str = ""
+    function: str = ""
+    module: str = ""
+    is_trusted: bool = False
+
+
+class NoModel(Exception):
+    """There is no model to describe.
+
+    Attributes:
+        why: What is wrong, for the user.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def model_from(source: Source) -> Any:
+    """The model, with its optimizer if it has one; weights are those of a new model.
+
+    Raises:
+        NoModel: The script has no such function, or it returns something else.
+        Exception: Whatever Keras or the user's code raises.
+    """
+    if source.module:
+        run_module(source.module)
+    return _from_script(source) if source.script else _from_config(source)
+
+
+def run_module(path: str) -> ModuleType:
+    """Run a Python file as a module of its name; its folder can be imported from, as with Python.
+
+    Raises:
+        NoModel: It is no Python file.
+    """
+    file = Path(path)
+    sys.path.insert(0, str(file.parent))
+    found = importlib.util.spec_from_file_location(file.stem, file)
+    if found is None or found.loader is None:
+        raise NoModel(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(found)
+    sys.modules[file.stem] = module
+    found.loader.exec_module(module)
+    return module
+
+
+def _from_script(source: Source) -> Any:
+    made = getattr(run_module(source.script), source.function, None)
+    if made is None:
+        raise NoModel(f"{source.script} has no {source.function}")
+    model = made() if _is_function(made) else made
+    import keras
+
+    if not isinstance(model, keras.Model):
+        raise NoModel(
+            f"{source.function} gives {type(model).__name__}, which is no model of Keras 3"
+        )
+    if not model.built:
+        raise NoModel(
+            f"the model of {source.function} has no shapes yet: call build() in it, or give it an"
+            " Input"
+        )
+    return model
+
+
+def _is_function(made: Any) -> bool:
+    import keras
+
+    return callable(made) and not isinstance(made, keras.Model)
+
+
+def _from_config(source: Source) -> Any:
+    import keras
+
+    config = json.loads(source.config)
+    if source.is_trusted:
+        keras.config.enable_unsafe_deserialization()
+    if "module" in config:
+        model = keras.saving.deserialize_keras_object(config, safe_mode=not source.is_trusted)
+    else:
+        model = model_of_legacy(config)
+    if not getattr(model, "built", False):
+        raise NoModel("the file does not say the shape of the model's inputs")
+    if source.compile_config:
+        compiled = json.loads(source.compile_config)
+        model.compile_from_config(compiled)
+    return model
