@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from kmonitor.cli.hub_access import HubOption, open_hub
+from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.run_choice import SHORT_ID
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.terminal import say, say_json, say_table
@@ -22,6 +22,7 @@ def audit(
     *,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     last: Annotated[int, Parameter(name="--last", validator=Number(gte=1))] = 50,
+    host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
     """List what was done through the hub, oldest first: commands, edits, keys let in or revoked.
@@ -32,9 +33,11 @@ def audit(
     Args:
         json: One JSON list, with every field.
         last: At most so many, the newest.
+        host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+            `kmonitor hosts`.
         hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
-    with open_hub(hub=hub) as client:
+    with open_hub(host, hub=hub) as client:
         rows = _newest(client, last)
     rows.reverse()
     if json:

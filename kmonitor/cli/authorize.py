@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import HubOption, open_hub
+from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.statuses import DONE, Misuse
 from kmonitor.cli.terminal import elided_middle, plain, say
 from kmonitor_agent.protocol.access_messages import KeyGrant, Role
@@ -21,6 +21,7 @@ def authorize(
     *,
     role: Annotated[Role, Parameter(name="--role")],
     name: Annotated[str, Parameter(name="--name")],
+    host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
     """Let a device connect to the hub over the network; run it where the hub runs.
@@ -35,6 +36,8 @@ def authorize(
         role: viewer: sees runs and charts. operator: also commands, edits and removes, and lets
             others in. agent: a training, which tells of its own runs.
         name: What this key is called here, in lists and in the audit.
+        host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+            `kmonitor hosts`.
         hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     digits = key.strip().lower()
@@ -48,7 +51,7 @@ def authorize(
             f'"{plain(elided_middle(name, _SHOWN_CELLS))}" cannot be the name of a key.',
             "Write 1 to 64 letters, digits, spaces or . @ _ - and begin with a letter or digit.",
         )
-    with open_hub(hub=hub) as client:
+    with open_hub(host, hub=hub) as client:
         told = client.keys(authorize=KeyGrant(key=digits, name=name, role=role))
     say(f'"{plain(name)}" may connect now ({role}).')
     if told.address:

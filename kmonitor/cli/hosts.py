@@ -35,8 +35,7 @@ def hosts(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fals
     """
     book = HostBook(find_folders())
     known = book.hosts()
-    if book.trouble:
-        complain(f"kmonitor: {plain(book.trouble)}")
+    _tell_trouble(book)
     if json:
         say_json([fields_of(host) for host in known])
     elif known:
@@ -68,6 +67,7 @@ def add(
     book = HostBook(folders)
     if not untried:
         known = book.find(address)
+        _tell_trouble(book)
         asked = known.command if known is not None and command is None else command
         with folder_faults_named(folders):
             found = visit(folders, RememberedHost(address, command=asked or ""))
@@ -78,6 +78,7 @@ def add(
             )
         )
     host = book.add(address, name=name, command=command)
+    _tell_trouble(book)
     say(plain(f"Remembered: {host.called}."))
     return DONE
 
@@ -110,8 +111,14 @@ def rename(host: str, name: str, /) -> int:
     return DONE
 
 
+def _tell_trouble(book: HostBook) -> None:
+    if book.trouble:
+        complain(f"kmonitor: {plain(book.trouble)}")
+
+
 def _known(book: HostBook, host: str) -> RememberedHost:
     known = book.find(host)
+    _tell_trouble(book)
     if known is None:
         raise Expected(f'No host "{plain(host)}" is remembered.', "See: kmonitor hosts")
     return known

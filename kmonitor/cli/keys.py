@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from kmonitor.cli.hub_access import HubOption, folder_faults_named, open_hub
+from kmonitor.cli.hub_access import HostOption, HubOption, folder_faults_named, open_hub
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.terminal import complain, plain, say, say_json, say_table
 from kmonitor.connect.direct import device_keys
@@ -51,6 +51,7 @@ def mine(*, agent: Annotated[bool, Parameter(name="--agent", negative="")] = Fal
 def list_(
     *,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
     """List who may connect over the network, and the address to connect to.
@@ -58,9 +59,11 @@ def list_(
     Args:
         json: One JSON object: `address` (empty when the hub does not listen), `keys`, and `fault`
             (why the list cannot be trusted and lets nobody in; else empty).
+        host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+            `kmonitor hosts`.
         hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
-    with open_hub(hub=hub) as client:
+    with open_hub(host, hub=hub) as client:
         told = client.keys()
     if json:
         say_json({"address": told.address, "keys": fields_of(told.keys), "fault": told.fault})
@@ -70,14 +73,16 @@ def list_(
 
 
 @app.command
-def revoke(name_or_key: str, /, *, hub: HubOption = None) -> int:
+def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
     """Let a device connect no more; if it is connected, that ends at once.
 
     Args:
         name_or_key: As `kmonitor keys list` shows it.
+        host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+            `kmonitor hosts`.
         hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
-    with open_hub(hub=hub) as client:
+    with open_hub(host, hub=hub) as client:
         client.keys(revoke=name_or_key)
     say(f'"{plain(name_or_key)}" may not connect any more.')
     return DONE

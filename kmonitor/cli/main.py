@@ -5,12 +5,13 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-from cyclopts import App, CycloptsError, UnusedCliTokensError
+from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensError
 
 from kmonitor import __version__
 from kmonitor.cli.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE, Misuse
 from kmonitor.cli.terminal import complain, discard_output, is_of_output, plain
 from kmonitor.cli.window import window
+from kmonitor.cli.wrong_options import about_option
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import home_without_place
 
@@ -131,6 +132,9 @@ def _guarded(given: list[str]) -> int:
     except UnusedCliTokensError as exc:
         _complain_of_word(given, exc.unused_tokens or [])
         return USAGE
+    except UnknownOptionError as exc:
+        _complain_of_option(given, exc)
+        return USAGE
     except CycloptsError as exc:
         _complain_of_usage(called, str(exc))
         return USAGE
@@ -164,6 +168,15 @@ def _complain_of_word(given: list[str], unused: Sequence[str]) -> None:
         _complain_of_usage(called, f"This is too much: {' '.join(unused)}")
     else:
         _complain_of_command("", called, _SUBCOMMANDS)
+
+
+def _complain_of_option(given: list[str], exc: UnknownOptionError) -> None:
+    told = about_option(given, exc.token.keyword or exc.token.value)
+    if told is None:
+        _complain_of_usage(given[0], str(exc))
+        return
+    complain(f"kmonitor: {plain(told[0])}")
+    complain(plain(told[1]))
 
 
 def _complain_of_command(group: str, called: str, known: Iterable[str]) -> None:

@@ -28,7 +28,7 @@ _LOG: Final = re.compile(
     r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|crash-[\d-]+\.txt|window-[\d-]+\.trail|hub\.err|demo-[a-z]+\.log"
 )
 _SETTINGS: Final = re.compile(
-    r"(window|hub)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.\d+\.new|no-hub"
+    r"(window|hub)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.(\d+\.new|lock)|no-hub"
 )
 _SUPERVISED: Final = re.compile(r"(terms|runs)\.json(\.new)?|leaving(\.new)?|lock")
 _FIT: Final = re.compile(r"\d+\.json(\.new)?")

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from kmonitor.cli.amounts import bytes_from, seconds_from
-from kmonitor.cli.hub_access import open_hub
+from kmonitor.cli.hub_access import HostOption, HubOption, open_hub
 from kmonitor.cli.run_choice import SHORT_ID
 from kmonitor.cli.statuses import DONE, FAILED, Misuse
 from kmonitor.cli.terminal import complain, counted, plain, say, say_table
@@ -26,8 +26,10 @@ def prune(
     larger_than: Annotated[str | None, Parameter(name="--larger-than")] = None,
     dry_run: Annotated[bool, Parameter(name="--dry-run", negative="")] = False,
     yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False,
+    host: HostOption = None,
+    hub: HubOption = None,
 ) -> int:
-    """List ended runs that are old or large, ask, and remove them from your hub's history.
+    """List ended runs that are old or large, ask, and remove them from a hub's history.
 
     Pinned runs (`kmonitor runs pin`) and living ones stay. Checkpoints and spools stay too.
 
@@ -39,12 +41,14 @@ def prune(
             both must hold.
         dry_run: Only list them.
         yes: Do not ask.
+        host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
+        hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     if older_than is None and larger_than is None:
         raise Misuse("Say which runs: --older-than 30d, or --larger-than 1GiB, or both.")
     age_s = 0.0 if older_than is None else seconds_from(older_than, "--older-than")
     n_bytes = 0 if larger_than is None else bytes_from(larger_than, "--larger-than")
-    with open_hub() as client:
+    with open_hub(host, hub=hub) as client:
         found = to_go(client.runs(), age_s=age_s, n_bytes=n_bytes, now_wall_s=time.time())
         if not found:
             say("No run that has ended is that old or large.")

@@ -58,27 +58,31 @@ def runs(
 
 
 @app.command
-def pin(run: str, /) -> int:
+def pin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
     """Keep a run when old ones are removed to save room.
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
+        host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
+        hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
-    return _pin(run, is_pinned=True)
+    return _pin(run, host, hub, is_pinned=True)
 
 
 @app.command
-def unpin(run: str, /) -> int:
+def unpin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
     """Treat a run as any other when old ones are removed.
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
+        host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
+        hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
-    return _pin(run, is_pinned=False)
+    return _pin(run, host, hub, is_pinned=False)
 
 
-def _pin(wanted: str, *, is_pinned: bool) -> int:
-    with open_hub() as client:
+def _pin(wanted: str, host: str | None, hub: str | None, *, is_pinned: bool) -> int:
+    with open_hub(host, hub=hub) as client:
         chosen = choose_run(client.runs(), wanted)
         client.edit(chosen.run, pin=is_pinned)
     say(plain(f"{chosen.name} ({chosen.run[:SHORT_ID]}) is {'' if is_pinned else 'not '}pinned."))

@@ -1,87 +1,59 @@
-"""The hosts that this user connected to: a JSON file that window and command line share."""
+"""The hosts that this user connected to: what window and command line share of them."""
 
-import contextlib
-import os
-import time
-from typing import Annotated, Any, Final
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
+from kmonitor.connect.host_file import (
+    MOST_HOSTS,
+    BookNotWritten,
+    HostFile,
+    RememberedHost,
+    checked_host_address,
+    clean_name,
+)
 from kmonitor.connect.remote_hub import checked_command
-from kmonitor.connect.ssh_command import checked_address
-from kmonitor.errors import Expected
-from kmonitor_agent.local.direct_address import SCHEME, parse_direct
 from kmonitor_agent.local.folders import Folders
 
-FILE_NAME: Final = "hosts.json"
-_MOST_HOSTS: Final = 200
-_MODE: Final = 0o600
+__all__ = ["BookNotWritten", "HostBook", "RememberedHost"]
 
-Short = Annotated[str, msgspec.Meta(max_length=200)]
-Long = Annotated[str, msgspec.Meta(max_length=1000)]
-
-
-class RememberedHost(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A host.
-
-    Attributes:
-        address: As for ssh: `gpu-01` or `user@gpu-01`, or `tcp://HOST:PORT?key=KEY` of a hub
-            that listens; tells it from the others.
-        name: What the user calls it; empty: the address.
-        command: The command that is kmonitor there; empty: it is found without.
-        socket: Where its hub's socket was last, so that the next start need not ask.
-        error: Why it was not reached the last time; empty: it was.
-    """
-
-    address: Short
-    name: Short = ""
-    command: Long = ""
-    socket: Short = ""
-    error: Long = ""
-
-    @property
-    def called(self) -> str:
-        """What the host is called on screen."""
-        return self.name or short_address(self.address)
-
-
-def short_address(address: str) -> str:
-    """An address as it is shown: that of a hub that listens without its key."""
-    return address.removeprefix(SCHEME).partition("?")[0]
-
-
-class _File(msgspec.Struct, frozen=True):
-    hosts: Annotated[list[RememberedHost], msgspec.Meta(max_length=_MOST_HOSTS)] = []
-
-
-class BookNotWritten(Expected):
-    """The file of hosts cannot be written."""
+Hosts = list[RememberedHost]
 
 
 class HostBook:
-    """Reads and writes the file anew with each call: another window may have changed it.
+    """Reads the file anew with each call, and changes what another process has just written.
 
     Attributes:
-        trouble: What was wrong with the file, and where it was put aside; empty: nothing.
+        trouble: What was wrong with the file when it was last read, and where it was put aside;
+            empty: nothing.
     """
 
     def __init__(self, folders: Folders) -> None:
-        self._path = folders.settings / FILE_NAME
+        self._file = HostFile(folders.settings)
         self.trouble = ""
 
-    def hosts(self) -> list[RememberedHost]:
-        """All of them, oldest first; none from a file that is damaged, which is put aside."""
+    def stamp(self) -> tuple[int, int, int]:
+        """Differs once the file was changed, by whomever."""
+        return self._file.stamp()
+
+    def hosts(self) -> Hosts:
+        """All of them, oldest first; of a damaged file, which is put aside, what is sound."""
+        self.trouble = ""
         try:
-            self._tighten()
-            return list(_checked(self._path.read_bytes()))
+            return self._file.read()
         except FileNotFoundError:
             return []
         except OSError as exc:
-            self.trouble = f"{self._path} cannot be read: {exc.strerror or exc}."
+            self.trouble = f"{self._file.path} cannot be read: {exc.strerror or exc}."
             return []
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, Expected) as exc:
-            self.trouble = f"{self._path} is damaged ({exc}). {self._put_aside()}"
-            return []
+        except ValueError as exc:
+            try:
+                with self._file.locked():
+                    return self._sound()
+            except BookNotWritten:
+                self.trouble = f"{self._file.path} is damaged ({exc}). It cannot be put aside."
+                return []
 
     def find(self, wanted: str) -> RememberedHost | None:
         """A host by its address, else by its name."""
@@ -95,101 +67,95 @@ class HostBook:
         Raises:
             Expected: Address or command cannot be used, or the file cannot be written.
         """
-        address = _checked_address(address)
-        known = [host for host in self.hosts() if host.address == address]
-        host = known[0] if known else RememberedHost(address)
-        if name:
-            host = msgspec.structs.replace(host, name=_name(name))
+        address = checked_host_address(address)
+        changed: dict[str, Any] = {"name": clean_name(name)} if name else {}
         if command is not None:
-            host = msgspec.structs.replace(host, command=checked_command(command))
-        self._put(host)
-        return host
+            changed["command"] = checked_command(command)
+
+        def change(hosts: Hosts) -> Hosts:
+            place = _place(hosts, address)
+            if place < len(hosts):
+                return _replaced(hosts, place, changed)
+            if len(hosts) >= MOST_HOSTS:
+                raise BookNotWritten(f"{MOST_HOSTS} hosts are remembered.", "Remove one of them.")
+            return _replaced([*hosts, RememberedHost(address)], place, changed)
+
+        hosts = self._change(change)
+        return hosts[_place(hosts, address)]
+
+    def restore(self, known: Hosts) -> None:
+        """Remember these again, besides what is there. Raises: `BookNotWritten`."""
+
+        def change(hosts: Hosts) -> Hosts:
+            there = {host.address for host in hosts}
+            return [*hosts, *(host for host in known if host.address not in there)][:MOST_HOSTS]
+
+        self._change(change)
 
     def rename(self, address: str, name: str) -> None:
         """Call a host so; empty: by its address. Raises: `BookNotWritten`."""
-        self._change(address, name=_name(name))
+        self._set(address, name=clean_name(name))
 
     def note(self, address: str, *, socket: str | None = None, error: str = "") -> None:
         """Keep what came of the last attempt. Raises: `BookNotWritten`."""
         changed: dict[str, Any] = {"error": error[:1000]}
         if socket is not None:
             changed["socket"] = socket
-        self._change(address, **changed)
+        self._set(address, **changed)
 
     def remove(self, address: str) -> bool:
         """Forget a host; False if it was not known. Raises: `BookNotWritten`."""
-        known = self.hosts()
-        kept = [host for host in known if host.address != address]
-        if len(kept) == len(known):
-            return False
-        self._write(kept)
-        return True
+        found: Hosts = []
 
-    def _change(self, address: str, **changed: Any) -> None:
-        for host in self.hosts():
-            if host.address == address:
-                after = msgspec.structs.replace(host, **changed)
-                if after != host:
-                    self._put(after)
-                return
+        def change(hosts: Hosts) -> Hosts:
+            found.extend(host for host in hosts if host.address == address)
+            return [host for host in hosts if host.address != address]
 
-    def _put(self, host: RememberedHost) -> None:
-        hosts = self.hosts()
-        places = [at for at, each in enumerate(hosts) if each.address == host.address]
-        if places:
-            hosts[places[0]] = host
-        elif len(hosts) >= _MOST_HOSTS:
-            raise BookNotWritten(f"{_MOST_HOSTS} hosts are remembered.", "Remove one of them.")
-        else:
-            hosts.append(host)
-        self._write(hosts)
+        self._change(change)
+        return bool(found)
 
-    def _write(self, hosts: list[RememberedHost]) -> None:
-        new = self._path.with_suffix(f".{os.getpid()}.new")
+    def _set(self, address: str, **changed: Any) -> None:
+        # Noted at each attempt, and seldom anything new: then nothing is locked nor written.
+        host = next((host for host in self.hosts() if host.address == address), None)
+        if host is None or msgspec.structs.replace(host, **changed) == host:
+            return
+
+        def change(hosts: Hosts) -> Hosts:
+            place = _place(hosts, address)
+            return _replaced(hosts, place, changed) if place < len(hosts) else hosts
+
+        self._change(change)
+
+    def _change(self, change: Callable[[Hosts], Hosts]) -> Hosts:
+        with self._file.locked():
+            before = self._sound()
+            after = change(before)
+            if after != before:
+                self._file.write(after)
+            return after
+
+    def _sound(self) -> Hosts:
+        """All hosts, for the holder of the lock. Raises: `BookNotWritten`, it cannot be read."""
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            new.touch(_MODE)
-            new.write_bytes(msgspec.json.format(msgspec.json.encode(_File(hosts))))
-            new.replace(self._path)
+            return self._file.read()
+        except FileNotFoundError:
+            return []
         except OSError as exc:
-            new.unlink(missing_ok=True) if new.is_file() else None
-            raise BookNotWritten(
-                f"{self._path} cannot be written: {exc.strerror or exc}.",
-                "Free some space, or see who owns its folder.",
-            ) from exc
-
-    def _tighten(self) -> None:
-        """An older kmonitor let others read where this user works."""
-        if os.name == "posix" and self._path.stat().st_mode & 0o077:
-            with contextlib.suppress(OSError):
-                self._path.chmod(_MODE)
-
-    def _put_aside(self) -> str:
-        aside = self._path.with_name(f"hosts-damaged-{time.strftime('%Y%m%d-%H%M%S')}.json")
-        try:
-            self._path.replace(aside)
-        except OSError as exc:
-            return f"It cannot be put aside: {exc.strerror or exc}."
-        return f"It was put aside as {aside.name}; no host is remembered now."
+            # Written over, all that it holds would be lost.
+            what = f"{self._file.path} cannot be read: {exc.strerror or exc}."
+            raise BookNotWritten(what, "See who owns it.") from exc
+        except ValueError as exc:
+            kept, told = self._file.put_aside()
+            self.trouble = f"{self._file.path} is damaged ({exc}). {told}"
+            return kept
 
 
-def _checked(body: bytes) -> list[RememberedHost]:
-    hosts = msgspec.json.decode(body, type=_File).hosts
-    for host in hosts:
-        # Somebody may have written it by hand.
-        _checked_address(host.address)
-        checked_command(host.command)
-    return hosts
+def _place(hosts: Hosts, address: str) -> int:
+    """Where a host stands; behind the last one if it does not."""
+    return next((at for at, host in enumerate(hosts) if host.address == address), len(hosts))
 
 
-def _checked_address(address: str) -> str:
-    if not address.strip().startswith(SCHEME):
-        return checked_address(address)
-    try:
-        return parse_direct(address).url
-    except ValueError as exc:
-        raise Expected(f"{exc}.") from exc
-
-
-def _name(name: str) -> str:
-    return "".join(c for c in name if c.isprintable()).strip()[:200]
+def _replaced(hosts: Hosts, place: int, changed: dict[str, Any]) -> Hosts:
+    after = list(hosts)
+    after[place] = msgspec.structs.replace(hosts[place], **changed)
+    return after

@@ -44,13 +44,22 @@ _TUNNEL: Final = (
 """Ends when the socket cannot be forwarded; the socket here is for its user alone."""
 
 
+_WITH_PORT = re.compile(r"[^:\[\]]+:\d+|\[.*\]:\d+")
+"""`host:port`: ssh would look for a host of that name."""
+
+
 class BadAddress(Expected):
     """What was typed is no host that ssh should be given."""
 
     def __init__(self, address: str) -> None:
         shown = "".join(c if c.isprintable() else "?" for c in address[:80])
+        what = f'"{shown}" is no host name'
+        if address.startswith("-"):
+            what += ": it begins with a hyphen"
+        elif _WITH_PORT.fullmatch(address):
+            what += ": it has a port"
         super().__init__(
-            f'"{shown}" is no host name.',
+            f"{what}.",
             "Type it as for ssh: gpu-01 or user@gpu-01. Ports and all else belong into "
             "~/.ssh/config, under a name of your own.",
         )
@@ -69,8 +78,8 @@ class NoSsh(Expected):
 def checked_address(address: str) -> str:
     """An address without the blanks around it. Raises: `BadAddress`."""
     address = address.strip()
-    is_option = address.startswith("-") or "@-" in address
-    if is_option or len(address) > LONGEST_ADDRESS or not _ADDRESS.fullmatch(address):
+    is_odd = address.startswith("-") or "@-" in address or _WITH_PORT.fullmatch(address)
+    if is_odd or len(address) > LONGEST_ADDRESS or not _ADDRESS.fullmatch(address):
         raise BadAddress(address)
     return address
 

@@ -20,13 +20,13 @@ class RunLock:
         self._descriptor = descriptor
 
     @classmethod
-    def take(cls, folder: Path) -> "RunLock | None":
-        """The lock of a run's folder, or None while another holds it.
+    def take(cls, folder: Path, name: str = LOCK_NAME) -> "RunLock | None":
+        """The lock of a folder, of a run's or of that name; None while another holds it.
 
         Raises:
             OSError: The folder is gone, read-only, or its file system knows no locks.
         """
-        path = folder / LOCK_NAME
+        path = folder / name
         while True:
             descriptor = os.open(
                 path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600

@@ -42,6 +42,11 @@ def test_hosts_are_remembered_listed_renamed_and_forgotten(
         ("runs", "--host", "-oProxyCommand=x"),
         ("hosts", "add", "a b"),
         ("show", "x", "--host", "a;b"),
+        ("audit", "--host", "a\nb"),
+        ("runs", "pin", "x", "--host=-oX"),
+        ("hosts", "add", "gpu-01:22"),
+        ("hosts", "add", "-oX"),
+        ("hosts", "add", "--", "-oX"),
     ],
 )
 def test_what_is_no_host_is_refused_before_ssh(
@@ -49,6 +54,27 @@ def test_what_is_no_host_is_refused_before_ssh(
 ):
     assert main(arguments) != 0
     assert "host" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why", "remedy"),
+    [
+        ("hosts add -- -oX --untried", "--untried stands after --", "before it"),
+        ("hosts rename -x y", '"-x" is no host name', "gpu-01"),
+        ("hub stop --host gpu-01", "has no --host", "ssh gpu-01 kmonitor hub stop\n"),
+        ("checkpoints last --host=me@a", "has no --host", "ssh me@a kmonitor checkpoints last\n"),
+        ("purge --host -oX", "has no --host", "ssh HOST kmonitor purge\n"),
+        ("keys mine --hub tcp://a", "has no --hub", "ssh HOST kmonitor keys mine\n"),
+        ("runs --hots a", "Did you mean --host", "kmonitor runs --help"),
+    ],
+)
+def test_an_option_that_a_command_does_not_have_is_explained(
+    arguments: str, why: str, remedy: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(arguments.split()) == 2
+    said = capsys.readouterr().err
+    assert why in said
+    assert remedy in said
 
 
 def test_a_damaged_file_of_hosts_is_told(folders: Folders, capsys: pytest.CaptureFixture[str]):
@@ -69,7 +95,7 @@ def test_purge_knows_the_files_of_hosts(folders: Folders):
     found = belongings(folders)
 
     assert [path.name for path in found.others] == ["hosts-of-mine.json"]
-    assert len(found.ours) == 3
+    assert len(found.ours) == 4
 
 
 def test_ensure_refuses_where_the_hub_is_switched_off(

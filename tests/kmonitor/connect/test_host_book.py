@@ -1,13 +1,17 @@
 """The hosts that were connected to, kept in a file."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from kmonitor.connect.host_book import BookNotWritten, HostBook
+from kmonitor.connect import host_file
+from kmonitor.connect.host_book import BookNotWritten, HostBook, RememberedHost
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.run_lock import RunLock
 
 
 @pytest.fixture
@@ -92,3 +96,87 @@ def test_what_is_remembered_is_for_its_user_alone_also_what_was_open_before(
     path.chmod(0o644)
     assert len(book.hosts()) == 1
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_of_a_file_with_a_bad_address_the_other_hosts_are_kept(book: HostBook, folders: Folders):
+    book.add("gpu-01", name="one")
+    body = file_of(folders).read_text()
+    bad = body.replace("}", '}, {"address": "x\\ny"}', 1)
+    file_of(folders).write_text(bad)
+
+    assert [host.called for host in book.hosts()] == ["one"]
+    assert "the other hosts in it are remembered" in book.trouble
+    (aside,) = folders.settings.glob("hosts-damaged-*.json")
+    assert aside.read_text() == bad
+    assert [host.called for host in HostBook(folders).hosts()] == ["one"]
+    assert book.hosts()
+    assert book.trouble == ""
+
+
+def test_a_socket_and_a_name_written_by_hand_reach_neither_ssh_nor_the_screen(
+    book: HostBook, folders: Folders
+):
+    folders.settings.mkdir(parents=True)
+    file_of(folders).write_text(
+        '{"hosts": [{"address": "gpu-01", "socket": "-R:22:x", "name": "a\\u001b[31mb"}]}'
+    )
+
+    assert book.hosts() == [RememberedHost("gpu-01", name="a[31mb")]
+
+
+_WRITER = """
+import sys
+from kmonitor.connect.host_book import HostBook
+from kmonitor_agent.local.folders import find_folders
+book = HostBook(find_folders())
+sys.stdin.readline()
+for number in range(8):
+    address = f"host-{sys.argv[1]}-{number}"
+    book.add(address)
+    book.note(address, error="off")
+    book.rename(address, f"called {number}")
+book.remove(f"host-{sys.argv[1]}-0")
+"""
+
+
+def test_processes_that_write_at_once_lose_no_entry(book: HostBook, folders: Folders):
+    environ = {**os.environ, "KMONITOR_HOME": str(folders.state)}
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _WRITER, str(n)], stdin=subprocess.PIPE, env=environ
+        )
+        for n in range(4)
+    ]
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write(b"\n")
+        writer.stdin.close()
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
+
+    found = {(host.address, host.name, host.error) for host in book.hosts()}
+    assert found == {
+        (f"host-{n}-{number}", f"called {number}", "off")
+        for n in range(4)
+        for number in range(1, 8)
+    }
+
+
+def test_who_cannot_get_the_lock_says_so_and_what_cannot_be_read_is_not_written_over(
+    book: HostBook, folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    book.add("gpu-01")
+    monkeypatch.setattr(host_file, "_LOCK_S", 0.02)
+    lock = RunLock.take(folders.settings, "hosts.lock")
+    assert lock is not None
+    with pytest.raises(BookNotWritten, match="being changed by another process"):
+        book.add("gpu-02")
+    lock.release()
+
+    def refuse(_self: object) -> list[RememberedHost]:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(host_file.HostFile, "read", refuse)
+        with pytest.raises(BookNotWritten, match="cannot be read: Permission denied"):
+            book.add("gpu-02")
+    assert [host.address for host in book.hosts()] == ["gpu-01"]

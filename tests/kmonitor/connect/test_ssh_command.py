@@ -40,6 +40,9 @@ def test_hosts_are_taken_as_ssh_takes_them(address: str):
         "ssh://a/b",
         "a|b",
         "x" * 256,
+        "gpu-01:22",
+        "me@gpu-01:22",
+        "[::1]:22",
         "b\u00fccher",
     ],
 )
