@@ -4,25 +4,41 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from kmonitor.cli.examinations import Finding, examine
+from kmonitor.cli.examinations import examine
+from kmonitor.cli.finding import Finding
+from kmonitor.cli.host_examinations import examine_hosts, examine_ssh
+from kmonitor.cli.hub_access import HostOption
 from kmonitor.cli.statuses import DONE, FAILED
 from kmonitor.cli.terminal import plain, say, say_json
+from kmonitor.connect.host_visit import known_host
 from kmonitor_agent.local.folders import find_folders
 
 _MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
 
 
-def doctor(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
-    """Examine this machine: libraries, screen, driver, framework, hub, folders.
+def doctor(
+    *,
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    host: HostOption = None,
+) -> int:
+    """Examine this machine: libraries, screen, driver, framework, hub, folders, ssh, hosts.
 
-    Nothing is started, installed or kept: a small file is written where kmonitor's would lie, and
-    removed. Exit status 1 when something is bad: kmonitor cannot work here as it is. A note is
-    for your information: something is missing that only some uses need.
+    Nothing is started, installed or kept here: a small file is written where kmonitor's would
+    lie, and removed. Each remembered host is reached once, side by side, for 15 s at most, and
+    its hub started if none answers there. Exit status 1 when something is bad: kmonitor cannot
+    work here as it is, or the one `--host` is not reached. A note is for your information:
+    something is missing that only some uses need.
 
     Args:
         json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.
+        host: Only ssh and this host: as for ssh, or a name of `kmonitor hosts`.
     """
-    findings = list(examine(find_folders()))
+    folders = find_folders()
+    if host is None:
+        findings = list(examine(folders))
+    else:
+        known = known_host(folders, host)
+        findings = [*examine_ssh([known]), *examine_hosts(folders, host)]
     if json:
         say_json(findings)
     else:

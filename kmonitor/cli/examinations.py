@@ -5,18 +5,19 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import pynvml  # pyright: ignore[reportMissingTypeStubs]
 
 import kmonitor
 from kmonitor.cli.chinese_font import PACKAGE, has_chinese_font
 from kmonitor.cli.disk_probe import free_bytes, nearest_existing, write_fault
+from kmonitor.cli.finding import Finding, State
+from kmonitor.cli.host_examinations import examine_hosts, examine_ssh
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
 from kmonitor.cli.terminal import counted
 from kmonitor.cli.window import INSTALL_WINDOW, trouble_of, version_of, window_packages
+from kmonitor.connect.host_book import HostBook
 from kmonitor.connect.local_hub import hub_answers
 from kmonitor.connect.silent_hub import silence
 from kmonitor.errors import Expected
@@ -28,8 +29,6 @@ from kmonitor_agent.local.key_pair import keys_folder
 from kmonitor_agent.local.run_spool import ROOT_LIMIT_BYTES
 from kmonitor_agent.local.sockets import NotPrivate, check_private_folder
 from kmonitor_agent.protocol.messages import HubTold
-
-State = Literal["ok", "note", "bad"]
 
 DISTRIBUTION = "kmonitor-keras"
 """Our name on a package index, where "kmonitor" is a Kubernetes tool by someone else."""
@@ -46,23 +45,6 @@ _BACKENDS = {
     "PyTorch": ("torch",),
 }
 """Backend to the distributions that bring it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What was found about one subject.
-
-    Attributes:
-        subject: What was looked at.
-        state: "ok", "note" (missing, but only some uses need it) or "bad".
-        found: What is there.
-        remedy: What to do about it, a command where there is one; empty when nothing is to do.
-    """
-
-    subject: str
-    state: State
-    found: str
-    remedy: str = ""
 
 
 def examine(folders: Folders) -> Iterator[Finding]:
@@ -83,6 +65,8 @@ def examine(folders: Folders) -> Iterator[Finding]:
     yield _runtime_folder(folders)
     yield from _file_systems(folders)
     yield _spool(folders)
+    yield from examine_ssh(HostBook(folders).hosts())
+    yield from examine_hosts(folders)
 
 
 def _program() -> Finding:

@@ -58,7 +58,7 @@ def add(
     """Connect to a host once, and remember it when that worked. Windows opened later show it.
 
     Args:
-        address: As for ssh: `gpu-01` or `user@gpu-01`.
+        address: As for ssh: `gpu-01` or `user@gpu-01`; or tcp://HOST:PORT?key=KEY.
         name: What to call it; without it, its address.
         command: What is kmonitor there, where no login finds it: `/path/to/bin/kmonitor`.
         untried: Remember it without connecting.
@@ -71,12 +71,8 @@ def add(
         asked = known.command if known is not None and command is None else command
         with folder_faults_named(folders):
             found = visit(folders, RememberedHost(address, command=asked or ""))
-        say(
-            plain(
-                f"kmonitor {found.version} answers on {found.host} (process {found.pid}, "
-                f"{_FOUND_BY.get(found.found_by, 'found')}: {found.python})."
-            )
-        )
+        how = f", {_FOUND_BY.get(found.found_by, 'found')}: {found.python}" if found.python else ""
+        say(plain(f"kmonitor {found.version} answers on {found.host} (process {found.pid}{how})."))
     host = book.add(address, name=name, command=command)
     _tell_trouble(book)
     say(plain(f"Remembered: {host.called}."))

@@ -1,4 +1,4 @@
-"""`kmonitor ship`: what trainings without a hub wrote into a folder goes to this user's hub."""
+"""`kmonitor ship`: what trainings without a hub wrote into a folder goes to a hub."""
 
 import threading
 from dataclasses import dataclass, field
@@ -7,21 +7,28 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import open_hub, see_hub
+from kmonitor.cli.hub_access import HostOption, HubOption
 from kmonitor.cli.run_choice import SHORT_ID
+from kmonitor.cli.ship_target import ShipTarget
 from kmonitor.cli.statuses import DONE, FAILED
 from kmonitor.cli.terminal import complain, counted, plain, say, say_json, say_table
+from kmonitor.connect.direct import DirectHub
 from kmonitor.connect.folder_view import see_spools
+from kmonitor.connect.host_trouble import HostTrouble
 from kmonitor.connect.hub_client import HubUnreachable
 from kmonitor.connect.shipped_spools import delete_shipped, why_kept
-from kmonitor.connect.shipper import Shipped, Shipper
-from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import ingest_socket, ipc
+from kmonitor.connect.shipper import IngestDoor, Shipped, Shipper
+from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.local.spool_tail import SpoolTail, spools_below
 
 _EVERY_S: Final = 1.0
 _SCAN_EVERY: Final = 5
 """Rounds from one look for new spools to the next."""
+
+_TRIES: Final = 5
+_FIRST_PAUSE_S: Final = 0.5
+_LONGEST_PAUSE_S: Final = 30.0
+"""A way that was lost is tried anew so often, and after such pauses; with `--follow` for ever."""
 
 
 @dataclass(slots=True)
@@ -43,8 +50,10 @@ def ship(
     follow: Annotated[bool, Parameter(name=("--follow", "-f"), negative="")] = False,
     delete: Annotated[bool, Parameter(name="--delete-shipped", negative="")] = False,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    host: HostOption = None,
+    hub: HubOption = None,
 ) -> int:
-    """Send what trainings without a hub wrote into a folder to your hub here.
+    """Send what trainings without a hub wrote into a folder to your hub here, or to another one.
 
     For clusters: a job runs with `KMONITOR_HUB=off` and `KMONITOR_SPOOL` on a folder that this
     machine sees too. Spools are found however deep they lie. Also those of living trainings are
@@ -59,68 +68,98 @@ def ship(
         delete: Remove a run's spool once the hub has stored all of it and its process is known
             to have ended; others stay.
         json: One JSON list: `run`, `host`, `events`, `missing`, `waits`, `refused`, `deleted`.
+        host: To the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of
+            `kmonitor hosts`.
+        hub: To the hub at this address, tcp://HOST:PORT?key=KEY, which must have let in the key
+            of `kmonitor keys mine --agent`.
     """
     place = folder.expanduser().absolute()
-    folders = find_folders()
+    target = ShipTarget(find_folders(), host, hub)
     see_spools(place)
-    see_hub(folders)
-    spools: dict[Path, _Spool] = {}
+    shipping = _Shipping(place, target, delete=delete, follow=follow)
     try:
-        _round(place, folders, spools, delete=delete)
-        if follow:
-            _say_new(spools)
-            _go_on(place, folders, spools, delete=delete)
+        shipping.go_on()
     except KeyboardInterrupt:
         if not follow:
             raise
+    spools = list(shipping.spools.values())
     if json:
-        say_json([_object(spool) for spool in spools.values()])
+        say_json([_object(spool) for spool in spools])
     else:
-        _say_what(place, list(spools.values()))
-    return FAILED if any(spool.done.refused for spool in spools.values()) else DONE
+        _say_what(place, spools, target)
+    return FAILED if any(spool.done.refused for spool in spools) else DONE
 
 
-def _go_on(place: Path, folders: Folders, spools: dict[Path, _Spool], *, delete: bool) -> None:
-    n = 0
-    while True:
-        threading.Event().wait(_EVERY_S)
-        n += 1
-        try:
-            _round(place, folders, spools, delete=delete, is_scan=n % _SCAN_EVERY == 0)
-        except HubUnreachable:
-            complain("kmonitor: the hub does not answer; it is started again")
-            see_hub(folders)
-        _say_new(spools)
+class _Shipping:
+    """All spools of a folder on their way.
+
+    Attributes:
+        spools: What was found so far, by its place.
+    """
+
+    def __init__(self, place: Path, target: ShipTarget, *, delete: bool, follow: bool) -> None:
+        self.spools: dict[Path, _Spool] = {}
+        self._place, self._target = place, target
+        self._delete, self._follow = delete, follow
+        self._was_reached = False
+        self._n_lost = 0
+
+    def go_on(self) -> None:
+        """Ship, over a new way whenever one is lost; returns only without `--follow`.
+
+        Raises:
+            Expected: The hub was never reached, or not again.
+        """
+        while True:
+            try:
+                with self._target.door() as door:
+                    self._go_on_through(door)
+            except (HubUnreachable, HostTrouble) as exc:
+                self._n_lost += 1
+                is_worth_it = self._follow or self._n_lost < _TRIES
+                if not (self._was_reached and is_worth_it and self._target.is_transient(exc)):
+                    raise
+                complain(f"kmonitor: {plain(exc.what)} It is tried again.")
+            else:
+                return
+            pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** min(self._n_lost - 1, 10))
+            threading.Event().wait(pause_s)
+
+    def _go_on_through(self, door: IngestDoor) -> None:
+        # Whoever gave a near socket has just heard its hub; on the network nobody has yet.
+        self._was_reached = self._was_reached or not isinstance(door.hub, DirectHub)
+        self._round(door)
+        n = 0
+        while self._follow:
+            _say_new(self.spools)
+            threading.Event().wait(_EVERY_S)
+            n += 1
+            self._round(door, is_scan=n % _SCAN_EVERY == 0)
+
+    def _round(self, door: IngestDoor, *, is_scan: bool = True) -> None:
+        if is_scan:
+            for path in spools_below(self._place):
+                if path not in self.spools:
+                    self.spools[path] = _Spool(SpoolTail(path), Shipped(path.name))
+        with Shipper(door) as shipper:
+            for path, spool in self.spools.items():
+                if not spool.deleted:
+                    _ship(shipper, path, spool, self._target, delete=self._delete)
+                    self._was_reached, self._n_lost = True, 0
 
 
-def _round(
-    place: Path,
-    folders: Folders,
-    spools: dict[Path, _Spool],
-    *,
-    delete: bool,
-    is_scan: bool = True,
+def _ship(
+    shipper: Shipper, path: Path, spool: _Spool, target: ShipTarget, *, delete: bool
 ) -> None:
-    if is_scan:
-        for path in spools_below(place):
-            if path not in spools:
-                spools[path] = _Spool(SpoolTail(path), Shipped(path.name))
-    with Shipper(ipc(ingest_socket(folders))) as shipper:
-        for path, spool in spools.items():
-            if not spool.deleted:
-                _ship(shipper, path, spool, folders, delete=delete)
-
-
-def _ship(shipper: Shipper, path: Path, spool: _Spool, folders: Folders, *, delete: bool) -> None:
-    if path.parent.resolve() == folders.spool.resolve():
-        spool.kept = "your hub takes it by itself"
+    if target.takes_by_itself(path):
+        spool.kept = "your own hub takes it by itself"
         return
     try:
         n_bytes = sum(each.stat().st_size for each in path.glob("*.events"))
         if n_bytes == spool.n_bytes and not spool.done.waits:
             return
         now = shipper.ship(spool.tail)
-        spool.n_bytes = n_bytes
+        spool.n_bytes = -1 if now.refused else n_bytes
         _add(spool, now)
         if delete and not spool.done.refused:
             spool.kept = why_kept(path, spool.tail, spool.done)
@@ -143,9 +182,8 @@ def _say_new(spools: dict[Path, _Spool]) -> None:
             say(plain(f"run {spool.done.run[:SHORT_ID]} on {spool.done.host}: shipping"))
 
 
-def _say_what(place: Path, spools: list[_Spool]) -> None:
-    with open_hub() as client:
-        known = {run.run: run for run in client.runs()}
+def _say_what(place: Path, spools: list[_Spool], target: ShipTarget) -> None:
+    known = target.runs()
     rows = [
         (
             spool.done.run[:SHORT_ID],
@@ -163,7 +201,8 @@ def _say_what(place: Path, spools: list[_Spool]) -> None:
     sent = sum(spool.done.events for spool in spools)
     missing = sum(spool.done.missing for spool in spools)
     gaps = f", {counted(missing, 'event')} missing there" if missing else ""
-    say(plain(f"{counted(sent, 'event')} of {counted(len(spools), 'run')} in {place} sent{gaps}."))
+    what = f"{counted(sent, 'event')} of {counted(len(spools), 'run')} in {place}"
+    say(plain(f"{what} sent to {target.words}{gaps}."))
 
 
 def _note(spool: _Spool) -> str:

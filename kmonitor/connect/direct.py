@@ -5,6 +5,7 @@ with another key cannot even finish the handshake.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import zmq
 from zmq.utils.monitor import recv_monitor_message
@@ -14,6 +15,7 @@ from kmonitor_agent.local.direct_address import DirectAddress, parse_direct
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.key_pair import KeyPair, key_z85, keys_folder, own_keys
 from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.protocol.access_messages import Role
 
 _REFUSED = zmq.EVENT_HANDSHAKE_FAILED_AUTH
 _OTHER_KEY = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
@@ -31,10 +33,12 @@ class DirectHub:
     Attributes:
         address: Where it is, and which key it must have.
         keys: This device's own.
+        role: What these keys are for.
     """
 
     address: DirectAddress
     keys: KeyPair
+    role: Role = "viewer"
 
 
 def direct_hub(url: str, folders: Folders) -> DirectHub:
@@ -50,15 +54,25 @@ def direct_hub(url: str, folders: Folders) -> DirectHub:
     return DirectHub(address, device_keys(folders))
 
 
+def direct_ingest(url: str, folders: Folders) -> DirectHub:
+    """The same hub as trainings on this device reach it, with their keys. Raises: `Expected`."""
+    hub = direct_hub(url, folders)
+    return DirectHub(hub.address, _made(folders, "agent"), role="agent")
+
+
 def device_keys(folders: Folders) -> KeyPair:
     """The keys of this user's app and command line on this device, made on first use.
 
     Raises:
         Expected: They cannot be made, or others could know them.
     """
+    return _made(folders, "desktop")
+
+
+def _made(folders: Folders, owner: Literal["desktop", "agent"]) -> KeyPair:
     try:
         folders.state.mkdir(parents=True, exist_ok=True)
-        return own_keys(folders, "desktop")
+        return own_keys(folders, owner)
     except NotPrivate as exc:
         raise Expected(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
@@ -102,7 +116,7 @@ class Handshake:
             mine = self._hub.keys.public_text
             self._refusal = (
                 f"the hub at {where} does not know this device's key; on its host run: "
-                f"kmonitor authorize {mine} --role viewer --name NAME"
+                f"kmonitor authorize {mine} --role {self._hub.role} --name NAME"
             )
         elif event == _NO_HUB:
             self._refusal = f"what answers at {where} is no hub that takes keys"

@@ -57,6 +57,17 @@ class Connected:
 
 
 @dataclass(frozen=True, slots=True)
+class ConditionTold:
+    """What the hub that is connected says of itself has changed.
+
+    Attributes:
+        hub: What it says now.
+    """
+
+    hub: HubTold
+
+
+@dataclass(frozen=True, slots=True)
 class Disconnected:
     """The hub does not answer; told again after every attempt that failed.
 
@@ -104,7 +115,7 @@ Answer = (
 )
 """What a question of the desktop's may bring."""
 
-News = Connected | Disconnected | WayTold | Answer
+News = Connected | ConditionTold | Disconnected | WayTold | Answer
 """What the inbox holds."""
 
 
@@ -255,7 +266,7 @@ class HubFollower:
             self._wait(link, _POLL_S)
             while (told := link.receive()) is not None:
                 if isinstance(told, HubTold) and told.ask == number:
-                    self._pull.connected(told.hub)
+                    self._pull.connected(told)
                     self._questions.ask_all_again(self._clock.monotonic_s())
                     self._put(Connected(told))
                     self._tell_link(is_reached=True)
@@ -299,6 +310,8 @@ class HubFollower:
 
     def _take(self, told: ToDesktop, now_s: float) -> None:
         if self._pull.take(told, now_s):
+            if isinstance(told, HubTold):
+                self._put(ConditionTold(told))
             if (isinstance(told, RunsTold) and (told.runs or told.deleted)) or (
                 isinstance(told, RowsTold) and told.rows
             ):

@@ -3,6 +3,7 @@
 import msgspec
 import zmq
 
+from kmonitor.connect.direct import DirectHub, Handshake
 from kmonitor_agent.protocol.codec import pack, unpack_to_agent
 from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.messages import ToAgent
@@ -14,8 +15,11 @@ _HIGH_WATER = 64
 class IngestLink:
     """Owned by one thread, with a context of its own."""
 
-    def __init__(self, endpoint: str) -> None:
-        """Connect to a ZeroMQ address; that nobody is there is noticed by who waits."""
+    def __init__(self, hub: str | DirectHub) -> None:
+        """Connect to a ZeroMQ address, or to a hub on the network with trainings' keys.
+
+        That nobody is there is noticed by who waits.
+        """
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.DEALER)
         for option, value in (
@@ -27,7 +31,17 @@ class IngestLink:
             (zmq.RECONNECT_IVL_MAX, 1000),
         ):
             self._socket.setsockopt(option, value)
-        self._socket.connect(endpoint)
+        self._handshake: Handshake | None = None
+        if isinstance(hub, DirectHub):
+            self._handshake = Handshake(self._socket, hub)
+            self._socket.connect(hub.address.endpoint)
+        else:
+            self._socket.connect(hub)
+
+    @property
+    def refusal(self) -> str:
+        """Why the hub does not let this device in, as far as was heard; else empty."""
+        return "" if self._handshake is None else self._handshake.refusal()
 
     def send(self, message: msgspec.Struct) -> bool:
         """Send, or return False when the hub does not take any more now."""
@@ -48,5 +62,7 @@ class IngestLink:
 
     def close(self, *, linger_s: float = 0.0) -> None:
         """Close at once, or give what is queued so many seconds."""
+        if self._handshake is not None:
+            self._handshake.close()
         self._socket.close(linger=int(linger_s * 1000))
         self._context.term()

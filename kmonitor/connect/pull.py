@@ -6,6 +6,8 @@ import msgspec
 
 from kmonitor_agent.protocol.messages import (
     Head,
+    HubAsked,
+    HubTold,
     Ping,
     RowsAsked,
     RowsTold,
@@ -32,14 +34,18 @@ class Pull:
         self._cursor: int | None = None
         self._runs_ask = 0
         self._rows_ask = 0
-        self._asked_s = {"runs": 0.0, "rows": 0.0, "ping": 0.0}
+        self._hub_ask: int = 0
+        self._is_troubled = self._was_troubled = False
+        self._asked_s = {"runs": 0.0, "rows": 0.0, "ping": 0.0, "hub": 0.0}
         self._runs_due_s = 0.0
         self._pages_unread = 0
 
-    def connected(self, hub: str) -> None:
+    def connected(self, told: HubTold) -> None:
         """A connection stands; another hub id makes everything start anew."""
-        if hub != self._hub:
-            self._hub = hub
+        self._is_troubled = self._was_troubled = bool(told.unwritten)
+        self._hub_ask = 0
+        if told.hub != self._hub:
+            self._hub = told.hub
             self._change = self._head = 0
             self._cursor = None
         self._runs_ask = self._rows_ask = 0
@@ -65,6 +71,11 @@ class Pull:
             due.append(Ping(n=self._next_number()))
         if is_full:
             return due
+        is_changed = self._is_troubled != self._was_troubled
+        if is_changed and self._is_open("hub", self._hub_ask, now_s):
+            self._asked_s["hub"] = now_s
+            self._hub_ask = self._next_number()
+            due.append(HubAsked(ask=self._hub_ask))
         if self._is_open("runs", self._runs_ask, now_s) and now_s >= self._runs_due_s:
             self._asked_s["runs"] = now_s
             self._runs_ask = self._next_number()
@@ -86,6 +97,11 @@ class Pull:
                 self._head = max(self._head, told.head)
                 if told.change > self._change:
                     self._runs_due_s = now_s
+                self._is_troubled = told.is_troubled
+                return True
+            case HubTold(ask=ask) if ask == self._hub_ask and ask:
+                self._hub_ask = 0
+                self._was_troubled = bool(told.unwritten)
                 return True
             case RunsTold() if told.ask == self._runs_ask and told.ask:
                 self._take_runs(told, now_s)

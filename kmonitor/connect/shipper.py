@@ -5,13 +5,15 @@ twice. Nothing in the folder is locked or changed.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
-from kmonitor.connect.hub_client import HubUnreachable
+from kmonitor.connect.direct import DirectHub
+from kmonitor.connect.hub_client import HubClosed, HubUnreachable
 from kmonitor.connect.ingest_link import IngestLink
+from kmonitor.errors import Expected
 from kmonitor_agent.local.run_spool import SpooledEvent, lost_body
 from kmonitor_agent.local.spool_format import BootFacts, parse_segment, segments_in
 from kmonitor_agent.local.spool_tail import SpoolTail
@@ -37,11 +39,38 @@ from kmonitor_agent.protocol.version import (
 )
 
 _ANSWER_S: Final = 1.0
+_LOOK_S: Final = 0.2
+"""How often to see whether the way has ended, or the hub refuses this device."""
+
+_LONG_MS: Final = 5000
+"""Who is told to come back later than this is refused for now."""
+
 _STALLS: Final = 3
 """After so many answers in a row that confirm nothing a run is given up for now."""
 
 _BATCH_BYTES: Final = MAX_BATCH_BYTES - 16 * 1024
 """Leaves room for the frame around the events."""
+
+
+def _all_is_well() -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class IngestDoor:
+    """A hub's door for trainings.
+
+    Attributes:
+        hub: ZeroMQ address, or a hub on the network.
+        trouble: Why the way there has ended; None while it holds.
+    """
+
+    hub: str | DirectHub
+    trouble: Callable[[], Expected | None] = _all_is_well
+
+    @property
+    def endpoint(self) -> str:
+        """As ZeroMQ takes it."""
+        return self.hub.address.endpoint if isinstance(self.hub, DirectHub) else self.hub
 
 
 @dataclass(slots=True)
@@ -68,16 +97,16 @@ class Shipped:
 class Shipper:
     """One connection to a hub's ingest door, for one thread. Use as a context manager."""
 
-    def __init__(self, endpoint: str, *, timeout_s: float = 10.0) -> None:
+    def __init__(self, door: IngestDoor, *, timeout_s: float = 10.0) -> None:
         """Connect; that no hub is there is noticed at the first spool.
 
         Args:
-            endpoint: ZeroMQ address of the ingest door.
+            door: The hub's.
             timeout_s: How long the hub may take for an answer, seconds.
         """
-        self.endpoint = endpoint
+        self._door = door
         self._timeout_s = timeout_s
-        self._link = IngestLink(endpoint)
+        self._link = IngestLink(door.hub)
 
     def __enter__(self) -> Self:
         return self
@@ -99,6 +128,8 @@ class Shipper:
 
         Raises:
             HubUnreachable: No hub answers.
+            HubClosed: It does not let this device in.
+            Expected: The way there has ended, and why.
             OSError: The spool cannot be read.
         """
         done = Shipped(tail.run)
@@ -153,16 +184,26 @@ class Shipper:
             pid_namespace=facts.pid_namespace,
             ships=True,
         )
+        busy = ""
         for told in self._asked(hello):
             match told:
                 case Welcome(boot=facts.boot):
                     return told.acked
-                case ErrorMessage(fatal=True) | ErrorMessage(code="busy"):
+                case ErrorMessage(fatal=True):
+                    done.refused = told.text
+                    return None
+                case ErrorMessage(code="busy"):
+                    # Perhaps by us, over a way that was lost: the hub gives it up in a moment.
+                    busy = told.text
+                case ErrorMessage(retry_ms=retry_ms) if retry_ms > _LONG_MS:
                     done.refused = told.text
                     return None
                 case _:
                     continue
-        raise HubUnreachable(self.endpoint, self._timeout_s)
+        if busy:
+            done.refused = busy
+            return None
+        raise HubUnreachable(self._door.endpoint, self._timeout_s)
 
     def _send(self, run: str, facts: BootFacts, events: list[SpooledEvent]) -> int:
         """Send events and wait; up to where the hub has confirmed then."""
@@ -174,11 +215,11 @@ class Shipper:
             if not self._link.send(message):
                 break
         end_s = time.monotonic() + self._timeout_s
-        while acked < last and time.monotonic() < end_s:
+        while acked < last and time.monotonic() < end_s and self._door.trouble() is None:
             match self._link.receive(_ANSWER_S):
                 case Ack(run=told_run, acked=seq) if told_run == run:
                     acked = seq
-                case Nack() | Again() | None:
+                case Nack() | Again() | ErrorMessage() | None:
                     break
                 case _:
                     continue
@@ -188,10 +229,15 @@ class Shipper:
         """What comes while the hub is greeted again and again, until it answers or time is up."""
         end_s, send_s = time.monotonic() + self._timeout_s, 0.0
         while (now_s := time.monotonic()) < end_s:
+            trouble = self._door.trouble()
+            if trouble is not None:
+                raise trouble
+            if self._link.refusal:
+                raise HubClosed(self._link.refusal)
             if now_s >= send_s:
                 self._link.send(hello)
                 send_s = now_s + _ANSWER_S
-            told = self._link.receive(min(send_s, end_s) - now_s)
+            told = self._link.receive(min(send_s - now_s, end_s - now_s, _LOOK_S))
             if told is not None:
                 yield told
 

@@ -90,7 +90,7 @@ class KmonitorApp(QObject):
         demo = DemoStart(folders, self)
         parts = Parts(self.window, self.desk, self._look, self._theme, demo)
         self.controller = WindowController(parts, self._settings, self)
-        self._audit = AuditController(self.window, self.desk, self)
+        self._audit = AuditController(self.window, self.desk, self._look, self)
         self._alerts = AlertController(self.window, self.desk, folders.settings, self)
         self.export = ExportController(self.window, self.desk, self._look, self)
         self._shooter = Shooter(self._is_settled, self)
@@ -153,7 +153,7 @@ class KmonitorApp(QObject):
         hosts_module = importlib.import_module("kmonitor.desktop.hosts_controller")
         hosts: HostsController = hosts_module.HostsController(self._folders, self.desk, self)
         hosts.here.link_changed.connect(self._on_bridge_link_changed)
-        self._audit.attach(hosts.here)
+        self._audit.attach(hosts)
         self._hosts = hosts
         self.controller.hosts.attach(hosts)
         hosts.start(with_hosts=self._options.shown is None)

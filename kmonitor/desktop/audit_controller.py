@@ -1,48 +1,53 @@
-"""Opens the list of what was done through the hub, and keeps it up to date while it is open."""
+"""Opens the list of what was done through the hubs, and keeps it up to date while it is open."""
 
 import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
+from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.panels.audit import AuditWindow
 from kmonitor.desktop.window import MainWindow
-from kmonitor.presenters.audit import AuditDesk
+from kmonitor.presenters.audit import AuditBook, AuditHub
 from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.hosts import why_no_audit
 
 if TYPE_CHECKING:
-    from kmonitor.desktop.hub_bridge import HubBridge
+    from kmonitor.desktop.hosts_controller import HostsController
 
 _REFRESH_MS = 2000
 
 
 class AuditController(QObject):
-    """Of this machine's hub; main thread only."""
+    """Of all hubs that the window is connected to; main thread only."""
 
-    def __init__(self, window: MainWindow, desk: Desk, parent: QObject | None = None) -> None:
+    def __init__(
+        self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._window = window
         self._desk = desk
-        self._audit: AuditDesk | None = None
+        self._look = look
+        self._hosts: HostsController | None = None
+        self._book = AuditBook(self._run_name)
         self._list: AuditWindow | None = None
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         window.header.audit_requested.connect(self.open)
         window.shortcut("audit").activated.connect(self.open)
 
-    def attach(self, bridge: "HubBridge") -> None:
-        """The part that asks the hub is loaded."""
-        self._audit = AuditDesk(bridge.ask, self._run_name)
-        bridge.takers.append(self._audit.take)
-        bridge.drained.connect(self._on_bridge_drained)
+    def attach(self, hosts: "HostsController") -> None:
+        """The part that asks the hubs is loaded."""
+        self._hosts = hosts
+        hosts.takers.append(self._book.take)
+        hosts.drained.connect(self._on_hosts_drained)
 
     @Slot()
     def open(self) -> None:
         """Show the list."""
-        hub = self._desk.link.hub
         if self._list is None:
-            name = hub.host if hub is not None else self.tr("this machine")
-            self._list = AuditWindow(name, self._window)
+            self._list = AuditWindow(self._look, self._window)
+            self._list.host_chosen.connect(self._on_list_host_chosen)
             self._list.finished.connect(self._on_list_finished)
             self._list.destroyed.connect(self._on_list_destroyed)
         self._list.show()
@@ -56,17 +61,35 @@ class AuditController(QObject):
         return known.name if known is not None else ""
 
     def _show(self) -> None:
-        if self._list is not None and self._list.isVisible() and self._audit is not None:
-            self._list.show_picture(self._audit.picture(time.time()))
+        shown = self._list
+        if shown is not None and shown.isVisible():
+            shown.show_picture(self._book.picture(time.time(), shown.wanted))
+
+    def _hubs(self, hosts: "HostsController") -> list[AuditHub]:
+        found: list[AuditHub] = []
+        for address, bridge in hosts.bridges().items():
+            host = self._desk.hosts.get(address)
+            if host is None or not host.same_as:
+                link = self._desk.link_at(address)
+                here = link.hub.host if link.hub is not None else self.tr("this machine")
+                name = host.name if host is not None else here
+                why_not = why_no_audit(link, name)
+                found.append(AuditHub(address, name, bridge.ask, why_not))
+        return found
 
     @Slot()
     def _on_timer_timeout(self) -> None:
-        if self._audit is not None:
-            self._audit.refresh()
+        if self._hosts is not None:
+            self._book.show_hubs(self._hubs(self._hosts))
+            self._book.refresh()
         self._show()
 
     @Slot()
-    def _on_bridge_drained(self) -> None:
+    def _on_hosts_drained(self) -> None:
+        self._show()
+
+    @Slot()
+    def _on_list_host_chosen(self) -> None:
         self._show()
 
     @Slot()

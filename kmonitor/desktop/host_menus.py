@@ -40,6 +40,7 @@ class HostMenus(QObject):
     def attach(self, hosts: "HostsController") -> None:
         """The part that connects is loaded."""
         self._hosts = hosts
+        hosts.changed_elsewhere.connect(self.changed)
 
     def retry(self, address: str) -> None:
         """Try a host at once."""

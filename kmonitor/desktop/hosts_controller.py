@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 import msgspec
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from kmonitor.connect.direct import DirectHub, direct_hub
 from kmonitor.connect.follower import HubFollower, WayTold
@@ -21,24 +21,40 @@ from kmonitor_agent.local.sockets import NotPrivate, ipc, view_socket
 
 _log = logging.getLogger(__name__)
 
+_LOOK_MS = 1000
+"""How often to see whether another process changed the hosts that are remembered."""
+
 
 class HostsController(QObject):
     """Owns a bridge for this machine's hub and one for each host; main thread only.
 
+    Signals:
+        changed_elsewhere: Another process added, renamed or removed a host; main thread.
+        drained: Something of any hub was taken in; main thread.
+
     Attributes:
+        takers: As those of a bridge, of every hub.
         here: The bridge to this machine's hub.
     """
+
+    changed_elsewhere = Signal()
+    drained = Signal()
 
     def __init__(self, folders: Folders, desk: Desk, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folders = folders
         self._desk = desk
         self._book = HostBook(folders)
-        self._sockets: dict[str, str] = {}
+        self._known: dict[str, RememberedHost] = {}
+        self._stamp = (0, 0, 0)
+        self._look = QTimer(self, interval=_LOOK_MS)
+        self._look.timeout.connect(self._on_look_timeout)
         self._bridges: dict[str, HubBridge] = {}
+        self.takers: list[Callable[[msgspec.Struct], bool]] = []
         endpoint = ipc(view_socket(folders))
         self._hubs: dict[str, str | DirectHub] = {HERE: endpoint}
         self.here = HubBridge(lambda wake: HubFollower(endpoint, wake=wake), self)
+        self._listen_to(self.here)
 
     def start(self, *, with_hosts: bool = True) -> None:
         """Follow this machine's hub and all remembered hosts.
@@ -49,14 +65,14 @@ class HostsController(QObject):
         self.here.start(self._desk)
         if not with_hosts:
             return
-        for host in self._book.hosts():
+        self._stamp = self._book.stamp()
+        for host in self._read():
             self._follow(host)
-        if self._book.trouble:
-            _log.warning("%s", self._book.trouble)
-            self._desk.link.fail(self._book.trouble, str(self._folders.logs / "app.log"))
+        self._look.start()
 
     def stop(self) -> None:
         """End all threads and ssh processes."""
+        self._look.stop()
         self.here.stop()
         for bridge in self._bridges.values():
             bridge.stop()
@@ -97,9 +113,51 @@ class HostsController(QObject):
 
     def remove(self, address: str) -> None:
         """Disconnect from a host and forget it; nothing there is touched."""
+        self._forget(address)
+        self._write(lambda: self._book.remove(address))
+
+    def bridges(self) -> dict[str, HubBridge]:
+        """The bridges to all hubs by their hosts' addresses, this machine's first."""
+        return {HERE: self.here, **self._bridges}
+
+    def _read(self) -> list[RememberedHost]:
+        hosts = self._book.hosts()
+        if self._book.trouble:
+            _log.warning("%s", self._book.trouble)
+            self._desk.link.fail(self._book.trouble, str(self._folders.logs / "app.log"))
+            self._desk.changed.add("link")
+        return hosts
+
+    @Slot()
+    def _on_look_timeout(self) -> None:
+        stamp = self._book.stamp()
+        if stamp == self._stamp:
+            return
+        hosts = self._read()
+        if self._book.trouble:
+            # What was damaged is no reason to leave hosts that are connected to.
+            self._write(lambda: self._book.restore(list(self._known.values())))
+            hosts = self._book.hosts()
+        self._stamp = self._book.stamp()
+        self._take_over({host.address: host for host in hosts})
+
+    def _take_over(self, there: dict[str, RememberedHost]) -> None:
+        before = self._known
+        for address in [address for address in before if address not in there]:
+            self._forget(address)
+        for address, host in there.items():
+            known = before.get(address)
+            if known is None or known.command != host.command:
+                self._leave(address)
+                self._follow(host)
+            elif known.name != host.name:
+                self._desk.add_host(address, host.called)
+        self._known = there
+        self.changed_elsewhere.emit()
+
+    def _forget(self, address: str) -> None:
         self._leave(address)
         self._desk.remove_host(address)
-        self._write(lambda: self._book.remove(address))
 
     def _follow(self, host: RememberedHost) -> str:
         try:
@@ -107,11 +165,20 @@ class HostsController(QObject):
         except (NotPrivate, OSError, Expected) as exc:
             return str(exc)
         self._desk.add_host(host.address, host.called)
+        self._known[host.address] = host
         bridge = HubBridge(make_link, self, at=host.address)
         bridge.way_told.connect(self._on_bridge_way_told)
+        self._listen_to(bridge)
         self._bridges[host.address] = bridge
         bridge.start(self._desk)
         return ""
+
+    def _listen_to(self, bridge: HubBridge) -> None:
+        bridge.takers.append(self._is_taken)
+        bridge.drained.connect(self.drained)
+
+    def _is_taken(self, told: msgspec.Struct) -> bool:
+        return any(takes(told) for takes in self.takers)
 
     def _link_maker(self, host: RememberedHost) -> Callable[[Callable[[], None]], HubLink]:
         if host.address.startswith(SCHEME):
@@ -122,6 +189,7 @@ class HostsController(QObject):
         return lambda wake: HostLink(host, local, wake=wake)
 
     def _leave(self, address: str) -> None:
+        self._known.pop(address, None)
         bridge = self._bridges.pop(address, None)
         self._hubs.pop(address, None)
         if bridge is not None:

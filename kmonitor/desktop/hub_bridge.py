@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
-from kmonitor.connect.follower import Connected, Disconnected, News, WayTold
+from kmonitor.connect.follower import ConditionTold, Connected, Disconnected, News, WayTold
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.hosts import HERE
 from kmonitor_agent.local.direct_address import SCHEME
@@ -140,6 +140,8 @@ class HubBridge(QObject):
             case Connected():
                 desk.connected(news.hub, self.at)
                 self.link_changed.emit(True)
+            case ConditionTold():
+                desk.condition(news.hub, self.at)
             case Disconnected():
                 desk.disconnected(
                     news.why,

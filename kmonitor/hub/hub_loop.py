@@ -282,6 +282,7 @@ class HubLoop:
             keep_bytes=self._keep.n_bytes,
             runs_removed=self._retention.removed,
             troubles=self._troubles(),
+            unwritten=self._ledger.trouble[:_MOST_WORDS],
             role="viewer" if peer is not None and peer.role == "viewer" else "operator",
         )
         self._doors.to_desktop(identity, told)

@@ -102,7 +102,7 @@ class Views:
 
     def count_desktops(self) -> int:
         """Desktops that are connected now; who asked once, as the command line does, is none."""
-        hint = Head(head=self._ledger.head, change=self._ledger.registry.change)
+        hint = self._news()
         for identity in list(self._pinging):
             if not self._send(identity, hint):
                 self._forget(identity)
@@ -126,7 +126,7 @@ class Views:
     def hint(self) -> None:
         """Tell every desktop that there is something new, at most five times a second."""
         now_s = self._clock.monotonic_s()
-        hint = Head(head=self._ledger.head, change=self._ledger.registry.change)
+        hint = self._news()
         if hint == self._hinted or now_s < self._hint_after_s:
             return
         self._hinted = hint
@@ -134,6 +134,11 @@ class Views:
         for identity in list(self._heard_s):
             if not self._send(identity, hint):
                 self._forget(identity)
+
+    def _news(self) -> Head:
+        ledger = self._ledger
+        is_troubled = bool(ledger.trouble)
+        return Head(head=ledger.head, change=ledger.registry.change, is_troubled=is_troubled)
 
     def expire(self) -> None:
         """Forget desktops that were silent for ten seconds."""

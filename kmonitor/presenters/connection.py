@@ -83,7 +83,14 @@ class Connection:
 
     def connected(self, told: HubTold) -> None:
         """The hub answered."""
-        self.state, self.hub, self._trouble = "live", told, ""
+        self.state, self._trouble = "live", ""
+        self.heard(told)
+
+    def heard(self, told: HubTold) -> None:
+        """What the hub says of itself now."""
+        self.hub = told
+        # What was mended and comes again is worth a word again.
+        self._read &= set(told.troubles)
         self._told = [text for text in told.troubles if text not in self._read]
 
     def disconnected(self, why: str, *, since_wall_s: float, retry_wall_s: float) -> None:
@@ -145,7 +152,7 @@ class Connection:
             words = text.format(what=what.rstrip("."), log=log)
             return BannerPicture(title, words, "error", "", can_close=True)
         if self.state != "lost":
-            return self._hubs_troubles()
+            return self.hubs_troubles(self.hub.host if self.hub is not None else "")
         title = tr("Connection to the hub lost at {time}.").format(
             time=clock_text(self._lost_wall_s)
         )
@@ -160,12 +167,26 @@ class Connection:
         )
         return BannerPicture(title, f"{text} {retry}", "unplug", tr("Retry now"))
 
-    def _hubs_troubles(self) -> BannerPicture | None:
-        """What the hub itself says is wrong with it; until the user has read it."""
+    def hubs_troubles(self, host: str) -> BannerPicture | None:
+        """What the hub itself says is wrong with it; until the user has read it.
+
+        Args:
+            host: What its host is called.
+        """
         if not self._told:
             return None
+        unwritten = self.hub.unwritten if self.hub is not None else ""
+        if unwritten in self._told:
+            title = tr("The hub on {host} can keep nothing new.").format(host=host)
+            text = tr(
+                "{why}. Until then commands and changes are refused, and trainings hold what they "
+                "tell on their own disks, as far as these have room."
+            )
+            why = f"{unwritten[:1].upper()}{unwritten[1:]}"
+            return BannerPicture(title, text.format(why=why), "error", "", can_close=True)
         words = " ".join(f"{text[:1].upper()}{text[1:]}." for text in self._told)
-        return BannerPicture(tr("The hub has trouble."), words, "error", "", can_close=True)
+        title = tr("The hub on {host} has trouble.").format(host=host)
+        return BannerPicture(title, words, "error", "", can_close=True)
 
     def status(self, *, version: str) -> StatusPicture:
         """The status bar."""

@@ -202,6 +202,12 @@ class Desk:
         self.changed |= {"link", "runs", "log"}
         self._show_runs()
 
+    def condition(self, told: HubTold, at: str = HERE) -> None:
+        """What a hub that is connected says of itself has changed."""
+        if not at or self.hosts.get(at) is not None:
+            self.link_at(at).heard(told)
+            self.changed.add("link")
+
     def disconnected(
         self, why: str, *, retry_in_s: float, since_wall_s: float, at: str = HERE
     ) -> None:

@@ -92,8 +92,11 @@ class Host:
         self.link.connected(told)
 
     def dismiss(self) -> None:
-        """The user has read why it is not reached."""
-        self._is_read = True
+        """The user has read why it is not reached, or what its hub says."""
+        if self.link.is_live:
+            self.link.dismiss()
+        else:
+            self._is_read = True
 
     def picture(self, now_wall_s: float, *, version: str) -> HostPicture:
         """The host in the tree.
@@ -116,9 +119,10 @@ class Host:
 
     def banner(self, now_wall_s: float) -> BannerPicture | None:
         """The bar above the charts; None while all is well, or once it was read."""
-        if self.link.is_live or (self.link.state != "lost" and not self._what):
-            return None
-        if self._is_read:
+        if self.link.is_live:
+            # One hub by two addresses speaks by the other one.
+            return None if self.same_as else self.link.hubs_troubles(self.name)
+        if self._is_read or (self.link.state != "lost" and not self._what):
             return None
         retry = self._retry_text(now_wall_s)
         why = " ".join(part for part in (self._what, self._remedy) if part)
@@ -193,7 +197,7 @@ class HostDesk:
 
     def troubled(self, first: str) -> Host | None:
         """The host whose trouble is to be told: of the run that is looked at, else any."""
-        hosts = [host for host in self._hosts.values() if not host.link.is_live]
+        hosts = list(self._hosts.values())
         own = [host for host in hosts if host.address == first]
         new = [host for host in hosts if host.link.state != "lost"]
         return next((h for h in own + new if h.banner(0.0) is not None), None)
@@ -242,6 +246,24 @@ def why_no_command(hub: HubTold | None, host: str) -> str:
         return ""
     text = tr(
         "You may look at the runs of {host}, not command them: your key there is a viewer's."
+    )
+    return text.format(host=host)
+
+
+def why_no_audit(link: Connection, host: str) -> str:
+    """Why a hub is not asked what was done through it, in a sentence; empty: it is.
+
+    Args:
+        link: How the window stands with it.
+        host: What its host is called.
+    """
+    if not link.is_live:
+        return tr("It is not connected now.")
+    if link.hub is None or link.hub.role != "viewer":
+        return ""
+    text = tr(
+        "Your key on {host} is a viewer's, and only an operator may read this list. Whoever runs "
+        "the hub can change that: kmonitor authorize KEY --role operator --name NAME"
     )
     return text.format(host=host)
 

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from kmonitor_agent.local.folders import Folders
 
+INGEST_NAME = "agents.sock"
+"""File name of the socket that agents connect to, in the hub's runtime folder."""
+
 
 class NotPrivate(Exception):
     """A folder that must be this user's alone is not.
@@ -23,7 +26,7 @@ class NotPrivate(Exception):
 
 def ingest_socket(folders: Folders) -> Path:
     """Path of the socket that agents connect to."""
-    return folders.runtime / "agents.sock"
+    return folders.runtime / INGEST_NAME
 
 
 def view_socket(folders: Folders) -> Path:

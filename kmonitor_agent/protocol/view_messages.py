@@ -318,6 +318,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
         runs_removed: Runs that it removed for either since it started.
         role: What who asks may do here: a viewer only looks.
         troubles: What is wrong with it and what to do, a sentence each, without a full stop.
+        unwritten: The one of them for which nothing can be written now; empty: it can.
     """
 
     ask: Count
@@ -339,6 +340,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     runs_removed: Count = 0
     role: Role = "operator"
     troubles: Annotated[list[Text], msgspec.Meta(max_length=16)] = []
+    unwritten: Text = ""
 
 
 class Head(Message, frozen=True, tag="note"):
@@ -347,7 +349,9 @@ class Head(Message, frozen=True, tag="note"):
     Attributes:
         head: Newest row id.
         change: Newest change of a summary.
+        is_troubled: Nothing can be written now; `HubTold.unwritten` says why.
     """
 
     head: Count
     change: Count
+    is_troubled: bool = False

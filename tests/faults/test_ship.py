@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.shipper import Shipper
+from kmonitor.connect.shipper import IngestDoor, Shipper
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import ingest_socket, ipc
 from kmonitor_agent.local.spool_format import encode_record, parse_segment, segment_head
@@ -29,7 +29,7 @@ def shared(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def shipper(live_hub: LiveHub, folders: Folders) -> Iterator[Shipper]:
-    with Shipper(ipc(ingest_socket(folders))) as shipper:
+    with Shipper(IngestDoor(ipc(ingest_socket(folders)))) as shipper:
         yield shipper
 
 

@@ -52,7 +52,7 @@ def test_a_run_of_a_real_hub_appears_moves_and_is_commanded(
         model = listed._model
         qtbot.waitUntil(lambda: model.rowCount() > 0, timeout=60_000)
         cells = [str(model.index(0, column).data()) for column in range(model.columnCount())]
-        assert cells[2:4] == ["command save", "simulated"]
+        assert cells[3:5] == ["command save", "simulated"]
 
 
 @pytest.mark.slow

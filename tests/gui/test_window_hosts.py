@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QLineEdit, QMessageBox, QPushButton
@@ -33,10 +33,13 @@ pytestmark = [
 FAR = "me@gpu-01"
 
 
-class Asked:
+class Asked(QObject):
     """Stands in for the controller of hosts: notes what is asked of it."""
 
+    changed_elsewhere = Signal()
+
     def __init__(self) -> None:
+        super().__init__()
         self.calls: list[tuple[str, ...]] = []
         self.why = ""
 
@@ -215,3 +218,34 @@ def test_a_host_is_connected_to_its_run_charted_commanded_and_remembered(
     assert agent.commands[0].name == "save"
     assert HostBook(folders).hosts() == []
     assert app.desk.book.runs() == []
+
+
+def test_what_the_command_line_does_with_hosts_is_seen_by_an_open_window(
+    start: Callable[..., KmonitorApp], folders: Folders, qtbot: Any
+) -> None:
+    first, second = (f"tcp://127.0.0.1:{port}?key={'ab' * 32}" for port in (7, 9))
+    book = HostBook(folders)
+    book.add(first, name="one")
+    app = start(with_hub=False)
+    hosts = app._hosts
+    assert hosts is not None
+    hosts._look.setInterval(10)
+
+    def names() -> list[str]:
+        return [host.name for host in app.desk.hosts.all()]
+
+    book.add(second, name="two")
+    qtbot.waitUntil(lambda: names() == ["one", "two"], timeout=30_000)
+    book.rename(first, "first")
+    qtbot.waitUntil(lambda: names() == ["first", "two"], timeout=30_000)
+    book.remove(first)
+    qtbot.waitUntil(lambda: names() == ["two"], timeout=30_000)
+    assert list(hosts.bridges()) == ["", second]
+    (folders.settings / "hosts.json").write_text("{")
+    qtbot.waitUntil(lambda: bool(list(folders.settings.glob("hosts-damaged-*"))), timeout=30_000)
+
+    assert names() == ["two"]
+    qtbot.waitUntil(lambda: len(HostBook(folders).hosts()) == 1, timeout=30_000)
+    banner = app.desk.banner(0.0)
+    assert banner is not None
+    assert "put aside" in banner.text

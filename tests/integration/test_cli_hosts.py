@@ -43,6 +43,32 @@ def test_a_host_that_forbids_sockets_is_named_and_not_remembered(ssh_host: SshHo
 
 
 @pytest.mark.full
+def test_runs_there_are_pinned_pruned_and_the_audit_there_says_who(
+    live_ssh_host: SshHost,
+) -> None:
+    ensure_hub(live_ssh_host.there)
+    with SimulatedAgent(live_ssh_host.there, name="far") as agent:
+        agent.start_fit(epochs=1)
+        agent.end_boot()
+        agent.wait_acked()
+    there = ("--host", NAME)
+    prune = ("runs", "prune", "--older-than", "0s", "--yes", *there)
+
+    assert kmonitor("runs", "pin", "far", *there).status == 0
+    assert "No run that has ended" in kmonitor(*prune).out
+    assert kmonitor("runs", "unpin", "far", *there).status == 0
+    assert "1 run removed" in kmonitor(*prune).out
+    rows = kmonitor("audit", "--json", *there).json
+
+    assert [(row["who"], row["what"]) for row in rows] == [
+        ("this user", "pin"),
+        ("this user", "unpin"),
+        ("this user", "delete"),
+    ]
+    assert kmonitor("keys", "list", "--json", *there).json["keys"] == []
+
+
+@pytest.mark.full
 def test_a_host_is_added_once_it_answers_shown_and_exported(live_ssh_host: SshHost) -> None:
     added = kmonitor("hosts", "add", NAME, "--name", "big one")
     assert added.status == 0, added.err

@@ -1,5 +1,6 @@
-"""A window of its own with what was done through a hub."""
+"""A window of its own with what was done through the hubs."""
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
@@ -11,29 +12,44 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kmonitor.desktop.controls.look import role_label
+from kmonitor.desktop.controls.look import Look, role_label
+from kmonitor.desktop.controls.menu_button import MenuButton
 from kmonitor.desktop.item_models.audit_model import AuditModel
-from kmonitor.presenters.audit import AuditPicture
+from kmonitor.presenters.audit import ALL, AuditPicture
 
-_RESULT = 4
+_RESULT = 5
 
 
 class AuditWindow(QDialog):
-    """One row for each command, edit and change of keys, newest first; not modal."""
+    """One row for each command, edit and change of keys, newest first; not modal.
 
-    def __init__(self, host: str, parent: QWidget | None = None) -> None:
+    Signals (main thread):
+        host_chosen: Another host is wanted, or all.
+    """
+
+    host_chosen = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Audit of {host}").format(host=host))
+        self.setWindowTitle(self.tr("Audit"))
         self.setProperty("guide_page", "keys-and-roles.md")
-        self.resize(860, 480)
+        self.resize(940, 480)
+        self._host = MenuButton(look, self.tr("Host"), {ALL: self.tr("all")})
         self._model = AuditModel(self)
         self._table = QTableView()
         self._text = role_label("sub")
         self._close = QPushButton(self.tr("Close"))
         self._build()
 
+    @property
+    def wanted(self) -> str:
+        """Address of the host that is wanted, or `ALL`."""
+        return self._host.key
+
     def show_picture(self, picture: AuditPicture) -> None:
         """Show this list."""
+        self._host.offer({ALL: self.tr("all"), **picture.hosts})
+        self._host.setVisible(len(picture.hosts) > 1 or self._host.key != ALL)
         self._model.show_rows(picture.lines)
         self._table.setVisible(bool(picture.lines))
         self._text.setText(picture.text)
@@ -44,6 +60,10 @@ class AuditWindow(QDialog):
         lead.setText(
             self.tr("Who commanded, edited or let in whom, and what came of it. Newest first.")
         )
+        top = QHBoxLayout()
+        top.addWidget(lead, 1)
+        top.addWidget(self._host)
+        self._host.chosen.connect(self.host_chosen)
         table = self._table
         table.setModel(self._model)
         table.setAccessibleName(self.tr("Audit"))
@@ -64,7 +84,7 @@ class AuditWindow(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 16, 18, 14)
         column.setSpacing(10)
-        column.addWidget(lead)
+        column.addLayout(top)
         column.addWidget(table, 1)
         column.addStretch(0)
         column.addLayout(row)

@@ -1,12 +1,15 @@
 """The desktop's thread for one hub: nothing missing, nothing twice, whatever the hub does."""
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
+import psutil
 import pytest
 
-from kmonitor.connect.follower import Connected, Disconnected, HubFollower
+from kmonitor.connect.follower import ConditionTold, Connected, Disconnected, HubFollower
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import ipc, view_socket
 from kmonitor_agent.protocol.commands import NoArguments
@@ -218,3 +221,27 @@ def test_a_deleted_run_is_told(live_hub: LiveHub, reader: Reader, folders: Folde
     wait_until(lambda: [t for t in reader.of(RunsTold) if agent.run in t.deleted])
 
     assert reader.of(EditTold)[0].ask == number
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="bounds a process's files as Linux does")
+def test_a_hub_that_can_write_no_more_is_heard_of_at_once_and_when_it_can_again(
+    live_hub: LiveHub, reader: Reader, folders: Folders
+):
+    wait_until(lambda: reader.of(Connected))
+    hub: Any = psutil.Process(live_hub.process.pid)
+    whole = hub.rlimit(psutil.RLIMIT_FSIZE)
+    with SimulatedAgent(folders) as agent:
+        agent.wait_acked()
+        # As on a full disk, and for the hub alone.
+        hub.rlimit(psutil.RLIMIT_FSIZE, (1, whole[1]))
+        agent.sample()
+        wait_until(lambda: reader.of(ConditionTold), what="the trouble")
+        hub.rlimit(psutil.RLIMIT_FSIZE, whole)
+        wait_until(lambda: len(reader.of(ConditionTold)) > 1, what="its end")
+        agent.wait_acked()
+
+    troubled, mended = (each.hub for each in reader.of(ConditionTold))
+    assert str(folders.database) in troubled.unwritten
+    assert troubled.unwritten in troubled.troubles
+    assert (mended.unwritten, mended.troubles) == ("", [])
+    assert len(reader.of(Connected)) == 1

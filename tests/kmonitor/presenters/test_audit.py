@@ -2,9 +2,11 @@
 
 import msgspec
 
-from kmonitor.presenters.audit import AuditDesk, columns
+from kmonitor.presenters.audit import AuditBook, AuditHub, columns
+from kmonitor.presenters.connection import Connection
+from kmonitor.presenters.hosts import why_no_audit
 from kmonitor_agent.protocol.messages import AuditRow, AuditTold, ErrorMessage, RunsTold
-from tests.support.made_up_runs import NOW_WALL_S
+from tests.support.made_up_runs import NOW_WALL_S, told_hub
 
 
 class Asked:
@@ -16,13 +18,21 @@ class Asked:
         return len(self.messages)
 
 
-def row(number: int, what: str, *, run: str = "", subject: str = "") -> AuditRow:
-    return AuditRow(number, NOW_WALL_S - 60, "anna (key 3f2a0000)", what, run, subject, "done")
+def book_of(asked: Asked, *addresses: str, names: dict[str, str] | None = None) -> AuditBook:
+    book = AuditBook((names or {}).get)
+    book.show_hubs([AuditHub(address, address.upper(), asked.ask) for address in addresses])
+    return book
+
+
+def row(
+    number: int, what: str, *, run: str = "", subject: str = "", ago_s: float = 60.0
+) -> AuditRow:
+    return AuditRow(number, NOW_WALL_S - ago_s, "anna (key 3f2a0000)", what, run, subject, "done")
 
 
 def test_rows_are_told_with_the_names_of_their_runs():
     asked = Asked()
-    desk = AuditDesk(asked.ask, {"r" * 32: "resnet"}.get)  # type: ignore[arg-type]
+    desk = book_of(asked, "near", names={"r" * 32: "resnet"})
     desk.refresh()
     rows = [
         row(3, "command save", run="r" * 32, subject="c" * 32),
@@ -34,7 +44,7 @@ def test_rows_are_told_with_the_names_of_their_runs():
     picture = desk.picture(NOW_WALL_S)
 
     assert told
-    assert [line.cells[3] for line in picture.lines] == ["resnet", "xxxxxxxx", rows[2].subject]
+    assert [line.cells[4] for line in picture.lines] == ["resnet", "xxxxxxxx", rows[2].subject]
     assert {len(line.cells) for line in picture.lines} == {len(columns())}
     assert "c" * 32 in picture.lines[0].tooltip
     assert picture.text == ""
@@ -42,7 +52,7 @@ def test_rows_are_told_with_the_names_of_their_runs():
 
 def test_one_question_is_open_at_a_time_and_other_answers_are_left_alone():
     asked = Asked()
-    desk = AuditDesk(asked.ask, str)
+    desk = book_of(asked, "near")
     desk.refresh()
     desk.refresh()
     other = RunsTold(ask=7, hub="h", change=0, head=0, version="1", host="h", runs=[])
@@ -57,7 +67,7 @@ def test_one_question_is_open_at_a_time_and_other_answers_are_left_alone():
 
 
 def test_a_viewer_is_told_why_there_is_no_list():
-    desk = AuditDesk(Asked().ask, str)
+    desk = book_of(Asked(), "near")
     desk.refresh()
     desk.take(ErrorMessage(code="unauthorised", text="only operators may", ask=1))
 
@@ -65,8 +75,49 @@ def test_a_viewer_is_told_why_there_is_no_list():
 
 
 def test_that_there_are_more_is_said():
-    desk = AuditDesk(Asked().ask, str)
+    desk = book_of(Asked(), "near")
     desk.refresh()
     desk.take(AuditTold(ask=1, rows=[row(1, "stop")], more=True))
 
     assert "kmonitor audit --last" in desk.picture(NOW_WALL_S).text
+
+
+def test_the_lists_of_all_hubs_are_one_by_time_and_one_host_can_be_chosen():
+    asked = Asked()
+    book = book_of(asked, "near", "far")
+    book.refresh()
+    near = [row(2, "save", ago_s=10), row(1, "stop", ago_s=30)]
+    assert book.take(AuditTold(ask=1, rows=near))
+    assert book.picture(NOW_WALL_S).text == "FAR: Asking the hub\N{HORIZONTAL ELLIPSIS}"
+    assert book.take(AuditTold(ask=2, rows=[row(1, "pin", ago_s=20)]))
+
+    both = book.picture(NOW_WALL_S)
+    one = book.picture(NOW_WALL_S, "far")
+
+    assert [line.cells[1:4:2] for line in both.lines] == [
+        ("NEAR", "save"),
+        ("FAR", "pin"),
+        ("NEAR", "stop"),
+    ]
+    assert len({line.row for line in both.lines}) == 3
+    assert both.hosts == {"near": "NEAR", "far": "FAR"}
+    assert [line.cells[3] for line in one.lines] == ["pin"]
+    assert both.text == one.text == ""
+
+
+def test_a_hub_that_may_not_be_asked_is_not_and_says_why():
+    asked = Asked()
+    link = Connection()
+    assert why_no_audit(link, "gpu") == "It is not connected now."
+    link.connected(told_hub())
+    assert why_no_audit(link, "gpu") == ""
+    link.connected(msgspec.structs.replace(told_hub(), role="viewer"))
+    why = why_no_audit(link, "gpu")
+    book = AuditBook(str)
+    book.show_hubs([AuditHub("a", "A", asked.ask, why), AuditHub("b", "B", asked.ask)])
+    book.refresh()
+    book.take(AuditTold(ask=1, rows=[row(1, "stop")]))
+
+    assert len(asked.messages) == 1
+    assert book.picture(NOW_WALL_S).text == f"A: {why}"
+    assert "--role operator" in why

@@ -70,6 +70,28 @@ def test_what_is_wrong_with_a_hub_that_answers_is_said_until_it_is_read():
     assert link.banner(0.0) is None
 
 
+def test_a_hub_that_can_write_nothing_is_named_with_what_it_means_until_it_can_again():
+    link = Connection()
+    link.connected(told_hub())
+    assert link.banner(0.0) is None
+    why = "the disk of /x is full; free some space there"
+    full = msgspec.structs.replace(told_hub(), troubles=[why], unwritten=why)
+    link.heard(full)
+
+    banner = link.banner(0.0)
+    assert banner is not None
+    assert banner.title == "The hub on gpu-01 can keep nothing new."
+    assert banner.text.startswith("The disk of /x is full; free some space there. Until then")
+    link.heard(told_hub())
+    assert link.banner(0.0) is None
+    link.heard(full)
+    link.dismiss()
+    assert link.banner(0.0) is None
+    link.heard(told_hub())
+    link.heard(full)
+    assert link.banner(0.0) is not None
+
+
 def test_a_hub_that_lets_us_in_no_more_counts_down_to_nothing():
     link = Connection()
     link.connected(told_hub())

@@ -279,3 +279,23 @@ def test_the_role_decides_what_may_be_asked():
 
 def test_removing_is_asked_back():
     assert "big one" in confirm_remove("big one").title
+
+
+def test_a_hosts_hub_that_can_write_nothing_is_told_while_it_is_connected():
+    setup = Setup()
+    setup.connect()
+    assert setup.desk.banner(NOW_WALL_S) is None
+    why = "the disk of /x is full; free some space there"
+    setup.desk.condition(setup.told(troubles=[why], unwritten=why), FAR)
+
+    banner = setup.desk.banner(NOW_WALL_S)
+    assert banner is not None
+    assert banner.title == "The hub on big one can keep nothing new."
+    assert setup.desk.troubled_host(NOW_WALL_S) == FAR
+    setup.desk.dismiss_banner(NOW_WALL_S)
+    assert setup.desk.banner(NOW_WALL_S) is None
+    setup.desk.condition(setup.told(), FAR)
+    setup.desk.condition(setup.told(troubles=[why], unwritten=why), FAR)
+    assert setup.desk.banner(NOW_WALL_S) is not None
+    setup.desk.condition(setup.told(), FAR)
+    assert setup.desk.banner(NOW_WALL_S) is None

@@ -1,0 +1,100 @@
+"""What `kmonitor doctor` says of ssh and hosts; ssh is a script here, which says what one does."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from kmonitor.cli import host_examinations
+from kmonitor.cli.host_examinations import examine_hosts, examine_ssh
+from kmonitor.cli.main import main
+from kmonitor.connect.host_book import HostBook, RememberedHost
+from kmonitor_agent.local.folders import Folders
+
+_SSH = """
+case "$*" in
+  -V) echo OpenSSH_9.9 >&2;;
+  *"-G -- broken") echo "config: line 3: Bad configuration option: x" >&2; exit 255;;
+  "-G "*) echo "host x";;
+  *slow*) exec sleep 60;;
+  *) echo "ssh: Could not resolve hostname $*" >&2; exit 255;;
+esac
+"""
+
+
+@pytest.fixture(autouse=True)
+def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "scripts"
+    place.mkdir()
+    script(place / "ssh", _SSH)
+    monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/agent")
+    return place
+
+
+def script(path: Path, body: str) -> None:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("agent", "state", "found"),
+    [
+        ("printf 'a\\nb\\n'", "ok", "it holds 2 keys"),
+        ("exit 1", "note", "it holds no key"),
+        ("exit 2", "note", "does not answer"),
+    ],
+)
+def test_client_settings_and_agent_are_named(
+    scripts: Path, agent: str, state: str, found: str
+) -> None:
+    script(scripts / "ssh-add", agent)
+
+    client, settings, keys = examine_ssh([RememberedHost("gpu-01"), RememberedHost("gpu-02")])
+
+    assert (client.state, "OpenSSH_9.9" in client.found) == ("ok", True)
+    assert (settings.state, settings.found) == ("ok", "read for 2 hosts")
+    assert keys.state == state
+    assert found in keys.found
+
+
+def test_settings_that_cannot_be_read_and_no_agent_are_told_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("SSH_AUTH_SOCK")
+
+    _, settings, agent = examine_ssh([RememberedHost("broken")])
+
+    assert settings.state == "bad"
+    assert "Bad configuration option" in settings.found
+    assert "ssh-agent" in agent.remedy
+
+
+def test_no_client_is_told_with_the_line_that_installs_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    (client,) = examine_ssh([])
+
+    assert (client.state, "openssh-client" in client.remedy) == ("note", True)
+
+
+def test_hosts_are_asked_side_by_side_each_within_its_bound(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(host_examinations, "HOST_S", 0.3)
+    book = HostBook(folders)
+    for address in ("slow-1", "slow-2", "nosuch"):
+        book.add(address)
+
+    slow, _, unknown = examine_hosts(folders)
+
+    assert (slow.subject, slow.state) == ("host slow-1", "note")
+    assert "longer than 0.3 s" in slow.found
+    assert unknown.found == "name: No host is called nosuch"
+    assert "~/.ssh/config" in unknown.remedy
+    assert main(["doctor", "--json", "--host", "nosuch"]) == 1
+    subjects = [each["subject"] for each in json.loads(capsys.readouterr().out)]
+    assert subjects == ["ssh", "settings of ssh", "ssh agent", "host nosuch"]
