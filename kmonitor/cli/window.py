@@ -11,13 +11,16 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from kmonitor.cli.hub_access import FolderOption, open_hub, see_hub
+from kmonitor.cli.hub_access import FolderOption, HostOption, open_hub, see_hub
 from kmonitor.cli.run_choice import choose_run
+from kmonitor.cli.run_search import run_anywhere
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
+from kmonitor.cli.statuses import Misuse
 from kmonitor.connect.folder_view import FolderView
+from kmonitor.connect.host_visit import known_host
 from kmonitor.desktop.qt_guard import settle_platform
 from kmonitor.errors import Expected
-from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.local.folders import Folders, find_folders
 
 OLDEST_QT = (6, 10, 2)
 OLDEST_CHARTS = (0, 14)
@@ -40,31 +43,38 @@ def window(
     screenshot: Annotated[Path | None, Parameter(name="--screenshot")] = None,
     theme: Annotated[Literal["system", "dark", "light"] | None, Parameter(name="--theme")] = None,
     folder: FolderOption = None,
+    host: HostOption = None,
 ) -> int:
     """Open the window.
 
     Args:
-        run: Select this run: its id, the beginning of its id, its name, or `last`.
+        run: Select this run: its id, the beginning of its id, its name, or `last`; of this
+            machine, else of the remembered hosts, each asked for 15 s at most.
         screenshot: Draw the window into this PNG file once its data are there, and leave.
             Works without a screen.
         theme: Only for this time; without it, as it was chosen in the window.
         folder: Show the runs whose spools lie in this folder, live; it is only read.
+        host: Show the runs of this host too, and look for `--run` there: as for ssh, or a name of
+            `kmonitor hosts`. It is not remembered for that.
     """
+    if host is not None and folder is not None:
+        raise Misuse("--host and --folder show different things.", "Give one of them.")
+    folders = find_folders()
+    also = None if host is None else known_host(folders, host)
     if screenshot is not None:
         see_name(screenshot)
     ready_for_qt(offscreen=screenshot is not None)
-    selected = run if folder is not None else _selected(run)
+    selected = run if folder is not None else _selected(folders, run, host)
     if screenshot is not None:
         # A picture is the same whatever the screen, and no window flashes up for it.
         settle_platform(offscreen=True)
         see_place(screenshot)
         # The window itself would try again and again, and each time say why in vain.
         if folder is None:
-            see_hub(find_folders())
+            see_hub(folders)
     # Imported only now: without Qt everything else works, and Qt is slow to load.
     opening = importlib.import_module("kmonitor.desktop.run_window")
     with contextlib.ExitStack() as stack:
-        folders = find_folders()
         if folder is not None:
             folders = stack.enter_context(FolderView(folder)).folders
         return opening.run_window(
@@ -74,14 +84,16 @@ def window(
             size=PICTURE_SIZE if screenshot is not None else None,
             theme=theme,
             shown=folder,
+            also=also,
         )
 
 
-def _selected(run: str | None) -> str | None:
+def _selected(folders: Folders, run: str | None, host: str | None) -> str | None:
     if run is None:
         return None
-    with open_hub() as client:
-        return choose_run(client.runs(), run).run
+    with open_hub(host) as client:
+        runs = client.runs()
+    return choose_run(runs, run).run if host is not None else run_anywhere(folders, runs, run)
 
 
 def see_name(screenshot: Path) -> None:

@@ -35,7 +35,7 @@ def remote_endpoint(folders: Folders, host: str) -> Generator[str | DirectHub]:
     if known.address.startswith(SCHEME):
         yield direct_hub(known.address, folders)
         return
-    with _reached(folders, known) as (_found, tunnel):
+    with reached(folders, known) as (_found, tunnel):
         yield ipc(tunnel.local)
 
 
@@ -46,19 +46,30 @@ def remote_ingest(folders: Folders, host: str) -> Generator[IngestDoor]:
     if known.address.startswith(SCHEME):
         yield IngestDoor(direct_ingest(known.address, folders))
         return
-    with _reached(folders, known, is_ingest=True) as (_found, tunnel):
+    with reached(folders, known, is_ingest=True) as (_found, tunnel):
         yield IngestDoor(ipc(tunnel.local), tunnel.trouble)
 
 
 @contextmanager
-def _reached(
+def reached(
     folders: Folders,
     host: RememberedHost,
     *,
     is_ingest: bool = False,
     stop: threading.Event | None = None,
 ) -> Generator[tuple[RemoteHub, SshTunnel]]:
-    """A host's hub, and the way to one of its sockets."""
+    """A host's hub, reached over ssh, and the way to one of its sockets.
+
+    Args:
+        folders: This user's.
+        host: Which one.
+        is_ingest: Whether the door for trainings is meant.
+        stop: Given up when it is set.
+
+    Raises:
+        Stopped: It was.
+        Expected: As `remote_endpoint`.
+    """
     stop = stop or threading.Event()
     found = ensure_remote(host.address, command=host.command, stop=stop)
     # Both sockets lie in one folder, under names that never change.
@@ -95,5 +106,5 @@ def visit(
         with HubClient(direct_hub(host.address, folders)) as client:
             told = client.hub()
         return RemoteHub("", version=told.version, pid=told.pid, host=told.host, hub=told.hub)
-    with _reached(folders, host, stop=stop) as (found, _tunnel):
+    with reached(folders, host, stop=stop) as (found, _tunnel):
         return found

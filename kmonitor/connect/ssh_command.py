@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import shutil
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -75,6 +76,17 @@ class NoSsh(Expected):
         )
 
 
+class NoForwarding(Expected):
+    """This system has no sockets that ssh could forward."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "From Windows no host is reached over ssh: it has no sockets that ssh could forward.",
+            "Connect with keys: start kmonitor hub --bind ADDRESS:PORT there, and use the address "
+            "that it prints.",
+        )
+
+
 def checked_address(address: str) -> str:
     """An address without the blanks around it. Raises: `BadAddress`."""
     address = address.strip()
@@ -135,6 +147,8 @@ def _options(options: Sequence[str]) -> list[str]:
 
 
 def _ssh() -> str:
+    if not hasattr(socket, "AF_UNIX"):
+        raise NoForwarding
     found = shutil.which("ssh")
     if found is None:
         raise NoSsh

@@ -156,7 +156,7 @@ class KmonitorApp(QObject):
         self._audit.attach(hosts)
         self._hosts = hosts
         self.controller.hosts.attach(hosts)
-        hosts.start(with_hosts=self._options.shown is None)
+        hosts.start(with_hosts=self._options.shown is None, also=self._options.also)
         if self._options.with_hub:
             keeper_module = importlib.import_module("kmonitor.desktop.hub_keeper")
             keeper: HubKeeper = keeper_module.HubKeeper(self._folders, self)
@@ -267,6 +267,8 @@ class KmonitorApp(QObject):
     def _is_settled(self) -> bool:
         if self.board is None or not self.desk.link.is_live:
             return False
+        if self.desk.book.is_waiting and self._options.shown is None:
+            return False  # the run that is wanted is on a host that has not told yet
         return self.desk.is_first_start or self.board.is_loaded
 
     @Slot()

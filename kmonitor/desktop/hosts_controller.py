@@ -46,6 +46,7 @@ class HostsController(QObject):
         self._desk = desk
         self._book = HostBook(folders)
         self._known: dict[str, RememberedHost] = {}
+        self._guest: RememberedHost | None = None
         self._stamp = (0, 0, 0)
         self._look = QTimer(self, interval=_LOOK_MS)
         self._look.timeout.connect(self._on_look_timeout)
@@ -56,17 +57,22 @@ class HostsController(QObject):
         self.here = HubBridge(lambda wake: HubFollower(endpoint, wake=wake), self)
         self._listen_to(self.here)
 
-    def start(self, *, with_hosts: bool = True) -> None:
+    def start(self, *, with_hosts: bool = True, also: RememberedHost | None = None) -> None:
         """Follow this machine's hub and all remembered hosts.
 
         Args:
             with_hosts: False: a window on a folder shows nothing but that.
+            also: One that need not be remembered.
         """
         self.here.start(self._desk)
         if not with_hosts:
             return
         self._stamp = self._book.stamp()
-        for host in self._read():
+        hosts = self._read()
+        if also is not None and also.address not in {host.address for host in hosts}:
+            self._guest = also
+            hosts = [*hosts, also]
+        for host in hosts:
             self._follow(host)
         self._look.start()
 
@@ -113,6 +119,8 @@ class HostsController(QObject):
 
     def remove(self, address: str) -> None:
         """Disconnect from a host and forget it; nothing there is touched."""
+        if self._guest is not None and self._guest.address == address:
+            self._guest = None
         self._forget(address)
         self._write(lambda: self._book.remove(address))
 
@@ -142,6 +150,8 @@ class HostsController(QObject):
         self._take_over({host.address: host for host in hosts})
 
     def _take_over(self, there: dict[str, RememberedHost]) -> None:
+        if self._guest is not None:
+            there.setdefault(self._guest.address, self._guest)
         before = self._known
         for address in [address for address in before if address not in there]:
             self._forget(address)

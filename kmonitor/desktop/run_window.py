@@ -5,6 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
+from kmonitor.connect.host_book import RememberedHost
 from kmonitor.desktop.app import INTERRUPTED, KmonitorApp
 from kmonitor.desktop.qt_application import make_qt_application
 from kmonitor.desktop.qt_guard import require_sound_qt, settle_platform
@@ -22,6 +23,7 @@ def run_window(  # noqa: PLR0913 - each is one of the user's options
     size: tuple[int, int] | None = None,
     theme: ThemeName | None = None,
     shown: Path | None = None,
+    also: RememberedHost | None = None,
 ) -> int:
     """Open the window and return when it is closed.
 
@@ -36,6 +38,7 @@ def run_window(  # noqa: PLR0913 - each is one of the user's options
         size: As there.
         theme: As there.
         shown: As there.
+        also: As there.
 
     Returns:
         0; 130 after SIGINT.
@@ -47,7 +50,14 @@ def run_window(  # noqa: PLR0913 - each is one of the user's options
     settle_platform(offscreen=screenshot is not None and not _has_display())
     require_sound_qt()
     options = WindowOptions(
-        screenshot, quit_after_s, select, size, theme, with_hub=shown is None, shown=shown
+        screenshot,
+        quit_after_s,
+        select,
+        size,
+        theme,
+        with_hub=shown is None,
+        shown=shown,
+        also=also,
     )
     qt = make_qt_application()
     app = KmonitorApp(qt, folders, options)

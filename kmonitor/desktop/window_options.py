@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from kmonitor.connect.host_book import RememberedHost
 from kmonitor.desktop.settings_file import ThemeName
 
 
@@ -19,6 +20,7 @@ class WindowOptions:
         theme: Palette; None: as it was chosen.
         with_hub: Start a hub when none answers, and again when it dies.
         shown: The folder that the hub shows, which somebody else has started; None: an own hub.
+        also: A host whose runs are shown too, and which is not remembered for that; None: none.
     """
 
     screenshot: Path | None = None
@@ -28,3 +30,4 @@ class WindowOptions:
     theme: ThemeName | None = None
     with_hub: bool = True
     shown: Path | None = None
+    also: RememberedHost | None = None

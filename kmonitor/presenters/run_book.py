@@ -82,6 +82,11 @@ class RunBook:
         """Select this run as soon as it is known: an id, the start of one, a name, or "last"."""
         self._wanted = wanted
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a run is wanted that is not known yet."""
+        return self._wanted is not None
+
     def current(self) -> RunSummary | None:
         """The run that is looked at."""
         return self._runs.get(self.selected or "")

@@ -1,8 +1,11 @@
 """The command line reaches a hub on another host, over a real sshd on loopback."""
 
+from pathlib import Path
+
 import pytest
 
-from kmonitor.connect.local_hub import ensure_hub
+from kmonitor.connect.local_hub import ensure_hub, stop_hub
+from kmonitor_agent.local.folders import Folders
 from tests.support.command_line import kmonitor
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host
@@ -66,6 +69,43 @@ def test_runs_there_are_pinned_pruned_and_the_audit_there_says_who(
         ("this user", "delete"),
     ]
     assert kmonitor("keys", "list", "--json", *there).json["keys"] == []
+
+
+@pytest.mark.gui
+@pytest.mark.full
+def test_the_window_draws_a_run_of_a_remembered_host_and_says_whom_it_asked_in_vain(
+    live_ssh_host: SshHost, folders: Folders, tmp_path: Path
+) -> None:
+    ensure_hub(live_ssh_host.there)
+    picture = tmp_path / "far.png"
+    draw = ("--screenshot", picture, "--run")
+    with SimulatedAgent(live_ssh_host.there, name="far") as agent:
+        agent.start_fit(epochs=1)
+        agent.start_epoch()
+        agent.sample()
+        agent.end_epoch()
+        agent.wait_acked()
+        named = kmonitor(*draw, "far", "--host", NAME)
+        assert (named.status, named.err) == (0, "")
+        assert picture.stat().st_size > 10_000
+        assert kmonitor("hosts", "--json").json == []
+        picture.unlink()
+        for address in (NAME, "no-such-host.invalid"):
+            kmonitor("hosts", "add", address, "--untried")
+        found = kmonitor(*draw, "far")
+        none = kmonitor(*draw, "nobody")
+    stop_hub(folders)
+
+    assert (found.status, found.err) == (0, "")
+    assert picture.stat().st_size > 10_000
+    assert none.status == 1
+    assert none.err.splitlines()[:5] == [
+        'kmonitor: There is no run "nobody" on any host that was asked.',
+        "Asked:",
+        "  this machine: no runs",
+        f"  {NAME}: 1 run, none of them",
+        "  no-such-host.invalid: No host is called no-such-host.invalid.",
+    ]
 
 
 @pytest.mark.full

@@ -12,7 +12,9 @@ import pytest
 from kmonitor.connect.follower import ConditionTold, Connected, Disconnected, HubFollower
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import ipc, view_socket
+from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.commands import NoArguments
+from kmonitor_agent.protocol.facts import ActionRecord
 from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.protocol.messages import (
     CommandAsked,
@@ -245,3 +247,31 @@ def test_a_hub_that_can_write_no_more_is_heard_of_at_once_and_when_it_can_again(
     assert troubled.unwritten in troubled.troubles
     assert (mended.unwritten, mended.troubles) == ("", [])
     assert len(reader.of(Connected)) == 1
+
+
+def test_two_desktops_both_see_what_came_of_a_command_of_one(
+    live_hub: LiveHub, reader: Reader, folders: Folders
+):
+    other = Reader(folders)
+    other.follower.start()
+    try:
+        wait_until(lambda: reader.of(Connected) and other.of(Connected))
+        with SimulatedAgent(folders) as agent:
+            agent.start_fit()
+            agent.wait_acked()
+            wait_until(lambda: reader.of(RunsTold) and other.of(RunsTold))
+            asked = CommandAsked(ask=0, id=new_id(), run=agent.run, name="save", boot=agent.boot)
+            reader.follower.ask(asked)
+
+            for each in (reader, other):
+                wait_until(lambda r=each: _records(r, asked.id), what="the record")
+    finally:
+        other.follower.stop()
+
+    assert _records(reader, asked.id) == _records(other, asked.id)
+
+
+def _records(reader: Reader, command: str) -> list[int]:
+    rows = [row for page in reader.of(RowsTold) for row in page.rows]
+    events = [(row.row, decode_event(row.body)) for row in rows]
+    return [at for at, e in events if isinstance(e, ActionRecord) and e.command == command]

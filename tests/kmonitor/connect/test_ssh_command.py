@@ -5,6 +5,7 @@ import pytest
 from kmonitor.connect import ssh_command
 from kmonitor.connect.ssh_command import (
     BadAddress,
+    NoForwarding,
     NoSsh,
     checked_address,
     free_socket,
@@ -75,6 +76,16 @@ def test_without_ssh_the_line_that_installs_it_is_said(monkeypatch: pytest.Monke
 
     with pytest.raises(NoSsh, match="openssh-client"):
         remote_arguments("gpu-01", "true")
+
+
+def test_a_system_without_sockets_to_forward_is_told_what_works_there(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.delattr(ssh_command.socket, "AF_UNIX")
+
+    with pytest.raises(NoForwarding, match="From Windows") as told:
+        remote_arguments("gpu-01", "true")
+    assert "--bind" in told.value.remedy
 
 
 def test_sockets_are_short_enough_and_each_has_a_place_of_its_own(folders: Folders):
