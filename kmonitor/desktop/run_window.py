@@ -5,6 +5,8 @@ import signal
 import sys
 from pathlib import Path
 
+from PySide6.QtWidgets import QApplication
+
 from kmonitor.connect.host_book import RememberedHost
 from kmonitor.desktop.app import INTERRUPTED, KmonitorApp
 from kmonitor.desktop.qt_application import make_qt_application
@@ -60,7 +62,10 @@ def run_window(  # noqa: PLR0913 - each is one of the user's options
         also=also,
     )
     qt = make_qt_application()
-    app = KmonitorApp(qt, folders, options)
+    return _run_to_end(KmonitorApp(qt, folders, options), qt)
+
+
+def _run_to_end(app: KmonitorApp, qt: QApplication) -> int:
     before = signal.signal(signal.SIGINT, lambda _number, _frame: app.interrupt())
     app.start()
     try:
