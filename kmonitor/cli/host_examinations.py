@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 from kmonitor.cli.finding import Finding, State
@@ -66,10 +67,10 @@ def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
     if not hosts:
         return found
     with ThreadPoolExecutor(min(len(hosts), _AT_ONCE), "kmonitor-doctor") as pool:
-        return found + list(pool.map(lambda host: _host(folders, host, state), hosts))
+        return found + list(pool.map(partial(_host, folders, state), hosts))
 
 
-def _host(folders: Folders, host: RememberedHost, state: State) -> Finding:
+def _host(folders: Folders, state: State, host: RememberedHost) -> Finding:
     subject = f"host {host.called}"
     stop = threading.Event()
     timer = threading.Timer(HOST_S, stop.set)

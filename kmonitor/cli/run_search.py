@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 from kmonitor.cli.run_choice import UnknownRun, choose_run
@@ -54,7 +55,7 @@ def run_anywhere(folders: Folders, here: list[RunSummary], wanted: str) -> str:
         if not hosts:
             raise
     with ThreadPoolExecutor(min(len(hosts), _AT_ONCE), "kmonitor-search") as pool:
-        told = list(pool.map(lambda host: _runs_of(folders, host), hosts))
+        told = list(pool.map(partial(_runs_of, folders), hosts))
     found = [run for runs in told if not isinstance(runs, str) for run in runs]
     try:
         return choose_run(found, wanted).run
