@@ -234,6 +234,8 @@ def test_deep_nesting_is_malformed_and_no_recursion_error(shape: bytes):
         unpack_to_agent((MAGIC, shape))
     with pytest.raises(Malformed):
         unpack_to_agent((MAGIC, b"\x82\xa4type\xa4ping\xa1n" + shape))
+    with pytest.raises(Malformed):  # of a type that nobody knows, too
+        unpack_to_agent((MAGIC, b"\x82\xa4type\xa8teleport\xa1x" + shape))
 
 
 def test_text_that_is_not_utf8_is_malformed():
