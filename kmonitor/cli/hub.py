@@ -65,7 +65,8 @@ def run(
             and only for keys that were let in with `kmonitor authorize`.
     """
     folders = find_folders()
-    keep = chosen_keep(read_keep(folders), keep_days, keep_size)
+    is_chosen = keep_days is not None or keep_size is not None
+    keep = chosen_keep(read_keep(folders), keep_days, keep_size) if is_chosen else None
     is_over = threading.Event()
     saying = threading.Thread(
         target=_say_once_it_runs, args=(folders, is_over), name="kmonitor-hub-says", daemon=True
@@ -168,8 +169,8 @@ def _end_silent(folders: Folders) -> int:
 def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
     """Say or set how much history every hub of yours keeps; without options it only says.
 
-    A hub that runs already takes it over when it is started anew. Pinned runs and living ones
-    stay in any case.
+    A hub that runs takes it over within seconds, unless it was started with `--keep-days` or
+    `--keep-size`. Pinned runs and living ones stay in any case.
 
     Args:
         days: Remove runs that ended longer ago; 0: none for their age.
@@ -180,8 +181,10 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
     if days is not None or size is not None:
         with folder_faults_named(folders):
             write_keep(folders, found)
-            if hub_answers(folders) is not None:
-                say("The hub that runs takes it over after: kmonitor hub stop")
+            told = hub_answers(folders)
+            if told is not None and told.keep_is_fixed:
+                complain("The hub that runs was started with --keep-days or --keep-size:")
+                complain("those count until it is started without them.")
     say(keep_words(found.days, found.n_bytes))
     return DONE
 

@@ -88,7 +88,7 @@ class KmonitorApp(QObject):
         self.window = MainWindow(self._look)
         self.folder_opening = FolderOpening(self.window, self)
         demo = DemoStart(folders, self)
-        parts = Parts(self.window, self.desk, self._look, self._theme, demo)
+        parts = Parts(self.window, self.desk, self._look, self._theme, demo, folders)
         self.controller = WindowController(parts, self._settings, self)
         self._audit = AuditController(self.window, self.desk, self._look, self)
         self._alerts = AlertController(self.window, self.desk, folders.settings, self)
@@ -156,6 +156,7 @@ class KmonitorApp(QObject):
         self._audit.attach(hosts)
         self._hosts = hosts
         self.controller.hosts.attach(hosts)
+        self.controller.preferences.attach(hosts.here)
         hosts.start(with_hosts=self._options.shown is None, also=self._options.also)
         if self._options.with_hub:
             keeper_module = importlib.import_module("kmonitor.desktop.hub_keeper")

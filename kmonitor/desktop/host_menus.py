@@ -42,6 +42,7 @@ class HostMenus(QObject):
         self._hosts = hosts
         hosts.changed_elsewhere.connect(self.changed)
 
+    @Slot(str)
     def retry(self, address: str) -> None:
         """Try a host at once."""
         if self._hosts is not None:
@@ -66,14 +67,16 @@ class HostMenus(QObject):
         menu.setAccessibleName(host.name)
         entries: tuple[tuple[str, Callable[[str], None]], ...] = (
             (self.tr("&Retry now"), self.retry),
-            (self.tr("Re&name\u2026"), self._ask_name),
-            (self.tr("Re&move\u2026"), self._ask_removal),
+            (self.tr("Re&name\u2026"), self.ask_name),
+            (self.tr("Re&move\u2026"), self.ask_removal),
         )
         for title, act in entries:
             menu.addAction(title).triggered.connect(partial(_without_check, act, address))
         return menu
 
-    def _ask_name(self, address: str) -> None:
+    @Slot(str)
+    def ask_name(self, address: str) -> None:
+        """Ask what a host is to be called."""
         host = self._desk.hosts.get(address)
         if host is None:
             return
@@ -85,7 +88,9 @@ class HostMenus(QObject):
         box.textValueSelected.connect(partial(self._rename, address))
         box.open()
 
-    def _ask_removal(self, address: str) -> None:
+    @Slot(str)
+    def ask_removal(self, address: str) -> None:
+        """Ask whether a host is to be forgotten."""
         host = self._desk.hosts.get(address)
         if host is None:
             return

@@ -2,15 +2,32 @@
 
 import logging
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+
+from kmonitor.presenters.formats import ByteUnits
+from kmonitor.presenters.settings import Pace
 
 _log = logging.getLogger(__name__)
 
 Pixels = Annotated[int, msgspec.Meta(ge=-100_000, le=100_000)]
 LimitAnswer = Literal["collect", "reload", "auto", "restart"]
 ThemeName = Literal["system", "dark", "light"]
+Width = Annotated[int, msgspec.Meta(ge=40, le=10_000)]
+"""Of a panel or a column, pixels."""
+
+
+class TableLayout(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the user left a table's columns.
+
+    Attributes:
+        order: The columns from left to right, by name.
+        widths: Of those that the user has sized, by name.
+    """
+
+    order: Annotated[tuple[str, ...], msgspec.Meta(max_length=100)] = ()
+    widths: dict[str, Width] = {}
 
 
 class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -25,6 +42,13 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         records_tab: What is shown below the charts.
         geometry: Left, top, width and height, pixels; None at the first start.
         is_maximised: Whether the window fills the screen.
+        byte_units: How sizes are written: MiB of 1024 or MB of 1000.
+        pace: How often charts are drawn anew.
+        left_px: Width of the tree of runs; None: the usual one for the window's width.
+        right_px: Width of the actions' panel; likewise.
+        below_px: Height of what is below the charts; likewise.
+        tables: Columns of each table, by the table's name.
+        hosts_seen: When each remembered host was last reached, UTC, by address.
     """
 
     theme: ThemeName = "system"
@@ -35,18 +59,35 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     records_tab: Literal["events", "reclaims"] = "events"
     geometry: tuple[Pixels, Pixels, Pixels, Pixels] | None = None
     is_maximised: bool = False
+    byte_units: ByteUnits = "binary"
+    pace: Pace = "lively"
+    left_px: Width | None = None
+    right_px: Width | None = None
+    below_px: Width | None = None
+    tables: dict[str, TableLayout] = {}
+    hosts_seen: dict[str, float] = {}
 
 
 def load_settings(folder: Path) -> WindowSettings:
-    """Settings from `window.json` in a folder; the usual ones where it is missing or damaged."""
+    """Settings from `window.json` in a folder; what is missing, unknown or wrong is the usual."""
     path = folder / "window.json"
     try:
-        return msgspec.json.decode(path.read_bytes(), type=WindowSettings)
+        found = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except FileNotFoundError:
         return WindowSettings()
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as exc:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
         _log.warning("%s is not used: %s", path, exc)
         return WindowSettings()
+    known: dict[str, Any] = {}
+    for each in msgspec.structs.fields(WindowSettings):
+        if each.encode_name not in found:
+            continue
+        try:
+            known[each.name] = msgspec.convert(found[each.encode_name], each.type)
+        except msgspec.ValidationError as exc:
+            # Another version's, or written by hand: the other fields are as good as before.
+            _log.warning("%s: %s is not used: %s", path, each.name, exc)
+    return WindowSettings(**known)
 
 
 def save_settings(folder: Path, settings: WindowSettings) -> None:

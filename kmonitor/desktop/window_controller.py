@@ -15,6 +15,7 @@ from kmonitor.desktop.history_controller import HistoryController
 from kmonitor.desktop.host_menus import HostMenus
 from kmonitor.desktop.records_controller import RecordsController
 from kmonitor.desktop.region_keys import RegionKeys
+from kmonitor.desktop.settings_controller import SettingsController
 from kmonitor.desktop.settings_file import WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.verdict_controller import VerdictController
@@ -24,6 +25,8 @@ from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.first_start import first_start_picture
 from kmonitor.presenters.header import header_picture
 from kmonitor.presenters.run_tree import empty_text, host_rows
+from kmonitor.presenters.settings import frame_ms
+from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.release import VERSION
 
 if TYPE_CHECKING:
@@ -32,8 +35,7 @@ if TYPE_CHECKING:
 Axis = Literal["epochs", "seconds"]
 
 _PANELS_EVERY_S = 0.25
-_BUSY_MS = 33
-_CALM_MS = 100
+_FIRST_FRAME_MS = 100
 _TICK_MS = 1000
 
 
@@ -46,6 +48,7 @@ class Parts:
     look: Look
     theme: ThemeKeeper
     demo: DemoStart
+    folders: Folders
 
 
 class WindowController(QObject):
@@ -75,11 +78,14 @@ class WindowController(QObject):
         self.verdicts = VerdictController(parts.window, parts.desk, parts.look, self)
         self.hosts = HostMenus(parts.window, parts.desk, self)
         self.history = HistoryController(parts.window, parts.desk, parts.look, self)
+        self.preferences = SettingsController(
+            parts.window, parts.desk, self.hosts, parts.theme, parts.folders, settings
+        )
         self.commands = CommandController(parts.window, parts.desk, settings, self)
         self._search = ""
         self._wanted_axis: Axis = settings.x_axis
         self._panels_at_s = 0.0
-        self._frames = QTimer(self, interval=_CALM_MS)
+        self._frames = QTimer(self, interval=_FIRST_FRAME_MS)
         self._frames.timeout.connect(self._on_frames_timeout)
         self._tick = QTimer(self, interval=_TICK_MS)
         self._tick.timeout.connect(self._on_tick_timeout)
@@ -117,7 +123,7 @@ class WindowController(QObject):
         """The settings with what is chosen now."""
         frame = self._window.normalGeometry()
         return msgspec.structs.replace(
-            base,
+            self.preferences.settings(base),
             theme=self._theme.choice,
             x_axis=self._wanted_axis,
             log_filter=self._desk.log.filter,
@@ -163,6 +169,10 @@ class WindowController(QObject):
             ("previous_run", self._on_previous_activated),
         ):
             window.board_shortcut(name).activated.connect(slot)
+        self.preferences.changed.connect(self._on_preferences_changed)
+        self.preferences.settings_changed.connect(self.settings_changed)
+        self.preferences.theme_chosen.connect(self._on_header_theme_chosen)
+        self.preferences.guide_requested.connect(self.help.open_page)
         self._regions.run_stepped.connect(self._on_regions_run_stepped)
 
     def _refresh_panels(self) -> None:
@@ -231,7 +241,8 @@ class WindowController(QObject):
         if self._board is not None and changed & {"series", "runs", "commands", "link"}:
             self._board.refresh()
         busy = self._window.underMouse()
-        self._frames.setInterval(_BUSY_MS if busy and "series" in changed else _CALM_MS)
+        is_busy = busy and "series" in changed
+        self._frames.setInterval(frame_ms(self.preferences.pace, is_busy=is_busy))
 
     @Slot()
     def _on_tick_timeout(self) -> None:
@@ -293,6 +304,10 @@ class WindowController(QObject):
     def _on_run_tree_search_edited(self, text: str) -> None:
         self._search = text
         self._refresh_panels()
+
+    @Slot()
+    def _on_preferences_changed(self) -> None:
+        self.refresh()
 
     @Slot()
     def _on_next_activated(self) -> None:

@@ -49,6 +49,9 @@ DATABASE_NAME = "hub.sqlite3"
 
 _MOST_WORDS = 2000
 
+_KEEP_EVERY_S = 2.0
+"""How often the settings are asked for what is to be kept: window and command line change it."""
+
 _BOUND_EVERY_S = 300.0
 """How often all spools together are brought below their bound; living agents do so too."""
 
@@ -101,15 +104,15 @@ class HubLoop:
         self._keys = KeysDesk(doors, self._ledger, clock)
         self._join(doors)
         self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
-        self._spool_root = root = folders.spool
-        self._spools = SpoolShipping(root, self._ledger, self._ingest.sessions, faults, clock)
+        self._folders = folders
+        spool, sessions = folders.spool, self._ingest.sessions
+        self._spools = SpoolShipping(spool, self._ledger, sessions, faults, clock)
         self._options = options = options or HubOptions()
-        self._keep = read_keep(folders) if options.keep is None else options.keep
-        self._retention = Retention(self._ledger, self._keep, clock, self._liveness.is_abandoned)
+        keep = options.keep or read_keep(folders)
+        self._retention = Retention(self._ledger, keep, clock, self._liveness.is_abandoned)
         self._feed = self._made_feed(options.folder)
         self._busy_s = clock.monotonic_s()
-        self._is_stopping = False
-        self._is_moved = False
+        self._is_stopping = self._is_moved = False
 
     def _join(self, doors: Doors) -> None:
         self._views.host = self._host
@@ -203,6 +206,8 @@ class HubLoop:
         schedule.every(2.0, "expiry", expire)
         schedule.every(0.5, "sweep", self._sweep)
         schedule.every(1.0, "retention", self._retention.step)
+        if self._options.keep is None:
+            schedule.every(_KEEP_EVERY_S, "kept", self._read_keep)
         if self._feed is not None:
             schedule.every(0.1, "folder", self._feed.step)
         packing = SamplePacking(self._ledger, self._series, self._clock)
@@ -219,6 +224,12 @@ class HubLoop:
         for identity, told in self._series.take_answers():
             self._doors.to_desktop(identity, told)
         self._judging.take()
+
+    def _read_keep(self) -> None:
+        keep = read_keep(self._folders)
+        if keep != self._retention.keep:
+            LOG.info("keeps %g days and %d bytes of history from now on", keep.days, keep.n_bytes)
+            self._retention.keep = keep
 
     def _look_at_memory(self) -> None:
         self._doors.look_at_memory(is_working=self._series.is_working)
@@ -244,7 +255,7 @@ class HubLoop:
             self._is_stopping = True
 
     def _bound_spools(self) -> None:
-        trim_root(self._spool_root)
+        trim_root(self._folders.spool)
 
     def _is_reading(self) -> bool:
         return self._feed is not None and self._feed.is_reading()
@@ -278,8 +289,9 @@ class HubLoop:
             faults=faults,
             is_shipping=self._spools.is_shipping() or self._is_reading(),
             folder=str(self._options.folder or ""),
-            keep_days=self._keep.days,
-            keep_bytes=self._keep.n_bytes,
+            keep_days=self._retention.keep.days,
+            keep_bytes=self._retention.keep.n_bytes,
+            keep_is_fixed=self._options.keep is not None,
             runs_removed=self._retention.removed,
             troubles=self._troubles(),
             unwritten=self._ledger.trouble[:_MOST_WORDS],

@@ -51,6 +51,6 @@ def read_keep(folders: Folders) -> Keep:
 
 
 def write_keep(folders: Folders, keep: Keep) -> None:
-    """Have every hub that starts from now on keep this. Raises: OSError."""
+    """Have this user's hubs keep this, one that runs already within seconds. Raises: OSError."""
     folders.settings.mkdir(parents=True, exist_ok=True)
     write_private(folders.settings / KEEP_NAME, msgspec.json.encode(keep))

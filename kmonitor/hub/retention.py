@@ -21,6 +21,7 @@ class Retention:
 
     Attributes:
         removed: Runs removed since the hub started.
+        keep: What is kept; may be changed between two steps.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Retention:
         """
         self.removed = 0
         self._ledger = ledger
-        self._keep = keep
+        self.keep = keep
         self._clock = clock
         self._is_abandoned = is_abandoned
 
@@ -60,7 +61,7 @@ class Retention:
         self.removed += 1
 
     def _next_to_go(self) -> tuple[RunRecord, str] | None:
-        keep = self._keep
+        keep = self.keep
         if not (keep.days or keep.n_bytes):
             return None
         oldest = min(self._removable(), key=lambda record: record.last_wall_s, default=None)

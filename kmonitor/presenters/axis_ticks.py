@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.presenters.chart_picture import XKind
-from kmonitor.presenters.formats import NARROW_SPACE, Unit, byte_unit, count_text
+from kmonitor.presenters.formats import (
+    NARROW_SPACE,
+    Unit,
+    byte_step,
+    byte_unit,
+    count_text,
+    unit_bytes,
+)
 from kmonitor.presenters.language import tr
 
 AIR_PX: Final = 26
@@ -17,8 +24,6 @@ _PX_AN_X_TICK: Final = 76
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 _WHOLE_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
 _COUNTED: Final = ("operations", "functions")
-_BYTE_STEP: Final = 1024.0
-_BYTE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SMALL_COUNT: Final = 5000.0
 _STARTS_ABOVE_ZERO_FROM: Final = 0.6
 _NOTHING_PART: Final = 1e-6
@@ -130,14 +135,14 @@ def _start(least: float, top: float, *, nothing: float) -> float:
 
 
 def _least_span(unit: Unit) -> float:
-    return {"bytes": 4.0 * _BYTE_STEP**2, "seconds": 1e-3}.get(unit, 4.0)
+    return {"bytes": 4.0 * byte_step() ** 2, "seconds": 1e-3}.get(unit, 4.0)
 
 
 def _scale(unit: Unit, hi: float) -> tuple[float, str]:
     """Size of the unit that suits the axis' end, and its name or suffix."""
     if unit == "bytes":
         name = byte_unit(hi)
-        return _BYTE_STEP ** _BYTE_UNITS.index(name), name
+        return unit_bytes(name), name
     if unit == "seconds":
         scales = ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"))
         return next((s for s in scales if hi >= s[0]), scales[-1])

@@ -17,13 +17,45 @@ NOT_KNOWN: Final = "\u2013"
 Unit = Literal["bytes", "seconds", "operations", "functions"]
 """Units of the metrics, as the protocol names them."""
 
-_BYTE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-_STEP: Final = 1024.0
+ByteUnits = Literal["binary", "decimal"]
+"""Sizes in KiB, MiB, GiB of 1024, or in kB, MB, GB of 1000."""
+
+_UNIT_NAMES: Final[dict[ByteUnits, tuple[str, ...]]] = {
+    "binary": ("B", "KiB", "MiB", "GiB", "TiB", "PiB"),
+    "decimal": ("B", "kB", "MB", "GB", "TB", "PB"),
+}
+_STEPS: Final[dict[ByteUnits, float]] = {"binary": 1024.0, "decimal": 1000.0}
+_GIGA: Final = 3
 _TENTHS_UP_TO: Final = 99.95
 _WHOLE_FROM: Final = 10.0
 _MINUTE_S: Final = 60.0
 _HOUR_S: Final = 3600.0
 _DAY_S: Final = 86400.0
+
+
+class _Chosen:
+    """Holds how this process writes sizes; main thread only."""
+
+    def __init__(self) -> None:
+        self.units: ByteUnits = "binary"
+
+
+_chosen = _Chosen()
+
+
+def use_byte_units(units: ByteUnits) -> None:
+    """Write sizes so from now on; the window passes what its user chose."""
+    _chosen.units = units
+
+
+def byte_step() -> float:
+    """How much a unit of sizes is larger than the one before: 1024 or 1000."""
+    return _STEPS[_chosen.units]
+
+
+def unit_bytes(unit: str) -> float:
+    """How many bytes a unit of sizes has. Raises: ValueError: it is none in use."""
+    return byte_step() ** _unit_names().index(unit)
 
 
 def plain_text(text: str) -> str:
@@ -55,12 +87,18 @@ def bytes_text(n: float) -> str:
     return f"{bytes_in_unit(n, unit)}{NARROW_SPACE}{unit}"
 
 
+def round_bytes_text(n: float) -> str:
+    """A size that somebody chose: "72 GiB", where a measured one says "72.0 GiB"."""
+    return bytes_text(n).replace(f".0{NARROW_SPACE}", NARROW_SPACE)
+
+
 def byte_unit(n: float) -> str:
     """The unit that suits a size: the largest that leaves at least one before the point."""
     size, index = abs(n), 0
-    while size >= _STEP - 0.5 and index < len(_BYTE_UNITS) - 1:
-        size, index = size / _STEP, index + 1
-    return _BYTE_UNITS[index]
+    names, step = _unit_names(), byte_step()
+    while size >= step - 0.5 and index < len(names) - 1:
+        size, index = size / step, index + 1
+    return names[index]
 
 
 def bytes_in_unit(n: float, unit: str, *, decimals: int | None = None) -> str:
@@ -68,11 +106,11 @@ def bytes_in_unit(n: float, unit: str, *, decimals: int | None = None) -> str:
 
     Args:
         n: Bytes.
-        unit: "B", "KiB", "MiB", "GiB", ...
+        unit: "B", "KiB", "MiB", "GiB", ... as `byte_unit` gives it.
         decimals: How many; None: what suits the size.
     """
-    index = _BYTE_UNITS.index(unit)
-    size = n / _STEP**index
+    index = _unit_names().index(unit)
+    size = n / byte_step() ** index
     if decimals is None:
         decimals = _byte_decimals(size, index)
     return _grouped(size, decimals)
@@ -81,8 +119,8 @@ def bytes_in_unit(n: float, unit: str, *, decimals: int | None = None) -> str:
 def bytes_change_text(before: float, after: float) -> str:
     """Two sizes in one unit: "731 → 598 MiB"; a decimal more where they would look the same."""
     unit = byte_unit(max(before, after))
-    index = _BYTE_UNITS.index(unit)
-    decimals = max(_byte_decimals(n / _STEP**index, index) for n in (before, after))
+    index = _unit_names().index(unit)
+    decimals = max(_byte_decimals(n / byte_step() ** index, index) for n in (before, after))
     texts = [bytes_in_unit(n, unit, decimals=decimals) for n in (before, after)]
     if texts[0] == texts[1] and before != after and index:
         texts = [bytes_in_unit(n, unit, decimals=decimals + 1) for n in (before, after)]
@@ -199,8 +237,8 @@ def _change_text(size: float, unit: Unit) -> str:
     match unit:
         case "bytes":
             name = byte_unit(size)
-            index = _BYTE_UNITS.index(name)
-            number = _three_digits(size / _STEP**index) if index else _grouped(size, 0)
+            index = _unit_names().index(name)
+            number = _three_digits(size / byte_step() ** index) if index else _grouped(size, 0)
             return f"{number}{NARROW_SPACE}{name}"
         case "seconds":
             return seconds_text(size)
@@ -209,10 +247,14 @@ def _change_text(size: float, unit: Unit) -> str:
             return count_text(size) if size >= _WHOLE_FROM else _three_digits(size)
 
 
+def _unit_names() -> tuple[str, ...]:
+    return _UNIT_NAMES[_chosen.units]
+
+
 def _byte_decimals(size: float, index: int) -> int:
     if index == 0:
         return 0
-    if index >= _BYTE_UNITS.index("GiB"):
+    if index >= _GIGA:
         return 1
     return 1 if abs(size) < _TENTHS_UP_TO else 0
 

@@ -36,6 +36,7 @@ class Key:
 KEYS: Final[dict[str, Key]] = {
     "guide": Key("F1", "anywhere"),
     "keyboard": Key("?", "anywhere"),
+    "settings": Key("Ctrl+,", "anywhere"),
     "next_region": Key("F6", "anywhere"),
     "previous_region": Key("Shift+F6", "anywhere"),
     "connect": Key("Ctrl+H", "anywhere"),
@@ -130,6 +131,7 @@ def _everywhere() -> tuple[KeyLine, ...]:
     return (
         _line("guide", tr("Guide, at the page about what is looked at")),
         _line("keyboard", tr("This page")),
+        _line("settings", tr("Settings")),
         _line("next_region previous_region", tr("Next, previous part of the window")),
         KeyLine(("Tab", "Shift+Tab"), tr("Next, previous control")),
         KeyLine(("Space", "Return"), tr("Press the button that has the focus")),

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from kmonitor.presenters.command_desk import AskedCommand, CommandDesk
+from kmonitor.presenters.formats import byte_unit, unit_bytes
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import (
     METRIC_UNITS,
@@ -213,7 +214,7 @@ def round_threshold(metric: LimitMetric, value: float) -> float:
         digits = 2 - math.floor(math.log10(value))
         rounded = round(value, digits)
         return rounded if METRIC_UNITS[metric] == "seconds" else float(round(rounded))
-    unit = 1024.0 ** int(max(0.0, math.log2(value) // 10))
+    unit = unit_bytes(byte_unit(value))
     size = value / unit
     return round(size, max(0, 2 - math.floor(math.log10(size)))) * unit
 

@@ -315,6 +315,8 @@ class HubTold(Message, frozen=True, tag="hub_told"):
         folder: It shows the spools of this folder, and nothing can be asked or changed; or empty.
         keep_days: Runs that ended longer ago are removed; 0: none for their age.
         keep_bytes: The oldest runs are removed above so much history; 0: none for their size.
+        keep_is_fixed: It was started with `--keep-days` or `--keep-size`: what the settings say of
+            this does not count.
         runs_removed: Runs that it removed for either since it started.
         role: What who asks may do here: a viewer only looks.
         troubles: What is wrong with it and what to do, a sentence each, without a full stop.
@@ -337,6 +339,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     folder: Text = ""
     keep_days: Amount = 0.0
     keep_bytes: Count = 0
+    keep_is_fixed: bool = False
     runs_removed: Count = 0
     role: Role = "operator"
     troubles: Annotated[list[Text], msgspec.Meta(max_length=16)] = []

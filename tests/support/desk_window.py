@@ -72,7 +72,7 @@ class DeskWindow:
         self.window = MainWindow(self.look)
         self.window.resize(*size)
         self.demo = DemoStart(find_folders())
-        parts = Parts(self.window, self.desk, self.look, self.theme, self.demo)
+        parts = Parts(self.window, self.desk, self.look, self.theme, self.demo, find_folders())
         self.controller = WindowController(parts, settings or WindowSettings())
         self.window.show()
         self.window.leave_focus_alone()

@@ -15,6 +15,7 @@ from kmonitor.presenters.header import HeaderPicture
 
 _THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
 _AUDIT, _ALERTS, _EXPORT, _REPORT = "audit", "alerts", "export", "report"
+_SETTINGS = "settings"
 _TITLE_SHARE = 0.3
 _TITLE_GAP = 16
 
@@ -31,6 +32,7 @@ class HeaderPanel(QFrame):
         alerts_requested: The rules of alerts are wanted.
         export_requested: The selected run's data are wanted as a file.
         report_requested: Its report is.
+        settings_requested: The settings are wanted.
     """
 
     x_axis_chosen = Signal(str)
@@ -41,6 +43,7 @@ class HeaderPanel(QFrame):
     alerts_requested = Signal()
     export_requested = Signal()
     report_requested = Signal()
+    settings_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -132,7 +135,7 @@ class HeaderPanel(QFrame):
         self._help.setToolTip(self.tr("Guide (F1)"))
         self._help.setAccessibleName(self.tr("Guide"))
         self._theme_button.setAccessibleName(self.tr("Theme"))
-        words = self.tr("Theme: system, dark or light; alerts, export, report, audit")
+        words = self.tr("Theme: system, dark or light; settings, alerts, export, report, audit")
         self._theme_button.setToolTip(words)
         self._live.setMinimumWidth(78)
         self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
@@ -168,6 +171,9 @@ class HeaderPanel(QFrame):
             action.setChecked(key == self._theme)
             action.setData(key)
         menu.addSeparator()
+        settings = menu.addAction(self.tr("Settings\u2026"), key_sequence("settings"))
+        settings.setToolTip(self.tr("Theme, language, sizes, history, hosts, keys (Ctrl+,)"))
+        settings.setData(_SETTINGS)
         alerts = menu.addAction(self.tr("Alerts\u2026"), key_sequence("alerts"))
         alerts.setToolTip(self.tr("What you want to be told (Ctrl+L)"))
         alerts.setData(_ALERTS)
@@ -195,6 +201,7 @@ class HeaderPanel(QFrame):
             _ALERTS: self.alerts_requested,
             _EXPORT: self.export_requested,
             _REPORT: self.report_requested,
+            _SETTINGS: self.settings_requested,
         }
         if chosen in opened:
             opened[chosen].emit()

@@ -1,0 +1,151 @@
+"""Settings: this device's own key, and the keys that this machine's hub lets in."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from kmonitor.desktop.controls.elided_label import ElidedLabel
+from kmonitor.desktop.controls.look import role_label, set_tone
+from kmonitor.presenters.hub_settings import KeyRow, KeysPicture
+
+
+class KeySettings(QWidget):
+    """The own key above, the others below.
+
+    Signals (main thread):
+        own_key_wanted: The own key is to be shown, and made if there is none.
+        revoke_requested: Key and name of a device that may connect no more.
+    """
+
+    own_key_wanted = Signal()
+    revoke_requested = Signal(str, str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._picture: KeysPicture | None = None
+        self._rows: list[QWidget] = []
+        self._own = role_label("snippet_small")
+        self._show = QPushButton(self.tr("Show this device's key"))
+        self._copy = QPushButton(self.tr("Copy"))
+        self._why = role_label("body")
+        self._text = role_label("sub")
+        self._trouble = role_label("body")
+        self._column = QVBoxLayout()
+        self._build()
+        self._show.clicked.connect(self.own_key_wanted)
+        self._copy.clicked.connect(self._on_copy_clicked)
+
+    def show_own(self, key: str, why_not: str = "") -> None:
+        """Show the own key, or why there is none."""
+        self._own.setText(key)
+        self._own.setVisible(bool(key))
+        self._copy.setVisible(bool(key))
+        self._show.setVisible(not key)
+        self._why.setText(why_not)
+        self._why.setVisible(bool(why_not))
+
+    def show_picture(self, picture: KeysPicture) -> None:
+        """Show who may connect."""
+        if picture == self._picture:
+            return
+        self._picture = picture
+        self._text.setText(picture.text)
+        self._text.setVisible(bool(picture.text))
+        self._trouble.setText(picture.trouble)
+        self._trouble.setVisible(bool(picture.trouble))
+        self._show_rows(picture.rows)
+
+    def _build(self) -> None:
+        for label in (self._text, self._trouble, self._why, self._own):
+            label.setWordWrap(True)
+        for label in (self._trouble, self._why):
+            set_tone(label, "crit")
+            label.hide()
+        selectable = (
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        for label, name in (
+            (self._own, self.tr("This device's key")),
+            (self._text, self.tr("Where the hub listens")),
+        ):
+            label.setTextInteractionFlags(selectable)
+            label.setAccessibleName(name)
+        self._copy.setToolTip(self.tr("Copy the key to the clipboard"))
+        self._show.setToolTip(self.tr("It is made if there is none; its secret stays here"))
+        for button in (self._copy, self._show):
+            button.setAccessibleName(button.text())
+            button.setAutoDefault(False)
+        self._own.hide()
+        self._copy.hide()
+        own = QHBoxLayout()
+        own.addWidget(self._own, 1)
+        own.addWidget(self._show)
+        own.addWidget(self._copy)
+        own.addStretch(0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(10)
+        column.addWidget(role_label("strong_small", self.tr("This device")))
+        column.addWidget(
+            _words(
+                self.tr(
+                    "Give this public key to whoever runs a hub on the network, who lets it in "
+                    "with kmonitor authorize. Its secret never leaves this machine."
+                )
+            )
+        )
+        column.addLayout(own)
+        column.addWidget(self._why)
+        column.addSpacing(10)
+        column.addWidget(role_label("strong_small", self.tr("Who may connect to this machine")))
+        column.addWidget(self._text)
+        column.addWidget(self._trouble)
+        column.addLayout(self._column)
+        column.addStretch(1)
+
+    def _show_rows(self, rows: Sequence[KeyRow]) -> None:
+        for row in self._rows:
+            self._column.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        self._rows = [self._row(each) for each in rows]
+        for row in self._rows:
+            self._column.addWidget(row)
+
+    def _row(self, key: KeyRow) -> QWidget:
+        card = QFrame()
+        card.setObjectName("card")
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        words.addWidget(ElidedLabel("strong_small", key.name))
+        words.addWidget(role_label("sub", f"{key.role} \u00b7 {key.since}"))
+        revoke = QPushButton(self.tr("Revoke\u2026"))
+        revoke.setProperty("kind", "filter")
+        revoke.setAccessibleName(self.tr("Revoke {name}").format(name=key.name))
+        revoke.setToolTip(self.tr("Let it connect no more"))
+        revoke.setAutoDefault(False)
+        revoke.clicked.connect(partial(self._revoke, key))
+        row = QHBoxLayout(card)
+        row.setContentsMargins(12, 8, 8, 8)
+        row.addLayout(words, 1)
+        row.addWidget(revoke)
+        return card
+
+    def _revoke(self, key: KeyRow, checked: object = None) -> None:
+        del checked
+        self.revoke_requested.emit(key.key, key.name)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(self._own.text())
+        self._copy.setText(self.tr("Copied"))
+
+
+def _words(text: str) -> QLabel:
+    label = role_label("sub", text)
+    label.setWordWrap(True)
+    return label

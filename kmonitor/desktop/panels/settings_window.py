@@ -1,0 +1,131 @@
+"""The settings: a list of pages at the left, the chosen one beside it."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QListWidget,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from kmonitor.desktop.controls.look import role_label
+from kmonitor.desktop.panels.settings_general import GeneralSettings
+from kmonitor.desktop.panels.settings_history import HistorySettings
+from kmonitor.desktop.panels.settings_hosts import HostSettings
+from kmonitor.desktop.panels.settings_keys import KeySettings
+
+_SIZE = (780, 560)
+_LIST_PX = 150
+
+
+class SettingsWindow(QDialog):
+    """Not modal; every change is in force at once.
+
+    Signals (main thread):
+        page_shown: Another page is shown.
+        guide_requested: The guide's page about settings is wanted.
+
+    Attributes:
+        general, history, hosts, keys: The pages.
+    """
+
+    page_shown = Signal()
+    guide_requested = Signal()
+
+    def __init__(self, languages: Mapping[str, str], parent: QWidget | None = None) -> None:
+        """On its first page.
+
+        Args:
+            languages: See `GeneralSettings`.
+            parent: The window.
+        """
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setProperty("guide_page", "settings.md")
+        self.setWindowTitle(self.tr("Settings"))
+        self.resize(*_SIZE)
+        self.general = GeneralSettings(languages)
+        self.history = HistorySettings()
+        self.hosts = HostSettings()
+        self.keys = KeySettings()
+        self._list = QListWidget()
+        self._title = role_label("title")
+        self._pages = QStackedWidget()
+        self._guide = QPushButton(self.tr("Guide"))
+        self._close = QPushButton(self.tr("Close"))
+        self._build()
+        self._list.currentRowChanged.connect(self._on_list_row_changed)
+        self._list.setCurrentRow(0)
+        self._list.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @property
+    def page(self) -> int:
+        """Which page is shown, from 0."""
+        return self._list.currentRow()
+
+    def show_page(self, at: int) -> None:
+        """Show this page, from 0."""
+        self._list.setCurrentRow(at)
+
+    def _build(self) -> None:
+        self._list.setObjectName("sections")
+        self._list.setFixedWidth(_LIST_PX)
+        self._list.setAccessibleName(self.tr("Settings"))
+        self._list.setFrameShape(QFrame.Shape.NoFrame)
+        for title, page in (
+            (self.tr("General"), self.general),
+            (self.tr("History"), self.history),
+            (self.tr("Hosts"), self.hosts),
+            (self.tr("Keys"), self.keys),
+        ):
+            self._list.addItem(title)
+            self._pages.addWidget(_scrolled(page, title))
+        for button, tip in (
+            (self._guide, self.tr("What each setting means (F1)")),
+            (self._close, self.tr("Close the settings (Esc); they are in force already")),
+        ):
+            button.setAccessibleName(button.text())
+            button.setToolTip(tip)
+            button.setAutoDefault(False)
+        self._guide.clicked.connect(self.guide_requested)
+        self._close.clicked.connect(self.close)
+        bottom = QHBoxLayout()
+        bottom.addWidget(self._guide)
+        bottom.addStretch(1)
+        bottom.addWidget(self._close)
+        right = QVBoxLayout()
+        right.setSpacing(14)
+        right.addWidget(self._title)
+        right.addWidget(self._pages, 1)
+        right.addLayout(bottom)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 16, 18, 14)
+        row.setSpacing(20)
+        row.addWidget(self._list)
+        row.addLayout(right, 1)
+
+    @Slot(int)
+    def _on_list_row_changed(self, at: int) -> None:
+        item = self._list.item(at)
+        self._pages.setCurrentIndex(at)
+        self._title.setText(item.text())
+        self.page_shown.emit()
+
+
+def _scrolled(page: QWidget, title: str) -> QScrollArea:
+    page.setObjectName("scrolled")
+    scroll = QScrollArea()
+    scroll.setWidgetResizable(True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    scroll.setAccessibleName(title)
+    scroll.setWidget(page)
+    return scroll

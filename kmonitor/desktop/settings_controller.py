@@ -1,0 +1,266 @@
+"""Opens the settings and puts what is chosen there in force."""
+
+import importlib
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from kmonitor.desktop.host_menus import HostMenus
+from kmonitor.desktop.panels.settings_window import SettingsWindow
+from kmonitor.desktop.questions import question_box
+from kmonitor.desktop.settings_file import WindowSettings
+from kmonitor.desktop.theme_keeper import ThemeKeeper
+from kmonitor.desktop.window import MainWindow
+from kmonitor.errors import Expected
+from kmonitor.hub.options import Keep, read_keep, write_keep
+from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.formats import ByteUnits, use_byte_units
+from kmonitor.presenters.host_settings import host_lines
+from kmonitor.presenters.hub_settings import HubSettingsDesk, confirm_keep, confirm_revoke
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.release import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kmonitor.desktop.hub_bridge import HubBridge
+    from kmonitor.presenters.settings import Pace
+
+_LOOK_MS = 1000
+
+
+class SettingsController(QObject):
+    """Main thread only.
+
+    Signals:
+        changed: What every panel shows is written otherwise now: refresh.
+        settings_changed: Something to be remembered changed.
+        theme_chosen: "system", "dark" or "light".
+        language_chosen: As the language's name stands in the settings.
+        alerts_requested: The rules of alerts are wanted.
+        guide_requested: With the file name of a page.
+
+    Attributes:
+        pace: How often charts are drawn anew.
+        languages: What each language is called in itself, by its name in the settings.
+    """
+
+    changed = Signal()
+    settings_changed = Signal()
+    theme_chosen = Signal(str)
+    language_chosen = Signal(str)
+    guide_requested = Signal(str)
+
+    def __init__(
+        self,
+        window: MainWindow,
+        desk: Desk,
+        hosts: HostMenus,
+        theme: ThemeKeeper,
+        folders: Folders,
+        settings: WindowSettings,
+    ) -> None:
+        """Of the window that is its parent; what was chosen before is in force at once."""
+        super().__init__(window)
+        self._window = window
+        self._desk = desk
+        self._hosts = hosts
+        self._theme = theme
+        self._folders = folders
+        self._units: ByteUnits = settings.byte_units
+        self._seen_wall_s = dict(settings.hosts_seen)
+        self.pace: Pace = settings.pace
+        self.languages: Mapping[str, str] = {}
+        self._hub: HubSettingsDesk | None = None
+        self._page: SettingsWindow | None = None
+        self._timer = QTimer(self, interval=_LOOK_MS)
+        self._timer.timeout.connect(self._on_timer_timeout)
+        use_byte_units(self._units)
+        hosts.changed.connect(self._show)
+        window.header.settings_requested.connect(self.open)
+        window.shortcut("settings").activated.connect(self.open)
+
+    def attach(self, bridge: "HubBridge") -> None:
+        """The part that asks this machine's hub is loaded."""
+        self._hub = HubSettingsDesk(bridge.ask)
+        bridge.takers.append(self._hub.take)
+        bridge.drained.connect(self._show)
+        bridge.link_changed.connect(self._on_bridge_link_changed)
+
+    def settings(self, base: WindowSettings) -> WindowSettings:
+        """The settings with what is chosen now."""
+        now_wall_s = self._desk.now_wall_s()
+        hosts = self._desk.hosts.all()
+        seen = {host.address: now_wall_s for host in hosts if host.link.is_live}
+        known = {host.address for host in hosts}
+        # A window on a folder knows no hosts, and must not forget them for the others.
+        kept = {at: s for at, s in self._seen_wall_s.items() if not known or at in known}
+        return msgspec.structs.replace(
+            base, byte_units=self._units, pace=self.pace, hosts_seen=kept | seen
+        )
+
+    @Slot()
+    def open(self) -> None:
+        """Show the settings."""
+        if self._page is None:
+            self._page = page = SettingsWindow(self.languages, self._window)
+            self._connect(page)
+            keep = read_keep(self._folders)
+            page.history.show_keep(keep.days, keep.n_bytes)
+        self._page.show()
+        self._page.raise_()
+        self._page.activateWindow()
+        self._timer.start()
+        self._on_timer_timeout()
+
+    def retranslate(self) -> None:
+        """Make the page anew in the language in force, where it is open."""
+        if self._page is None:
+            return
+        at, place = self._page.page, self._page.geometry()
+        self._page.close()
+        self._page = None
+        self.open()
+        if self._page is not None:
+            self._page.setGeometry(place)
+            self._page.show_page(at)
+
+    def _connect(self, page: SettingsWindow) -> None:
+        page.general.theme_chosen.connect(self._on_general_theme_chosen)
+        page.general.language_chosen.connect(self.language_chosen)
+        page.general.units_chosen.connect(self._on_general_units_chosen)
+        page.general.pace_chosen.connect(self._on_general_pace_chosen)
+        page.general.alerts_requested.connect(self._window.header.alerts_requested)
+        page.history.keep_wanted.connect(self._on_history_keep_wanted)
+        page.hosts.retry_requested.connect(self._hosts.retry)
+        page.hosts.rename_requested.connect(self._hosts.ask_name)
+        page.hosts.removal_requested.connect(self._hosts.ask_removal)
+        page.hosts.connect_requested.connect(self._hosts.open_dialog)
+        page.keys.own_key_wanted.connect(self._on_keys_own_key_wanted)
+        page.keys.revoke_requested.connect(self._on_keys_revoke_requested)
+        page.guide_requested.connect(self._on_page_guide_requested)
+        page.finished.connect(self._timer.stop)
+        page.destroyed.connect(self._on_page_destroyed)
+
+    @Slot()
+    def _show(self) -> None:
+        page = self._page
+        if page is None or not page.isVisible():
+            return
+        page.general.show_choices(
+            theme=self._theme.choice, language=self._language(), units=self._units, pace=self.pace
+        )
+        now_wall_s = self._desk.now_wall_s()
+        page.hosts.show_lines(
+            host_lines(self._desk.hosts, self._seen_wall_s, now_wall_s=now_wall_s, version=VERSION)
+        )
+        if self._hub is None:
+            return
+        page.history.show_stored(self._hub.stored())
+        page.keys.show_picture(self._hub.keys(now_wall_s))
+        if self._hub.hub is not None:
+            page.history.show_keep(self._hub.hub.keep_days, self._hub.hub.keep_bytes)
+
+    def _language(self) -> str:
+        return "system"
+
+    def _keep(self, keep: Keep) -> None:
+        page = self._page
+        if page is None:
+            return
+        try:
+            write_keep(self._folders, keep)
+        except OSError as exc:
+            why = self.tr("It could not be written: {why}.")
+            page.history.refuse(why.format(why=exc.strerror or exc))
+            return
+        page.history.refuse("")
+        self._on_timer_timeout()
+
+    @Slot()
+    def _on_timer_timeout(self) -> None:
+        now_wall_s = self._desk.now_wall_s()
+        for host in self._desk.hosts.all():
+            if host.link.is_live:
+                self._seen_wall_s[host.address] = now_wall_s
+        if self._hub is not None and self._desk.link.is_live:
+            self._hub.refresh()
+        self._show()
+
+    @Slot(bool)
+    def _on_bridge_link_changed(self, is_reached: bool) -> None:
+        if not is_reached and self._hub is not None:
+            self._hub.lost()
+        self._show()
+
+    @Slot(str)
+    def _on_general_theme_chosen(self, theme: str) -> None:
+        self.theme_chosen.emit(theme)
+        self._show()
+
+    @Slot(str)
+    def _on_general_units_chosen(self, units: str) -> None:
+        self._units = "decimal" if units == "decimal" else "binary"
+        use_byte_units(self._units)
+        self._show()
+        self.changed.emit()
+        self.settings_changed.emit()
+
+    @Slot(str)
+    def _on_general_pace_chosen(self, pace: str) -> None:
+        match pace:
+            case "calm" | "sparing":
+                self.pace = pace
+            case _:
+                self.pace = "lively"
+        self._show()
+        self.settings_changed.emit()
+
+    @Slot(float, float)
+    def _on_history_keep_wanted(self, days: float, n_bytes: float) -> None:
+        before, keep = read_keep(self._folders), Keep(days, int(n_bytes))
+        is_tighter = _is_tighter(keep.days, before.days) or _is_tighter(
+            keep.n_bytes, before.n_bytes
+        )
+        if not is_tighter or self._page is None:
+            self._keep(keep)
+            return
+        box = question_box(confirm_keep(keep.days, keep.n_bytes), self._page)
+        box.accepted.connect(partial(self._keep, keep))
+        box.rejected.connect(self._page.history.take_back)
+        box.open()
+
+    @Slot()
+    def _on_keys_own_key_wanted(self) -> None:
+        if self._page is None:
+            return
+        # What it loads, ZeroMQ above all, would hold up the first paint.
+        direct = importlib.import_module("kmonitor.connect.direct")
+        try:
+            self._page.keys.show_own(str(direct.device_keys(self._folders).public_text))
+        except Expected as exc:
+            self._page.keys.show_own("", str(exc))
+
+    @Slot(str, str)
+    def _on_keys_revoke_requested(self, key: str, name: str) -> None:
+        if self._page is None or self._hub is None:
+            return
+        box = question_box(confirm_revoke(name), self._page)
+        box.accepted.connect(partial(self._hub.revoke, key))
+        box.open()
+
+    @Slot()
+    def _on_page_guide_requested(self) -> None:
+        self.guide_requested.emit("settings.md")
+
+    @Slot()
+    def _on_page_destroyed(self) -> None:
+        self._page = None
+        self._timer.stop()
+
+
+def _is_tighter(wanted: float, before: float) -> bool:
+    """Whether a bound, 0 for none, lets less stay than the one before."""
+    return bool(wanted) and (not before or wanted < before)

@@ -1,0 +1,233 @@
+"""The settings: in force at once, remembered, and told where they cannot be."""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QMessageBox, QWidget
+
+from kmonitor.desktop.app import KmonitorApp
+from kmonitor.desktop.panels.settings_window import SettingsWindow
+from kmonitor.desktop.settings_file import WindowSettings, load_settings
+from kmonitor.hub.options import Keep, read_keep, write_keep
+from kmonitor.presenters.formats import use_byte_units
+from kmonitor.presenters.hub_settings import HubSettingsDesk
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.messages import KeyGrant, KeysAsked, KeysTold
+from tests.support.desk_window import WINDOW, DeskWindow
+from tests.support.live_hub import LiveHub, idle_hub, live_hub
+from tests.support.made_up_runs import made_up_run, told_hub
+from tests.support.started_app import start
+
+__all__ = ["idle_hub", "live_hub", "start"]
+
+pytestmark = WINDOW
+
+GENERAL, HISTORY, HOSTS, KEYS = range(4)
+
+
+@pytest.fixture(autouse=True)
+def sizes_are_binary_afterwards() -> Iterator[None]:
+    yield
+    use_byte_units("binary")
+
+
+@pytest.fixture
+def window() -> Iterator[DeskWindow]:
+    made = DeskWindow()
+    made.connect()
+    made.tell_runs(made_up_run())
+    made.window.activateWindow()
+    yield made
+    made.close()
+
+
+def opened(window: DeskWindow, page: int = GENERAL) -> SettingsWindow:
+    QTest.keyClick(window.window, Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+    (settings,) = window.window.findChildren(SettingsWindow)
+    settings.show_page(page)
+    window.settle()
+    return settings
+
+
+def press(of: QWidget, name: str) -> None:
+    button = next(b for b in of.findChildren(QAbstractButton) if b.accessibleName() == name)
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def words(of: QWidget) -> str:
+    labels = of.findChildren(QLabel)
+    return "\n".join(label.text() for label in labels if not label.isHidden())
+
+
+def type_in(of: QWidget, name: str, text: str) -> None:
+    field = next(f for f in of.findChildren(QLineEdit) if f.accessibleName() == name)
+    field.selectAll()
+    QTest.keyClicks(field, text)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+
+
+def answer(window: DeskWindow, *, yes: bool) -> None:
+    (box,) = window.window.findChildren(QMessageBox)
+    role = QMessageBox.ButtonRole.AcceptRole if yes else QMessageBox.ButtonRole.RejectRole
+    next(b for b in box.buttons() if box.buttonRole(b) == role).click()
+    window.settle()
+
+
+def test_theme_sizes_and_pace_are_in_force_at_once_and_remembered(window: DeskWindow) -> None:
+    settings = opened(window)
+    press(settings, "Theme: Light")
+    press(settings, "Sizes: MB, GB")
+    press(settings, "Charts move: Sparing")
+    window.settle()
+    kept = window.controller.settings(WindowSettings())
+
+    assert window.look.palette.name == "light"
+    assert "\u202fGB" in words(window.window.cards["ram"])
+    assert "GiB" not in words(window.window.cards["ram"])
+    assert (kept.theme, kept.byte_units, kept.pace) == ("light", "decimal", "sparing")
+    assert "tenth" in words(settings.general)
+    settings.close()
+
+
+def test_every_control_of_the_settings_has_a_name(window: DeskWindow) -> None:
+    settings = opened(window)
+    window.desk.add_host("gpu-01", "big")
+    hub = hub_of(window)
+    hub.take(KeysTold(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
+    window.controller.preferences._show()
+    for kind in (QAbstractButton, QLineEdit):
+        for control in settings.findChildren(kind):
+            assert control.accessibleName(), control
+    settings.close()
+
+
+def hub_of(window: DeskWindow) -> HubSettingsDesk:
+    """As if this machine's hub had been asked twice, as numbers 1 and 2."""
+    asked: list[msgspec.Struct] = []
+
+    def ask(message: msgspec.Struct) -> int:
+        asked.append(message)
+        window.asked.append((len(asked), message))
+        return len(asked)
+
+    hub = window.controller.preferences._hub = HubSettingsDesk(ask)
+    hub.refresh()
+    return hub
+
+
+def test_less_history_is_asked_before_it_is_written(window: DeskWindow, folders: Folders) -> None:
+    settings = opened(window, HISTORY)
+    type_in(settings.history, "Days of history", "90")
+    assert read_keep(folders) == Keep()
+    answer(window, yes=False)
+    assert read_keep(folders) == Keep()
+    type_in(settings.history, "Days of history", "90")
+    answer(window, yes=True)
+
+    assert read_keep(folders) == Keep(90.0, 0)
+    settings.close()
+
+
+def test_more_history_is_written_at_once(window: DeskWindow, folders: Folders) -> None:
+    write_keep(folders, Keep(30.0, 2**30))
+    settings = opened(window, HISTORY)
+    type_in(settings.history, "Size of the history", "20 GiB")
+
+    assert read_keep(folders) == Keep(30.0, 20 * 2**30)
+    assert not window.window.findChildren(QMessageBox)
+    settings.close()
+
+
+def test_what_is_typed_wrongly_is_told_beside_the_field_and_nothing_is_written(
+    window: DeskWindow, folders: Folders
+) -> None:
+    settings = opened(window, HISTORY)
+    type_in(settings.history, "Size of the history", "20 bananas")
+    assert "Write a size" in words(settings.history)
+    assert read_keep(folders) == Keep()
+    type_in(settings.history, "Days of history", "soon")
+
+    assert "Write a number of days" in words(settings.history)
+    assert not window.window.findChildren(QMessageBox)
+    settings.close()
+
+
+def test_a_hub_with_bounds_of_its_own_is_told(window: DeskWindow) -> None:
+    settings = opened(window, HISTORY)
+    hub = hub_of(window)
+    hub.take(msgspec.structs.replace(told_hub(), ask=1, keep_days=7.0, keep_is_fixed=True))
+    window.controller.preferences._show()
+
+    assert "--keep-days" in words(settings.history)
+    settings.close()
+
+
+def test_the_own_key_is_shown_when_it_is_asked_for_and_copied(window: DeskWindow) -> None:
+    settings = opened(window, KEYS)
+    press(settings.keys, "Show this device's key")
+    press(settings.keys, "Copy")
+
+    assert len(QGuiApplication.clipboard().text()) == 64
+    settings.close()
+
+
+def test_a_key_is_revoked_once_it_was_asked(window: DeskWindow) -> None:
+    settings = opened(window, KEYS)
+    hub = hub_of(window)
+    hub.take(KeysTold(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
+    window.controller.preferences._show()
+    press(settings.keys, "Revoke anna")
+    answer(window, yes=True)
+    asked = [m for _, m in window.asked if isinstance(m, KeysAsked) and m.revoke]
+
+    assert [m.revoke for m in asked] == ["ab" * 32]
+    settings.close()
+
+
+def test_hosts_are_listed_renamed_and_removed(window: DeskWindow) -> None:
+    window.desk.add_host("gpu-01", "big")
+    settings = opened(window, HOSTS)
+    wanted: list[str] = []
+    settings.hosts.retry_requested.connect(wanted.append)
+    press(settings.hosts, "Connect big")
+    press(settings.hosts, "Remove\u2026 big")
+
+    assert wanted == ["gpu-01"]
+    assert "never reached from here" in words(settings.hosts)
+    (box,) = window.window.findChildren(QMessageBox)
+    assert "big" in box.text()
+    box.reject()
+    settings.close()
+
+
+def test_a_window_without_hosts_does_not_forget_when_they_were_seen(folders: Folders) -> None:
+    window = DeskWindow(settings=WindowSettings(hosts_seen={"gpu-01": 5.0}))
+    kept = window.controller.settings(WindowSettings())
+    window.desk.add_host("gpu-02")
+    other = window.controller.settings(WindowSettings())
+    window.close()
+
+    assert kept.hosts_seen == {"gpu-01": 5.0}
+    assert other.hosts_seen == {}
+
+
+def test_a_real_hub_takes_over_what_the_settings_say(
+    start: Callable[..., KmonitorApp], live_hub: LiveHub, folders: Folders, qtbot: object
+) -> None:
+    app = start(with_hub=False, size=None)
+    app.controller.preferences.open()
+    page = app.controller.preferences._page
+    assert page is not None
+    until = qtbot.waitUntil  # type: ignore[attr-defined]
+    until(lambda: "takes" in words(page.history), timeout=60_000)
+    write_keep(folders, Keep(30.0, 0))
+    field = page.history._days
+    until(lambda: field.text() == "30", timeout=60_000)
+    page.general.units_chosen.emit("decimal")
+    app.stop()
+
+    assert load_settings(folders.settings).byte_units == "decimal"
