@@ -22,6 +22,7 @@ from kmonitor.cli.summary_words import (
     step_words,
 )
 from kmonitor.cli.terminal import plain, say, say_json, say_table
+from kmonitor.cli.training_lines import say_training
 from kmonitor.cli.verdict_lines import say_verdicts, verdicts_of
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import event_object, read_event
@@ -98,6 +99,7 @@ def _say_in_words(client: HubClient, run: RunSummary, rows: list[Row]) -> None:
     say()
     _say_metrics(run, _why_no_device(client, run))
     say_verdicts(run, verdicts_of(client, run))
+    say_training(rows)
     say_epochs(rows)
     _say_events(run, rows)
 

@@ -187,7 +187,7 @@ class KmonitorApp(QObject):
         # Imported late and by name: this is what loads numpy and pyqtgraph.
         board_module = importlib.import_module("kmonitor.desktop.chart_board")
         board: ChartBoard = board_module.ChartBoard(
-            self.window.cards, self.desk, self._ask, self._look, self
+            self.window.charts, self.desk, self._ask, self._look, self
         )
         self.board = board
         self.controller.attach_board(board)

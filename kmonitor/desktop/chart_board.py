@@ -1,4 +1,4 @@
-"""The four charts and what moves them together. Importing this loads numpy and pyqtgraph."""
+"""The charts and what moves them together. Importing this loads numpy and pyqtgraph."""
 
 import time
 
@@ -7,14 +7,20 @@ from PySide6.QtGui import QKeyEvent
 
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.panels.chart_card import ChartCard
+from kmonitor.desktop.panels.chart_grid import ChartGrid
 from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.desktop.plots.live_chart import LiveChart
+from kmonitor.presenters.chart_board import Arrangement
+from kmonitor.presenters.chart_cards import CardPicture
 from kmonitor.presenters.chart_desk import ChartDesk
 from kmonitor.presenters.chart_feed import ChartFeed
+from kmonitor.presenters.chart_kinds import chart_kind, chart_title, standard_metric
+from kmonitor.presenters.chart_picture import ChartPicture, CrosshairCard
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.compare import CompareDesk
 from kmonitor.presenters.compare_table import CompareTable
 from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.metric_charts import MetricCharts
 from kmonitor_agent.protocol.commands import (
     LIMIT_ACTIONS,
     LIMIT_METRICS,
@@ -24,7 +30,9 @@ from kmonitor_agent.protocol.commands import (
 
 
 class ChartBoard(QObject):
-    """Binds four cards to a `ChartDesk`; main thread only.
+    """Binds cards to what makes their pictures; main thread only.
+
+    Charts that are scrolled out of sight are not drawn until they come back.
 
     Signals:
         view_changed: What part of time is shown, or whether it follows, changed by the user.
@@ -38,26 +46,27 @@ class ChartBoard(QObject):
 
     def __init__(
         self,
-        cards: dict[LimitMetric, ChartCard],
+        grid: ChartGrid,
         desk: Desk,
         ask: Ask,
         look: Look,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._cards = cards
+        self._grid = grid
+        self.arrangement = Arrangement()
         self._desk = desk
         self._look = look
         self._ask = ask
         self._feed = ChartFeed(ask)
         self.presenter = ChartDesk(desk, self._feed)
-        self._charts: dict[LimitMetric, LiveChart] = {}
-        for metric, card in cards.items():
-            self._charts[metric] = LiveChart()
-            self._bind(card, self._charts[metric])
+        self._metrics = MetricCharts(desk, self._feed, self.presenter)
+        self._charts: dict[str, LiveChart] = {}
         self._others: list[LiveChart] = []
         self._is_placed = False
+        self._arrange()
         desk.attach_charts(self._feed)
+        grid.moved.connect(self._on_grid_moved)
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
 
@@ -67,9 +76,33 @@ class ChartBoard(QObject):
         run = self._desk.book.current()
         return run is not None and self._feed.is_loaded(run.run)
 
-    def chart(self, metric: LimitMetric) -> LiveChart:
-        """The chart of a metric."""
-        return self._charts[metric]
+    def chart(self, key: str) -> LiveChart:
+        """The chart of a metric or column that is shown."""
+        return self._charts[key]
+
+    def have(self) -> set[str]:
+        """Columns that the runs drawn have."""
+        return self._feed.have(run.run for run in self._desk.book.shown())
+
+    def arrange(self, arrangement: Arrangement) -> None:
+        """Show these charts from now on; called again after it was changed."""
+        self.arrangement = arrangement
+        self._arrange()
+        self.refresh()
+
+    def picture(self, key: str, width_px: int) -> ChartPicture:
+        """What a chart shows now."""
+        metric, kind = standard_metric(key), chart_kind(key)
+        if metric is not None or kind is None:
+            return self.presenter.picture(metric or "ram", width_px)
+        return self._metrics.picture(kind, self.arrangement.setup(key), width_px)
+
+    def card(self, key: str, *, now_s: float) -> CardPicture | None:
+        """What stands above it."""
+        metric, kind = standard_metric(key), chart_kind(key)
+        if metric is not None or kind is None:
+            return self.presenter.card(metric or "ram", now_s=now_s)
+        return self._metrics.card(kind, self.arrangement.setup(key))
 
     def press_key(self, event: QKeyEvent) -> None:
         """Give a key to the chart that has the focus, else to the first that is shown."""
@@ -96,13 +129,14 @@ class ChartBoard(QObject):
             return
         self._place_charts()
         now_s = time.monotonic()
-        for metric, chart in self._charts.items():
-            card = self.presenter.card(metric, now_s=now_s)
+        for key in self.arrangement.keys:
+            card = self.card(key, now_s=now_s) if self._grid.is_in_sight(key) else None
             if card is None:
                 continue
-            self._cards[metric].show_picture(card)
+            chart = self._charts[key]
+            self._grid.card(key).show_picture(card)
             chart.setAccessibleDescription(card.description)
-            chart.set_picture(self.presenter.picture(metric, chart.plot_width_px()))
+            chart.set_picture(self.picture(key, chart.plot_width_px()))
 
     def _bind(self, card: ChartCard, chart: LiveChart) -> None:
         chart.resized.connect(self._on_chart_resized)
@@ -116,12 +150,35 @@ class ChartBoard(QObject):
         card.range_zoomed.connect(self._on_card_range_zoomed)
         card.zoom_reset.connect(self._on_card_zoom_reset)
 
+    def _arrange(self) -> None:
+        keys = self.arrangement.keys
+        for key in [each for each in self._charts if each not in keys]:
+            if standard_metric(key) is None:
+                self._charts.pop(key).setParent(None)
+                self._grid.drop(key)
+        for key in keys:
+            if key not in self._charts:
+                chart = self._charts[key] = LiveChart()
+                chart.set_theme(ChartColours(palette=self._look.palette))
+                self._bind(self._grid.card(key, chart_title(key)), chart)
+                if self._is_placed:
+                    self._grid.card(key).attach_chart(chart, chart)
+        self._grid.show_cards(keys)
+        kinds = [kind for key in keys if (kind := chart_kind(key)) is not None]
+        self._feed.want(
+            column for kind in kinds if standard_metric(kind.key) is None for column in kind.asked
+        )
+
     def _place_charts(self) -> None:
         # Until a run is known the grey drawings say more than empty axes.
         if not self._is_placed:
             self._is_placed = True
-            for metric, card in self._cards.items():
-                card.attach_chart(self._charts[metric], self._charts[metric])
+            for key, chart in self._charts.items():
+                self._grid.card(key).attach_chart(chart, chart)
+
+    @Slot()
+    def _on_grid_moved(self) -> None:
+        self.refresh()
 
     @Slot()
     def _on_chart_resized(self) -> None:
@@ -161,9 +218,16 @@ class ChartBoard(QObject):
 
     @Slot(str, float)
     def _on_card_crosshair_moved(self, metric: str, x: float) -> None:
-        for other, chart in self._charts.items():
-            card = self.presenter.crosshair(other, x, is_shown=other == metric)
-            chart.set_crosshair(x, card)
+        for other in self.arrangement.keys:
+            if self._grid.is_in_sight(other):
+                self._charts[other].set_crosshair(x, self._crosshair(other, x, metric))
+
+    def _crosshair(self, key: str, x: float, hovered: str) -> CrosshairCard:
+        metric, kind = standard_metric(key), chart_kind(key)
+        if metric is not None or kind is None:
+            return self.presenter.crosshair(metric or "ram", x, is_shown=key == hovered)
+        setup, width_px = self.arrangement.setup(key), self._charts[key].plot_width_px()
+        return self._metrics.crosshair(kind, setup, x, is_shown=key == hovered, width_px=width_px)
 
     @Slot(str)
     def _on_card_crosshair_left(self, metric: str) -> None:

@@ -16,7 +16,6 @@ from kmonitor.desktop.save_dialog import SaveDialog
 from kmonitor.desktop.window import MainWindow
 from kmonitor.errors import Expected
 from kmonitor.presenters.desk import Desk
-from kmonitor_agent.protocol.commands import LIMIT_METRICS, LimitMetric
 
 if TYPE_CHECKING:
     from kmonitor.desktop.chart_board import ChartBoard
@@ -58,10 +57,11 @@ class ExportController(QObject):
         self.refused.connect(self._on_self_refused, Qt.ConnectionType.QueuedConnection)
         window.header.export_requested.connect(self.ask_export)
         window.header.report_requested.connect(self.ask_report)
+        window.header.export_all_requested.connect(self.ask_export_all)
         window.board_shortcut("export").activated.connect(self.ask_export)
+        window.board_shortcut("export_all").activated.connect(self.ask_export_all)
         window.board_shortcut("report").activated.connect(self.ask_report)
-        for card in window.cards.values():
-            card.picture_wanted.connect(self.ask_picture)
+        window.charts.picture_wanted.connect(self.ask_picture)
 
     def attach(self, hosts: "HostsController | None", board: "ChartBoard") -> None:
         """The parts that know the hubs and the charts are loaded."""
@@ -80,6 +80,14 @@ class ExportController(QObject):
         title = self.tr("Export what is shown of {run}") if is_part else self.tr("Export {run}")
         kinds = {"csv": self.tr("CSV"), "json": self.tr("JSON"), "parquet": self.tr("Parquet")}
         self._ask(title, kinds, self.export_to)
+
+    @Slot()
+    def ask_export_all(self) -> None:
+        """Let the user choose where the data of all runs that are drawn go, and as what."""
+        n = len(self._desk.book.shown())
+        title = self.tr("Export all {n} runs that are drawn").replace("{n}", str(n))
+        kinds = {"csv": self.tr("CSV"), "json": self.tr("JSON"), "parquet": self.tr("Parquet")}
+        self._ask(title, kinds, self.export_all_to, of="and-others")
 
     @Slot()
     def ask_report(self) -> None:
@@ -110,6 +118,19 @@ class ExportController(QObject):
                 lambda: work.export(at, output, between=span_s, is_given_up=given_up), output
             )
 
+    def export_all_to(self, file: str) -> None:
+        """Write the data of all runs that are drawn; while the view is held what is shown."""
+        board, hosts, output = self._board, self._hosts, Path(file)
+        if board is None or hosts is None:
+            return
+        run_at = importlib.import_module(_MODULE).RunAt
+        runs = [
+            (run_at(run, hosts.hub_of(run.run)), board.presenter.held_span_s(run.run))
+            for run in self._desk.book.shown()
+        ]
+        work, given_up = self._tools(), self._is_leaving.is_set
+        self._start(lambda: work.export_all(runs, output, is_given_up=given_up), output)
+
     def report_to(self, file: str) -> None:
         """Write the selected run's report."""
         at, output = self._run_at(), Path(file)
@@ -124,14 +145,14 @@ class ExportController(QObject):
             metric: Of the card.
             file: SVG by its ending, else PNG.
         """
-        run, known = self._desk.book.current(), _metric(metric)
-        if run is None or known is None or self._board is None:
+        run = self._desk.book.current()
+        if run is None or self._board is None:
             return
         module = importlib.import_module(_MODULE)
         look = module.ChartLook(run.name, self._look.palette, self._window.font().family())
         work, output = self._tools(), Path(file)
         kind = output.suffix.casefold().removeprefix(".")
-        content = work.draw(self._board.presenter, known, look, kind)
+        content = work.draw(self._board, metric, look, kind)
         self._start(lambda: work.write(content, output), output)
 
     def _ask(
@@ -141,7 +162,8 @@ class ExportController(QObject):
         if run is None:
             return
         stem = self._tools().stem(run)
-        name = f"{stem}-{of}" if of else stem
+        part = of.replace(":", "-")
+        name = f"{stem}-{part}" if part else stem
         dialog = SaveDialog(title.format(run=run.name), self._folder / name, kinds, self._window)
         dialog.fileSelected.connect(write)
         dialog.open()
@@ -190,7 +212,3 @@ class ExportController(QObject):
     def _on_self_refused(self, what: str, remedy: str) -> None:
         if not self._is_leaving.is_set():
             message_box(what, remedy, self._window).open()
-
-
-def _metric(text: str) -> LimitMetric | None:
-    return next((metric for metric in LIMIT_METRICS if metric == text), None)

@@ -1,9 +1,10 @@
 """What an export does beside the window: asks the hub itself, draws, writes. Loads numpy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from PySide6.QtCore import QBuffer, QByteArray
 from PySide6.QtGui import QImage, QPainter
@@ -12,13 +13,14 @@ from PySide6.QtSvg import QSvgRenderer
 from kmonitor.connect.direct import DirectHub
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.errors import Expected
-from kmonitor.export.run_export import ENDINGS, RunExport
+from kmonitor.export.run_export import ENDINGS, ExportFormat, RunExport
+from kmonitor.export.runs_export import NamedExport, RunsExport
 from kmonitor.export.whole_file import whole_file
-from kmonitor.presenters.chart_desk import ChartDesk
+from kmonitor.presenters.chart_cards import CardPicture
+from kmonitor.presenters.chart_picture import ChartPicture
 from kmonitor.presenters.palettes import Palette
 from kmonitor.report.chart_file import PICTURE_SIZE, chart_file
 from kmonitor.report.run_report import file_stem, write_report
-from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.messages import RunSummary
 
 _SCALE: Final = 2
@@ -48,6 +50,18 @@ class ChartLook:
     family: str
 
 
+class Drawn(Protocol):
+    """What is drawn in the window; its board of charts."""
+
+    def picture(self, key: str, width_px: int) -> ChartPicture:
+        """What a chart shows now."""
+        ...
+
+    def card(self, key: str, *, now_s: float) -> CardPicture | None:
+        """What stands above it; None while there is no run."""
+        ...
+
+
 class ExportWork:
     """Writes files; raises `Expected` where one cannot be, and leaves what was there."""
 
@@ -64,35 +78,60 @@ class ExportWork:
         is_given_up: Callable[[], bool],
     ) -> None:
         """Write a run's data, as the file's ending says."""
-        form = ENDINGS.get(output.suffix.casefold())
-        if form is None:
-            raise Expected(
-                f"What {output.name} is to be does not follow from its ending.",
-                "Let its name end in .csv, .json or .parquet.",
-            )
+        form = _format_of(output)
         with HubClient(at.hub) as client:
             RunExport(client, at.run, between=between, is_given_up=is_given_up).into_file(
                 output, form
             )
+
+    def export_all(
+        self,
+        runs: Sequence[tuple[RunAt, tuple[float, float] | None]],
+        output: Path,
+        *,
+        is_given_up: Callable[[], bool],
+    ) -> None:
+        """Write the data of several runs into one file, as its ending says.
+
+        Args:
+            runs: With the run times that are wanted; None: all of it.
+            output: The file.
+            is_given_up: Asked at each row.
+        """
+        form = _format_of(output)
+        with ExitStack() as open_hubs:
+            named = [
+                NamedExport(
+                    at.run,
+                    RunExport(
+                        open_hubs.enter_context(HubClient(at.hub)),
+                        at.run,
+                        between=between,
+                        is_given_up=is_given_up,
+                    ),
+                )
+                for at, between in runs
+            ]
+            RunsExport(named).into_file(output, form)
 
     def report(self, at: RunAt, output: Path) -> None:
         """Write a run's report."""
         with HubClient(at.hub) as client:
             write_report(client, at.run, output)
 
-    def draw(self, charts: ChartDesk, metric: LimitMetric, look: ChartLook, kind: str) -> bytes:
+    def draw(self, board: Drawn, key: str, look: ChartLook, kind: str) -> bytes:
         """A chart as it is shown now, as a file's content; main thread.
 
         Args:
-            charts: Of the window.
-            metric: Which chart.
+            board: Of the window.
+            key: Which chart.
             look: How it is drawn.
             kind: "svg"; else a PNG.
         """
-        card = charts.card(metric, now_s=0.0)
+        card = board.card(key, now_s=0.0)
         if card is None:
             raise Expected("There is no run to draw.")
-        picture = charts.picture(metric, int(PICTURE_SIZE.width)).without_offer()
+        picture = board.picture(key, int(PICTURE_SIZE.width)).without_offer()
         if kind == "svg":
             return chart_file(picture, card, look.palette, run_name=look.run_name).encode()
         return _png(
@@ -103,6 +142,16 @@ class ExportWork:
         """Write a file."""
         with whole_file(output) as file:
             file.write(content)
+
+
+def _format_of(output: Path) -> ExportFormat:
+    form = ENDINGS.get(output.suffix.casefold())
+    if form is None:
+        raise Expected(
+            f"What {output.name} is to be does not follow from its ending.",
+            "Let its name end in .csv, .json or .parquet.",
+        )
+    return form
 
 
 def _png(svg: str) -> bytes:

@@ -8,6 +8,7 @@ import msgspec
 
 from kmonitor.presenters.formats import ByteUnits
 from kmonitor.presenters.settings import Pace
+from kmonitor.presenters.chart_board import MOST_CHARTS, ChartSetup
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         below_px: Height of what is below the charts; likewise.
         tables: Columns of each table, by the table's name.
         hosts_seen: When each remembered host was last reached, UTC, by address.
+        charts: Those on the board, in their order; None: the usual four.
     """
 
     theme: ThemeName = "system"
@@ -66,6 +68,7 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     below_px: Width | None = None
     tables: dict[str, TableLayout] = {}
     hosts_seen: dict[str, float] = {}
+    charts: Annotated[tuple[ChartSetup, ...], msgspec.Meta(max_length=MOST_CHARTS)] | None = None
 
 
 def load_settings(folder: Path) -> WindowSettings:

@@ -12,7 +12,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractButton,
-    QGridLayout,
     QHBoxLayout,
     QMainWindow,
     QStackedWidget,
@@ -25,7 +24,7 @@ from kmonitor.desktop.controls.keys import add_key
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.panels.actions import ActionsPanel
 from kmonitor.desktop.panels.banner import Banner
-from kmonitor.desktop.panels.chart_card import ChartCard
+from kmonitor.desktop.panels.chart_grid import ChartGrid
 from kmonitor.desktop.panels.crash_notice import CrashNoticeBar
 from kmonitor.desktop.panels.first_start import FirstStartPanel
 from kmonitor.desktop.panels.header import HeaderPanel
@@ -37,6 +36,7 @@ from kmonitor.presenters.limit_desk import CHART_METRICS
 from kmonitor.presenters.limit_words import metric_name
 
 if TYPE_CHECKING:
+    from kmonitor.desktop.panels.chart_card import ChartCard
     from kmonitor_agent.protocol.commands import LimitMetric
 
 _NARROW_BELOW = 1200
@@ -66,7 +66,8 @@ class MainWindow(QMainWindow):
         header, run_tree, actions_panel, banner, first_start, records, status: The panels.
         crash_notice: The bar that offers a crash report.
         event_log: The log's page in `records`.
-        cards: The chart cards by metric.
+        charts: All chart cards.
+        cards: Those of the four metrics, also while they are not shown.
     """
 
     closed = Signal()
@@ -87,13 +88,14 @@ class MainWindow(QMainWindow):
         self.records = RecordsPanel(look)
         self.event_log = self.records.log
         self.status = StatusPanel(look)
+        self.charts = ChartGrid(look)
         self.cards: dict[LimitMetric, ChartCard] = {
-            metric: ChartCard(metric, metric_name(metric), look) for metric in CHART_METRICS
+            metric: self.charts.card(metric, metric_name(metric)) for metric in CHART_METRICS
         }
+        self.charts.show_cards(CHART_METRICS)
         self._desk = QWidget()
         self._board = QWidget()
         self._pages = QStackedWidget()
-        self._charts = QWidget()
         self._centre = QStackedWidget()
         self._has_runs: bool | None = None
         self._has_hosts = False
@@ -114,7 +116,7 @@ class MainWindow(QMainWindow):
         if (self._has_runs, self._has_hosts) == (has_runs, has_hosts):
             return
         self._has_runs, self._has_hosts = has_runs, has_hosts
-        self._centre.setCurrentWidget(self._charts if has_runs else self.first_start)
+        self._centre.setCurrentWidget(self.charts if has_runs else self.first_start)
         self.run_tree.setVisible(has_runs or has_hosts)
         self.actions_panel.setVisible(has_runs)
         self._fit_to_size()
@@ -221,15 +223,7 @@ class MainWindow(QMainWindow):
         desk.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
 
     def _build_board(self) -> None:
-        grid = QGridLayout(self._charts)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(SIZES.gutter)
-        for at, card in enumerate(self.cards.values()):
-            grid.addWidget(card, at // 2, at % 2)
-        for part in (0, 1):
-            grid.setColumnStretch(part, 1)
-            grid.setRowStretch(part, 1)
-        self._centre.addWidget(self._charts)
+        self._centre.addWidget(self.charts)
         self._centre.addWidget(self.first_start)
         middle = QVBoxLayout()
         middle.setContentsMargins(SIZES.gutter, SIZES.gutter, SIZES.gutter, SIZES.gutter)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from kmonitor.desktop.chart_arranger import ChartArranger
 from kmonitor.desktop.command_controller import CommandController
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
@@ -82,6 +83,7 @@ class WindowController(QObject):
             parts.window, parts.desk, self.hosts, parts.theme, parts.folders, settings
         )
         self.commands = CommandController(parts.window, parts.desk, settings, self)
+        self.arranger = ChartArranger(parts.window, parts.look, settings.charts, self)
         self._search = ""
         self._wanted_axis: Axis = settings.x_axis
         self._panels_at_s = 0.0
@@ -114,6 +116,7 @@ class WindowController(QObject):
         self._regions.attach_board(board)
         self.verdicts.attach_board(board)
         self.history.attach_board(board)
+        self.arranger.attach_board(board)
         board.presenter.count(self._wanted_axis)
         board.view_changed.connect(self._on_board_view_changed)
         board.flag_chosen.connect(self._on_board_flag_chosen)
@@ -132,6 +135,7 @@ class WindowController(QObject):
             records_tab=self._window.records.tab,
             geometry=(frame.x(), frame.y(), frame.width(), frame.height()),
             is_maximised=self._window.isMaximized(),
+            charts=self.arranger.arrangement.saved(),
         )
 
     def refresh(self) -> None:
@@ -152,6 +156,7 @@ class WindowController(QObject):
         self.commands.changed.connect(self.refresh)
         self.commands.diagnosed.connect(self.records.open_diagnosis)
         self.records.settings_changed.connect(self.settings_changed)
+        self.arranger.changed.connect(self.settings_changed)
         self.records.run_wanted.connect(self._on_run_tree_run_chosen)
         self.records.diagnose_requested.connect(self.commands.diagnose)
         self.verdicts.command_wanted.connect(self.commands.request)

@@ -83,8 +83,8 @@ class RunExport:
             see_parquet()
         with whole_file(output) as file:
             if format_ == "parquet":
-                columns = self._columns()
-                lines = write_parquet(columns, self._cells(), file, about=self._about())
+                columns = self.columns()
+                lines = write_parquet(columns, self.cells(), file, about=self._about())
                 return Exported(lines, columns)
             text = io.TextIOWrapper(file, encoding="utf-8", newline="")
             try:
@@ -97,11 +97,12 @@ class RunExport:
     def as_text(self, file: TextIO, format_: Literal["csv", "json"]) -> Exported:
         """Write text to an open file."""
         if format_ == "json":
-            return Exported(write_json_lines(map(event_object, self._rows(())), file))
-        columns = self._columns()
-        return Exported(write_csv(columns, self._cells(), file), columns)
+            return Exported(write_json_lines(self.objects(), file))
+        columns = self.columns()
+        return Exported(write_csv(columns, self.cells(), file), columns)
 
-    def _columns(self) -> list[TableColumn]:
+    def columns(self) -> list[TableColumn]:
+        """Of the table, with their sources."""
         logs, sources = dict[str, None](), list[SourceOf]()
         for row in self._client.all_rows(self._run.run, ("epoch_end", "sources")):
             match read_event(row):
@@ -114,7 +115,12 @@ class RunExport:
         have = self._client.series(self._run.run, [SAMPLE_COLUMNS[0]], buckets=1).have
         return table_columns(logs, sources, extras=[name for name in have if is_extra(name)])
 
-    def _cells(self) -> Iterator[dict[str, Any]]:
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """All events as data."""
+        return map(event_object, self._rows(()))
+
+    def cells(self) -> Iterator[dict[str, Any]]:
+        """Lines of the table: cells by column."""
         for row in self._rows(TABLE_KINDS):
             yield cells(event_object(row))
 

@@ -246,6 +246,8 @@ class Views:
             self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
             return
         wanted = {_source_field(column) for column in asked.columns}
+        # A column of whole epochs has the source of the field that it is of.
+        wanted |= {column.removeprefix("epoch:") for column in wanted}
         sources = [source for field, source in record.sources.items() if field in wanted]
         if not self._series.ask(identity, asked, record.key, sources):
             text = "too many charts are being drawn at once"

@@ -11,6 +11,7 @@ from kmonitor.presenters.formats import (
     byte_step,
     byte_unit,
     count_text,
+    number_text,
     unit_bytes,
 )
 from kmonitor.presenters.language import tr
@@ -24,14 +25,25 @@ _PX_AN_X_TICK: Final = 76
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 _WHOLE_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
 _COUNTED: Final = ("operations", "functions")
+_SUFFIXED: Final = (*_COUNTED, "number")
+_FIXED: Final[dict[Unit, tuple[float, str]]] = {
+    "fraction": (0.01, "%"),
+    "celsius": (1.0, "\u00b0C"),
+    "watts": (1.0, "W"),
+}
+_MOST_DECIMALS: Final = 4
 _SMALL_COUNT: Final = 5000.0
 _STARTS_ABOVE_ZERO_FROM: Final = 0.6
 _NOTHING_PART: Final = 1e-6
+_NO_NUMBER: Final = 1e-100
+"""A plain number may be as small as it likes: a learning rate, a loss."""
 _DURATION_STEPS_S: Final = (
     *(1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
     *(60.0, 120.0, 300.0, 600.0, 900.0, 1800.0),
     *(3600.0, 7200.0, 10800.0, 21600.0, 43200.0, 86400.0),
 )
+_FEW_DECADES: Final = 2.5
+_LEAST_LOG_TICKS: Final = 2
 _MINUTE_S: Final = 60.0
 _HOUR_S: Final = 3600.0
 
@@ -74,7 +86,7 @@ def value_axis(
         limit: A limit line; gets `AIR_PX` above it.
     """
     least, top = (lowest, highest) if limit is None else (min(lowest, limit), max(highest, limit))
-    nothing = _least_span(unit) * _NOTHING_PART
+    nothing = _NO_NUMBER if unit == "number" else _least_span(unit) * _NOTHING_PART
     lo = _start(least, top, nothing=nothing)
     room = max(height_px, 4.0 * AIR_PX)
     hi = lo + (top - lo) * room / (room - _TOP_AIR_PX)
@@ -91,7 +103,7 @@ def axis_between(lo: float, hi: float, *, unit: Unit, height_px: float) -> Axis:
     scale, name = _scale(unit, hi)
     step = _value_step(lo, hi, unit=unit, height_px=height_px)
     ticks = _multiples(step, lo, hi)
-    suffix = name if unit in _COUNTED else ""
+    suffix = name if unit in _SUFFIXED else ""
     return Axis(
         lo=lo,
         hi=hi,
@@ -100,6 +112,33 @@ def axis_between(lo: float, hi: float, *, unit: Unit, height_px: float) -> Axis:
         unit="" if suffix else name,
         quantum=_nice((hi - lo) / scale / 500.0) * scale,
     )
+
+
+def log_axis(lowest: float, highest: float, *, height_px: float) -> Axis:
+    """The vertical axis of values whose decadic logarithms are drawn.
+
+    Args:
+        lowest: Least logarithm shown.
+        highest: Largest.
+        height_px: Height of the plot, pixels.
+    """
+    air = max(highest - lowest, 0.2) * 0.08
+    lo, hi = lowest - air, highest + air
+    decades = range(math.floor(lo), math.ceil(hi) + 1)
+    parts = (1.0, 2.0, 5.0) if hi - lo < _FEW_DECADES else (1.0,)
+    every = max(1, math.ceil(len(decades) * _PX_A_TICK / max(height_px, _PX_A_TICK)))
+    wanted = [
+        decade + math.log10(part) for decade in decades if decade % every == 0 for part in parts
+    ]
+    ticks = tuple(tick for tick in wanted if lo <= tick <= hi)
+    if len(ticks) < _LEAST_LOG_TICKS:
+        ticks = tuple(math.log10(tick) for tick in _ticks_within(10.0**lo, 10.0**hi, height_px))
+    return Axis(lo, hi, ticks, tuple(number_text(10.0**tick) for tick in ticks))
+
+
+def _ticks_within(lo: float, hi: float, height_px: float) -> tuple[float, ...]:
+    ticks = axis_between(lo, hi, unit="number", height_px=height_px).ticks
+    return tuple(tick for tick in ticks if tick > 0.0)
 
 
 def x_axis(kind: XKind, lo: float, hi: float, *, width_px: float) -> Axis:
@@ -135,7 +174,8 @@ def _start(least: float, top: float, *, nothing: float) -> float:
 
 
 def _least_span(unit: Unit) -> float:
-    return {"bytes": 4.0 * byte_step() ** 2, "seconds": 1e-3}.get(unit, 4.0)
+    spans = {"bytes": 4.0 * byte_step() ** 2, "seconds": 1e-3, "number": 1.0, "fraction": 1.0}
+    return spans.get(unit, 4.0)
 
 
 def _scale(unit: Unit, hi: float) -> tuple[float, str]:
@@ -146,6 +186,8 @@ def _scale(unit: Unit, hi: float) -> tuple[float, str]:
     if unit == "seconds":
         scales = ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"))
         return next((s for s in scales if hi >= s[0]), scales[-1])
+    if unit in _FIXED:
+        return _FIXED[unit]
     scales = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
     return next((s for s in scales if hi > _SMALL_COUNT * s[0] / 1e3), (1.0, ""))
 
@@ -177,7 +219,10 @@ def _value_text(value: float, step: float, suffix: str) -> str:
         decimals += 1
     if value == 0:
         return "0"
-    text = count_text(value) if decimals == 0 else f"{value:.{decimals}f}"
+    if decimals > _MOST_DECIMALS:
+        text = f"{value:.3g}"
+    else:
+        text = count_text(value) if decimals == 0 else f"{value:.{decimals}f}"
     return f"{text}{suffix}".replace("-", "\u2212")
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.presenters.axis_ticks import Axis, axis_between, value_axis
+from kmonitor.presenters.axis_ticks import Axis, axis_between, log_axis, value_axis
 from kmonitor.presenters.chart_picture import ChartPicture, CurvePicture
 
 _LEAST_MARK_GAP_PX: Final = 3.0
@@ -26,8 +26,10 @@ def y_axis_of(picture: ChartPicture, height_px: float) -> Axis:
         for curve in picture.curves
         if len(curve.y)
         for extreme in (float(np.fmin.reduce(curve.y)), float(np.fmax.reduce(curve.y)))
-        if not math.isnan(extreme)
+        if math.isfinite(extreme)
     ] or [0.0]
+    if picture.is_log:
+        return log_axis(min(extremes), max(extremes), height_px=height_px)
     limit = picture.limit.value if picture.limit is not None else None
     forecast = picture.forecast
     if forecast is not None:

@@ -101,13 +101,18 @@ class ChartDesk:
         """The range that is shown."""
         return self._range or self._full_range()
 
-    def held_span_s(self) -> tuple[float, float] | None:
-        """Run times that are shown while the view is held, seconds; None while all is shown."""
-        run = self._desk.book.current()
+    def held_span_s(self, run: str | None = None) -> tuple[float, float] | None:
+        """Run times that are shown while the view is held, seconds; None while all is shown.
+
+        Args:
+            run: Of which run that is drawn; None: the selected one.
+        """
+        current = self._desk.book.current()
+        run = run or (current.run if current is not None else None)
         if run is None or self._range is None:
             return None
         store, kind = self._feed.store, self.x_kind
-        begin, end = (store.t_s_of(run.run, x, kind) for x in self._range)
+        begin, end = (store.t_s_of(run, x, kind) for x in self._range)
         return begin, end
 
     def picture(self, metric: LimitMetric, width_px: int) -> ChartPicture:

@@ -1,15 +1,18 @@
 """Brings the charts' columns from the hub and keeps them up with the live rows."""
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Final
 
+from kmonitor.presenters.chart_kinds import LOG_PREFIX, RATE_COLUMN
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.flags import FlagBook
 from kmonitor.presenters.series_store import STEP_TIME_COLUMN, SeriesStore
 from kmonitor_agent.protocol.commands import LimitMetric
-from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent, GraphSize, Sample
+from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent, EpochEnded, GraphSize, Sample
 from kmonitor_agent.protocol.messages import Row, RunSummary, SeriesAsked, SeriesTold
+from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
 
 METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
     "vram": "vram_bytes",
@@ -31,9 +34,27 @@ _ASKED: Final = (
     _RUNNING_MEDIAN,
 )
 _BUCKETS: Final = 2000
+_MOST_ASKED: Final = 16
+"""Columns of one question."""
+
 _MAX_WAITING: Final = 20_000
 
 _Waiting = deque[tuple[Row, AnyEvent]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One that is not answered yet.
+
+    Attributes:
+        run: Of which run.
+        columns: Which.
+        meanwhile: Rows that came since it was asked; None for a run's first question.
+    """
+
+    run: str
+    columns: tuple[str, ...]
+    meanwhile: _Waiting | None = None
 
 
 class ChartFeed:
@@ -48,7 +69,10 @@ class ChartFeed:
         self.store = SeriesStore()
         self.flags = FlagBook()
         self._ask = ask
-        self._asked: dict[int, str] = {}
+        self._asked: dict[int, _Question] = {}
+        self._wanted: dict[str, tuple[str, ...]] = {}
+        self._held: dict[str, set[str]] = {}
+        self._have: dict[str, set[str]] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._covered: dict[str, int] = {}
 
@@ -59,8 +83,22 @@ class ChartFeed:
             if run in self._covered or run in self._waiting:
                 continue
             self._waiting[run] = deque(maxlen=_MAX_WAITING)
-            question = SeriesAsked(ask=0, run=run, columns=list(_ASKED), buckets=_BUCKETS)
-            self._asked[self._ask(question)] = run
+            self._ask_for(_Question(run, _ASKED))
+
+    def want(self, columns: Iterable[str], *, by: str = "board") -> None:
+        """Hold these columns too, of every run that is shown, from now on.
+
+        Args:
+            columns: In the place of those that the same one wanted before.
+            by: Who wants them.
+        """
+        self._wanted[by] = tuple(columns)
+        for run in self._covered:
+            self._ask_more(run)
+
+    def have(self, runs: Iterable[str]) -> set[str]:
+        """Columns in which anything was read, in any of these runs, as far as is known."""
+        return {column for run in runs for column in self._have.get(run, ())}
 
     def take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
         """Take an event of any run.
@@ -74,6 +112,10 @@ class ChartFeed:
             self.flags.add(row.run, row.row, row.t_s, event)
         if not is_live:
             return
+        self._note_columns(row.run, event)
+        for question in self._asked.values():
+            if question.run == row.run and question.meanwhile is not None:
+                question.meanwhile.append((row, event))
         waiting = self._waiting.get(row.run)
         if waiting is not None:
             waiting.append((row, event))
@@ -82,19 +124,31 @@ class ChartFeed:
 
     def take_series(self, told: SeriesTold) -> None:
         """Take columns that were asked here, then the rows that came meanwhile."""
-        run = self._asked.pop(told.ask, None)
-        if run is None:
+        question = self._asked.pop(told.ask, None)
+        if question is None:
             return
+        run = question.run
         self.store.backfill(told)
+        self._have.setdefault(run, set()).update(told.have)
+        if question.meanwhile is not None:
+            # Columns that were held already leave out what they have; epochs begin anew.
+            for row, event in question.meanwhile:
+                if row.row > told.row:
+                    self.store.tell(run, row.t_s, _as_sampled(event))
+            return
         self._covered[run] = told.row
         for row, event in self._waiting.pop(run, ()):
             self.take_event(row, event, is_live=True)
+        self._ask_more(run)
 
     def refuse(self, ask: int) -> None:
         """The hub could not answer: ask again when the run is shown again."""
-        run = self._asked.pop(ask, None)
-        if run is not None:
-            self._waiting.pop(run, None)
+        question = self._asked.pop(ask, None)
+        if question is None:
+            return
+        if question.meanwhile is None:
+            self._waiting.pop(question.run, None)
+        self._held.get(question.run, set()).difference_update(question.columns)
 
     def forget(self, runs: Collection[str]) -> None:
         """All that was told of these runs is void."""
@@ -103,7 +157,9 @@ class ChartFeed:
             self.flags.forget(run)
             self._waiting.pop(run, None)
             self._covered.pop(run, None)
-        self._asked = {ask: run for ask, run in self._asked.items() if run not in runs}
+            self._held.pop(run, None)
+            self._have.pop(run, None)
+        self._asked = {ask: each for ask, each in self._asked.items() if each.run not in runs}
 
     def is_loaded(self, run: str) -> bool:
         """Whether a run's columns have come."""
@@ -120,6 +176,35 @@ class ChartFeed:
         if fallback is None or self.store.last_value(run, column) is not None:
             return column
         return fallback
+
+    def _ask_for(self, question: _Question) -> None:
+        self._held.setdefault(question.run, set()).update(question.columns)
+        asked = SeriesAsked(
+            ask=0, run=question.run, columns=list(question.columns), buckets=_BUCKETS
+        )
+        self._asked[self._ask(asked)] = question
+
+    def _ask_more(self, run: str) -> None:
+        held = self._held.get(run, set())
+        wanted = dict.fromkeys(column for some in self._wanted.values() for column in some)
+        missing = [column for column in wanted if column not in held]
+        for at in range(0, len(missing), _MOST_ASKED):
+            part = tuple(missing[at : at + _MOST_ASKED])
+            self._ask_for(_Question(run, part, deque(maxlen=_MAX_WAITING)))
+
+    def _note_columns(self, run: str, event: AnyEvent) -> None:
+        """What a live run has begun to measure since its columns were asked for."""
+        if isinstance(event, EpochEnded):
+            have = self._have.setdefault(run, set())
+            have.update(f"{LOG_PREFIX}{name}"[:MAX_COLUMN] for name in event.logs)
+            have.add("epoch:seconds")
+            if event.learning_rate is not None:
+                have.add(RATE_COLUMN)
+        elif isinstance(event, Sample):
+            have = self._have.setdefault(run, set())
+            have.update(name for name in SAMPLE_COLUMNS if getattr(event, name) is not None)
+            if event.logs or event.more_devices:
+                have.update(name for name, _ in extra_values(event.logs, event.more_devices))
 
     def step_time_s(self, run: str) -> float | None:
         """Median step time of the last epoch that ended, seconds; None before."""

@@ -37,6 +37,7 @@ class CurvePicture:
         selected: Drawn heavier, with a gradient below it.
         stale: Greyed: the host is lost, the last data are shown.
         strong: As heavy as the selected one, without a gradient: none stands back.
+        faint: As thin and pale as can be: what another curve was smoothed from.
         x: Epochs or seconds, rising, `[n_points]`, thinned to the chart's width.
         y: In the chart's unit, `[n_points]`; NaN marks a gap, which breaks the line.
     """
@@ -50,6 +51,7 @@ class CurvePicture:
     selected: bool = False
     stale: bool = False
     strong: bool = False
+    faint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,7 @@ class ChartPicture:
         title: Name of the metric, for the accessible description: "RAM".
         forecast: Where the selected run's growth leads, or None.
         evidence: From and to of the window that an opened verdict rests on, or None.
+        is_log: All values are decadic logarithms of what is meant.
     """
 
     unit: Unit
@@ -167,6 +170,7 @@ class ChartPicture:
     title: str = ""
     forecast: ForecastPicture | None = None
     evidence: tuple[float, float] | None = None
+    is_log: bool = False
 
     @property
     def has_points(self) -> bool:
@@ -193,12 +197,12 @@ def _words(picture: ChartPicture) -> tuple[object, ...]:
     return (
         *(picture.unit, picture.x_kind, picture.x_range, picture.y_range, picture.limit),
         *(picture.flags, picture.gaps, picture.empty_text, picture.title),
-        *(picture.forecast, picture.evidence),
+        *(picture.forecast, picture.evidence, picture.is_log),
     )
 
 
 def _curve_words(curve: CurvePicture) -> tuple[object, ...]:
-    look = (curve.dashed, curve.selected, curve.stale, curve.strong)
+    look = (curve.dashed, curve.selected, curve.stale, curve.strong, curve.faint)
     return (curve.run, curve.label, curve.hue, *look)
 
 

@@ -6,6 +6,8 @@ from typing import Final
 import numpy as np
 
 from kmonitor.presenters.chart_feed import ChartFeed
+from kmonitor.presenters.chart_kinds import LOG_PREFIX, better
+from kmonitor.presenters.chart_picture import FloatArray
 from kmonitor.presenters.compare_picture import CompareCell, CompareRow
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.formats import (
@@ -49,7 +51,12 @@ class CompareTable:
             runs: From left to right.
             only_differences: Leave out what is the same for all.
         """
-        found = [*self._metric_rows(runs), *self._about(runs), *_versions(runs)]
+        found = [
+            *self._metric_rows(runs),
+            *self._training_rows(runs),
+            *self._about(runs),
+            *_versions(runs),
+        ]
         return [row for row in found if row.differs or not only_differences]
 
     def _metric_rows(self, runs: Sequence[RunSummary]) -> list[CompareRow]:
@@ -73,6 +80,24 @@ class CompareTable:
             rows.append(_row(title, slopes))
             title = tr("{metric}, verdict").format(metric=name)
             rows.append(_row(title, [_verdict(verdict) for verdict in verdicts]))
+        return rows
+
+    def _training_rows(self, runs: Sequence[RunSummary]) -> list[CompareRow]:
+        """Last value of each of Keras' logs, and the best where its name says what is good."""
+        have = self._feed.have(run.run for run in runs)
+        columns = sorted(column for column in have if column.startswith(LOG_PREFIX))
+        self._feed.want(columns, by="comparison")
+        rows: list[CompareRow] = []
+        for column in columns:
+            name = column.removeprefix(LOG_PREFIX)
+            known = [self._feed.store.known_values(run.run, column) for run in runs]
+            last = [_number_cell(values[-1:]) for values in known]
+            rows.append(_row(tr("{metric}, last").format(metric=name), last))
+            which = better(name)
+            if which is not None:
+                pick = np.min if which == "lower" else np.max
+                best = [_number_cell(values, pick) for values in known]
+                rows.append(_row(tr("{metric}, best").format(metric=name), best))
         return rows
 
     def _last(self, run: RunSummary, metric: VerdictMetric) -> CompareCell:
@@ -156,6 +181,13 @@ def _verdict(verdict: Verdict | None) -> CompareCell:
     if verdict is None:
         return CompareCell(NOT_KNOWN)
     return CompareCell(state_words(verdict), headline(verdict), tone_of(verdict))
+
+
+def _number_cell(
+    values: FloatArray, pick: Callable[[FloatArray], FloatArray] = np.min
+) -> CompareCell:
+    finite = values[np.isfinite(values)]
+    return CompareCell(number_text(float(pick(finite))) if len(finite) else NOT_KNOWN)
 
 
 def _row(title: str, cells: Sequence[CompareCell]) -> CompareRow:

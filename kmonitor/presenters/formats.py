@@ -6,6 +6,7 @@ Numbers are grouped, and parted from their unit, by a narrow no-break space (U+2
 
 import math
 import unicodedata
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final, Literal
 
@@ -14,8 +15,10 @@ from kmonitor.presenters.language import tr
 NARROW_SPACE: Final = "\u202f"
 NOT_KNOWN: Final = "\u2013"
 
-Unit = Literal["bytes", "seconds", "operations", "functions"]
-"""Units of the metrics, as the protocol names them."""
+Unit = Literal[
+    "bytes", "seconds", "operations", "functions", "number", "fraction", "celsius", "watts"
+]
+"""Units of what is charted; a number has none, a fraction is shown in percent."""
 
 ByteUnits = Literal["binary", "decimal"]
 """Sizes in KiB, MiB, GiB of 1024, or in kB, MB, GB of 1000."""
@@ -209,16 +212,10 @@ def day_minute_text(wall_s: float) -> str:
 
 
 def amount_text(value: float, unit: Unit) -> str:
-    """A metric's value with its unit."""
-    match unit:
-        case "bytes":
-            return bytes_text(value)
-        case "seconds":
-            return seconds_text(value)
-        case "operations":
-            return f"{count_text(value)} operations"
-        case "functions":
-            return f"{count_text(value)} function{'' if value == 1 else 's'}"
+    """A value with its unit."""
+    if unit == "functions" and value == 1:
+        return f"{count_text(value)} function"
+    return _AMOUNTS[unit](value)
 
 
 def rate_text(per: float, unit: Unit, per_what: str) -> str:
@@ -245,6 +242,10 @@ def _change_text(size: float, unit: Unit) -> str:
         case "operations" | "functions":
             # The unit stands beside it in the value already.
             return count_text(size) if size >= _WHOLE_FROM else _three_digits(size)
+        case "number":
+            return f"{size:.3g}"
+        case "fraction" | "celsius" | "watts":
+            return amount_text(size, unit)
 
 
 def _unit_names() -> tuple[str, ...]:
@@ -268,3 +269,15 @@ def _three_digits(value: float) -> str:
 
 def _grouped(value: float, decimals: int) -> str:
     return f"{value:,.{decimals}f}".replace(",", NARROW_SPACE).replace("-", "\u2212")
+
+
+_AMOUNTS: Final[dict[Unit, Callable[[float], str]]] = {
+    "bytes": bytes_text,
+    "seconds": seconds_text,
+    "operations": lambda value: f"{count_text(value)} operations",
+    "functions": lambda value: f"{count_text(value)} functions",
+    "number": number_text,
+    "fraction": percent_text,
+    "celsius": lambda value: f"{_grouped(value, 0)}{NARROW_SPACE}\u00b0C",
+    "watts": lambda value: f"{_grouped(value, 0)}{NARROW_SPACE}W",
+}

@@ -51,7 +51,9 @@ KEYS: Final[dict[str, Key]] = {
     "events": Key("Ctrl+1", "charts"),
     "reclaims": Key("Ctrl+2", "charts"),
     "export": Key("Ctrl+E", "charts"),
+    "export_all": Key("Ctrl+Alt+E", "charts"),
     "report": Key("Ctrl+Shift+E", "charts"),
+    "add_chart": Key("Ctrl+N", "charts"),
     "save": Key("Ctrl+S", "charts"),
     "save_export": Key("Ctrl+Shift+S", "charts"),
     "reload": Key("Ctrl+R", "charts"),
@@ -153,6 +155,7 @@ def _runs_and_charts() -> tuple[KeyLine, ...]:
         KeyLine(("+", "-"), tr("Zoom in, out")),
         KeyLine(("0",), tr("All of the run, and follow it")),
         _line("hold", tr("Hold the charts; follow again")),
+        _line("add_chart", tr("Add a chart, or take one away")),
         _line("events", tr("Events below the charts")),
         _line("reclaims", tr("Reclaims below the charts")),
     )
@@ -171,6 +174,7 @@ def _selected_run() -> tuple[KeyLine, ...]:
         _line("pause", tr("Pause, resume")),
         _line("stop", tr("Stop the training (asked first)")),
         _line("export", tr("Export its data")),
+        _line("export_all", tr("Export the data of all runs drawn")),
         _line("report", tr("Report as one HTML file")),
         KeyLine(("Down",), tr("Other ways to save or reload, on its button")),
     )

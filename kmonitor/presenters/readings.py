@@ -3,12 +3,19 @@
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.presenters.formats import bytes_text, count_text
+from kmonitor.presenters.formats import Unit, amount_text, count_text
 from kmonitor.presenters.language import tr
 from kmonitor_agent.protocol.facts import Sample, SourceOf, Sources
 
 _RARE: Final = ("ram_unique_bytes", "ram_children_bytes")
 """Fields that are read at most every 10 s and keep their last value in between."""
+
+_UNITS: Final[dict[str, Unit]] = {
+    "_bytes": "bytes",
+    "_fraction": "fraction",
+    "_c": "celsius",
+    "_w": "watts",
+}
 
 _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
     (
@@ -31,6 +38,9 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
             ("device_process_bytes", "GPU, this process"),
             ("device_used_bytes", "GPU, all processes"),
             ("device_total_bytes", "GPU in all"),
+            ("device_utilisation_fraction", "GPU utilisation"),
+            ("device_temperature_c", "GPU temperature"),
+            ("device_power_w", "GPU power"),
         ),
     ),
     ("Graph", (("functions", "Registered functions"),)),
@@ -124,5 +134,8 @@ class RunReadings:
 
 
 def _row(field: str, title: str, value: float, source: SourceOf | None) -> ReadingRow:
-    text = bytes_text(value) if field.endswith("_bytes") else count_text(value)
+    text = count_text(value)
+    for end, unit in _UNITS.items():
+        if field.endswith(end):
+            text = amount_text(value, unit)
     return ReadingRow(title, text, source.source if source else "")

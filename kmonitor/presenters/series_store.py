@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from kmonitor.presenters.chart_kinds import LOG_PREFIX, RATE_COLUMN
 from kmonitor.presenters.chart_picture import NO_POINTS, FloatArray, XKind
 from kmonitor.presenters.epoch_axis import EpochAxis
 from kmonitor.presenters.growing_series import GrowingSeries
@@ -21,12 +22,12 @@ from kmonitor_agent.protocol.facts import (
     Sample,
 )
 from kmonitor_agent.protocol.messages import SeriesTold
+from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, extra_values
 
 EPOCH_PREFIX: Final = "epoch:"
 """Columns with one value for each epoch, at its end."""
 
 STEP_TIME_COLUMN: Final = "epoch:step_time_s"
-LOG_PREFIX: Final = "log:"
 
 Points = tuple[FloatArray, FloatArray]
 """x and y, `[n_points]` each."""
@@ -184,6 +185,15 @@ class SeriesStore:
         x = t_s[first:]
         return (axis.x_of(x) if axis is not None else x.copy()), y[first:].copy()
 
+    def known_points(self, run: str, column: str) -> Points:
+        """Run times and values held of a column, oldest first, without gaps; copies."""
+        held = self._runs.get(run)
+        series = held.columns.get(column) if held is not None else None
+        if series is None:
+            return _EMPTY
+        there = ~np.isnan(series.values)
+        return series.t_s[there], series.values[there]
+
     def known_values(self, run: str, column: str) -> FloatArray:
         """What is held of a column, oldest first, without gaps; a copy."""
         held = self._runs.get(run)
@@ -304,18 +314,22 @@ def _over_epochs(starts: FloatArray, t_s: FloatArray, y: FloatArray) -> Points:
 
 
 def _append_sample(held: _RunSeries, t_s: float, sample: Sample) -> None:
+    extras = dict(extra_values(sample.logs, sample.more_devices))
     for name, series in held.columns.items():
-        value = getattr(sample, name, None)
+        value = extras.get(name) if name in extras else getattr(sample, name, None)
         # What was not read this time (some fields are read each 10 s) is no gap.
         if value is not None:
             series.append(t_s, value)
 
 
 def _append_epoch(held: _RunSeries, t_s: float, ended: EpochEnded) -> None:
+    values: dict[str, float | None] = {
+        STEP_TIME_COLUMN: ended.step_times.p50_s if ended.step_times is not None else None,
+        RATE_COLUMN: ended.learning_rate,
+        f"{EPOCH_PREFIX}seconds": ended.seconds,
+    }
+    values |= {f"{LOG_PREFIX}{name}"[:MAX_COLUMN]: value for name, value in ended.logs.items()}
     for name, series in held.columns.items():
-        if name == STEP_TIME_COLUMN:
-            value = ended.step_times.p50_s if ended.step_times is not None else None
-        else:
-            value = ended.logs.get(name.removeprefix(LOG_PREFIX)) if LOG_PREFIX in name else None
+        value = values.get(name)
         if value is not None:
             series.append(t_s, value)

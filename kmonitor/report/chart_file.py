@@ -5,6 +5,7 @@ from typing import Final
 from kmonitor.presenters.chart_cards import CardPicture
 from kmonitor.presenters.chart_picture import ChartPicture, CurvePicture
 from kmonitor.presenters.formats import shortened
+from kmonitor.presenters.language import tr
 from kmonitor.presenters.palettes import Palette
 from kmonitor.report.chart_svg import TYPEFACES, Size, chart_parts, svg
 from kmonitor.report.ink import Ink
@@ -79,7 +80,9 @@ def _legend(picture: ChartPicture, ink: Ink, palette: Palette) -> Markup:
         return Markup()
     left, parts = _EDGE_PX, list[Markup]()
     for curve in picture.curves:
-        name = shortened(curve.label, _LONGEST_NAME)
+        if curve.faint:
+            continue
+        name = shortened(curve.label or tr("validation, dashed"), _LONGEST_NAME)
         width = text_width(name, _BODY_PX) + 30.0
         if left + width > PICTURE_SIZE.width - _EDGE_PX:
             break

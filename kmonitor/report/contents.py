@@ -6,6 +6,7 @@ from typing import Final
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import read_event
+from kmonitor.presenters.chart_board import ChartSetup
 from kmonitor.presenters.chart_cards import CARD_METRICS, CardPicture
 from kmonitor.presenters.chart_picture import ChartPicture
 from kmonitor.presenters.event_log import LogRow
@@ -43,7 +44,7 @@ class ReportContents:
         run: Its summary.
         header: Title, subtitle and chips.
         made_wall_s: When the report was made, UTC epoch seconds.
-        charts: As in the window, left to right and top to bottom.
+        charts: As in the window, left to right and top to bottom; then the training's metrics.
         verdicts: What was judged, with evidence, forecast and advice.
         reclaims: Records of saves, collects, reloads and restarts, oldest first.
         events: What happened, oldest first.
@@ -115,6 +116,11 @@ def _charts(told: ToldDesk) -> list[ReportChart]:
         card = told.charts.card(metric, now_s=0.0)
         picture = told.charts.picture(metric, CHART_WIDTH_PX).without_offer()
         if card is not None:
+            charts.append(ReportChart(card, picture))
+    for kind in told.kinds:
+        card = told.metrics.card(kind, ChartSetup(kind.key))
+        if card is not None and not card.absent:
+            picture = told.metrics.picture(kind, ChartSetup(kind.key), CHART_WIDTH_PX)
             charts.append(ReportChart(card, picture))
     return charts
 

@@ -45,6 +45,8 @@ def _curve(sheet: Sheet, curve: CurvePicture) -> Markup:
     drawn = [_shade(sheet, part, colour) for part in parts] if curve.selected else []
     width = 1.75 if curve.selected else 1.0
     style = f"fill:none;stroke:{colour};stroke-width:{width:g};stroke-linejoin:round"
+    if curve.faint:
+        style += ";stroke-opacity:0.35"
     if curve.dashed:
         style += ";stroke-dasharray:5 3"
     path = "".join(_path(part) for part in parts if len(part) > 1)

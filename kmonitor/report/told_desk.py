@@ -1,13 +1,16 @@
 """A desk and its charts as a window has them, filled from one hub's answers for one run."""
 
 from collections import deque
+from typing import Final
 
 import msgspec
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.presenters.chart_desk import ChartDesk
 from kmonitor.presenters.chart_feed import ChartFeed
+from kmonitor.presenters.chart_kinds import kinds_of
 from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.metric_charts import MetricCharts
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.protocol.messages import (
     ErrorMessage,
@@ -22,6 +25,8 @@ from kmonitor_agent.protocol.messages import (
     VerdictsTold,
 )
 
+_MOST_CHARTS: Final = 40
+
 
 class ToldDesk:
     """Answers each question of the desk's own at once; for one thread.
@@ -29,6 +34,8 @@ class ToldDesk:
     Attributes:
         desk: What is known of the run; it is the selected one, and the only one.
         charts: Its charts, in epochs where the run has some, else in seconds.
+        metrics: Further ones, of what the training and the GPU told.
+        kinds: Those that this run has.
     """
 
     def __init__(self, client: HubClient, run: RunSummary) -> None:
@@ -41,7 +48,15 @@ class ToldDesk:
         self._feed = ChartFeed(self._ask)
         self.charts = ChartDesk(self.desk, self._feed)
         self.desk.attach_charts(self._feed)
+        self.metrics = MetricCharts(self.desk, self._feed, self.charts)
         self._fill()
+        self.kinds = [
+            kind
+            for kind in kinds_of(self._feed.have([run.run]))
+            if kind.group in ("training", "gpu")
+        ][:_MOST_CHARTS]
+        self._feed.want(column for kind in self.kinds for column in kind.asked)
+        self._take_answers()
         has_epochs = len(self._feed.store.epoch_marks(run.run, "epochs")) > 0
         self.charts.count("epochs" if has_epochs else "seconds")
 
@@ -59,6 +74,9 @@ class ToldDesk:
         self.desk.connected(hub)
         self.desk.book.want(self._run.run)
         self.desk.take(told)
+        self._take_answers()
+
+    def _take_answers(self) -> None:
         while self._asked:
             number, question = self._asked.popleft()
             answer = self._answer(question)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QImage
 from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
 
@@ -202,7 +203,7 @@ def test_a_menus_entry_asks_where_its_picture_goes(
 ) -> None:
     card = shown.window.cards["graph"]
     card._open_menu(card.mapToGlobal(card.rect().center()))
-    (menu,) = card.findChildren(QMenu)
+    (menu,) = card.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly)
     (save,) = [each for each in menu.actions() if each.text() == "Save as SVG\u2026"]
     assert isinstance(save, QAction)
 

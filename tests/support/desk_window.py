@@ -82,7 +82,7 @@ class DeskWindow:
 
     def load_charts(self) -> ChartBoard:
         """As the app does after the shell is shown."""
-        self.board = ChartBoard(self.window.cards, self.desk, self._ask, self.look)
+        self.board = ChartBoard(self.window.charts, self.desk, self._ask, self.look)
         self.controller.attach_board(self.board)
         return self.board
 

@@ -3,8 +3,9 @@
 from typing import Any, Protocol
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QContextMenuEvent, QIcon, QResizeEvent
+from PySide6.QtGui import QAction, QContextMenuEvent, QIcon, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QMenu,
@@ -27,7 +28,7 @@ from kmonitor.presenters.verdict_words import NO_VERDICT
 _TOP_HEIGHT = 22
 _NARROW_BELOW = 280
 _LEAST_TITLE = 76
-_BESIDE_LIMIT = 56
+_BESIDE_LIMIT = 84
 """Margins of a card's top row, its gaps, and the limit's own padding, pixels."""
 
 """Width of a card, pixels, in which titles and rates need the room of the button's words."""
@@ -82,6 +83,9 @@ class ChartCard(QFrame):
         zoom_reset: the whole range is wanted.
         evidence_wanted: metric: what its verdict rests on.
         picture_wanted: metric, "png" or "svg": its chart as a file.
+        menu_opening: metric and the menu, to which more may be added before it is shown.
+        dragged: metric, and where the pointer is on the screen while the card is moved.
+        dropped: metric, and where it was let go.
     """
 
     limit_dropped = Signal(str, float)
@@ -94,6 +98,9 @@ class ChartCard(QFrame):
     zoom_reset = Signal()
     evidence_wanted = Signal(str)
     picture_wanted = Signal(str, str)
+    menu_opening = Signal(str, QMenu)
+    dragged = Signal(str, QPoint)
+    dropped = Signal(str, QPoint)
 
     def __init__(self, metric: str, title: str, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -110,6 +117,9 @@ class ChartCard(QFrame):
         self._verdict = VerdictRow()
         self._limit = QPushButton()
         self._set_limit = QPushButton()
+        self._more = QPushButton()
+        self._drag_from: QPoint | None = None
+        self._is_dragged = False
         self._is_narrow: bool | None = None
         self._skeleton = Skeleton(look)
         self._column = QVBoxLayout(self)
@@ -118,6 +128,7 @@ class ChartCard(QFrame):
         self._build()
         self._fit_to_width()
         self._set_limit.clicked.connect(self._on_set_limit_clicked)
+        self._more.clicked.connect(self._on_more_clicked)
         self._limit.clicked.connect(self._on_limit_clicked)
         self._quiet.clicked.connect(self._on_verdict_clicked)
         self._verdict.clicked.connect(self._on_verdict_clicked)
@@ -178,6 +189,34 @@ class ChartCard(QFrame):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         self._open_menu(event.globalPos())
 
+    def mark_target(self, *, is_target: bool) -> None:
+        """Show that a card that is being moved would come here."""
+        self.setProperty("is_target", is_target)
+        repolish(self)
+
+    @override
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        is_left = event.button() == Qt.MouseButton.LeftButton
+        self._drag_from = event.globalPosition().toPoint() if is_left else None
+
+    @override
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        at, start = event.globalPosition().toPoint(), self._drag_from
+        if start is None:
+            return
+        if not self._is_dragged:
+            self._is_dragged = (at - start).manhattanLength() >= QApplication.startDragDistance()
+        if self._is_dragged:
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+            self.dragged.emit(self._metric, at)
+
+    @override
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        was_dragged, self._drag_from, self._is_dragged = self._is_dragged, None, False
+        if was_dragged:
+            self.unsetCursor()
+            self.dropped.emit(self._metric, event.globalPosition().toPoint())
+
     def _build(self) -> None:
         self._set_limit.setProperty("kind", "small")
         self._set_limit.setToolTip(
@@ -197,6 +236,10 @@ class ChartCard(QFrame):
         top.addWidget(self._note, 1)
         top.addWidget(self._limit)
         top.addWidget(self._set_limit)
+        top.addWidget(self._more)
+        self._more.setProperty("kind", "tiny")
+        self._more.setToolTip(self.tr("Limit, place and look of this chart; drag it by its words"))
+        self._more.setAccessibleName(self.tr("More of {metric}").format(metric=self._title.text()))
         # The same height with and without the button, so that four cards stand in line.
         self._title.setMinimumHeight(_TOP_HEIGHT)
         self._build_words(top)
@@ -246,6 +289,7 @@ class ChartCard(QFrame):
     def _draw_icon(self) -> None:
         icon = self._look.icon("limit") if self._is_narrow else QIcon()
         self._set_limit.setIcon(icon)
+        self._more.setIcon(self._look.icon("more", "mute"))
 
     def _open_menu(self, at: QPoint) -> None:
         picture = self._picture
@@ -267,6 +311,7 @@ class ChartCard(QFrame):
             save = menu.addAction(self.tr("Save as {kind}\u2026").format(kind=kind.upper()))
             save.setData(kind)
             save.triggered.connect(self._on_save_triggered)
+        self.menu_opening.emit(self._metric, menu)
         menu.popup(at)
 
     def _add_choices(self, menu: QMenu, picture: CardPicture) -> None:
@@ -278,6 +323,10 @@ class ChartCard(QFrame):
     @Slot()
     def _on_limit_clicked(self) -> None:
         self._open_menu(self._limit.mapToGlobal(self._limit.rect().bottomLeft()))
+
+    @Slot()
+    def _on_more_clicked(self) -> None:
+        self._open_menu(self._more.mapToGlobal(self._more.rect().bottomLeft()))
 
     @Slot(QAction)
     def _on_choices_triggered(self, entry: QAction) -> None:

@@ -16,6 +16,7 @@ from kmonitor.presenters.header import HeaderPicture
 _THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
 _AUDIT, _ALERTS, _EXPORT, _REPORT = "audit", "alerts", "export", "report"
 _SETTINGS = "settings"
+_EXPORT_ALL = "export_all"
 _TITLE_SHARE = 0.3
 _TITLE_GAP = 16
 
@@ -33,6 +34,8 @@ class HeaderPanel(QFrame):
         export_requested: The selected run's data are wanted as a file.
         report_requested: Its report is.
         settings_requested: The settings are wanted.
+        export_all_requested: The data of all runs that are drawn are wanted as one file.
+        add_chart_requested: The list of charts that can be added is wanted.
     """
 
     x_axis_chosen = Signal(str)
@@ -44,6 +47,8 @@ class HeaderPanel(QFrame):
     export_requested = Signal()
     report_requested = Signal()
     settings_requested = Signal()
+    add_chart_requested = Signal()
+    export_all_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,7 +71,8 @@ class HeaderPanel(QFrame):
         self._live = QPushButton()
         self._theme_button = QPushButton()
         self._help = QPushButton()
-        self._view_parts: tuple[QWidget, ...] = (self._axis, self._live)
+        self.add_chart = QPushButton()
+        self._view_parts: tuple[QWidget, ...] = (self._axis, self.add_chart, self._live)
         self._build()
         self._connect()
         self._draw_icons()
@@ -126,12 +132,16 @@ class HeaderPanel(QFrame):
         row.setSpacing(8)
         row.addWidget(self._brand)
         row.addWidget(self._middle, 1)
-        for part in (self._axis, self._live, self._theme_button, self._help):
+        for part in (*self._view_parts, self._theme_button, self._help):
             row.addWidget(part, 0, Qt.AlignmentFlag.AlignVCenter)
 
     def _connect(self) -> None:
         self._theme_button.setProperty("kind", "icon")
         self._help.setProperty("kind", "icon")
+        self.add_chart.setProperty("kind", "icon")
+        self.add_chart.setToolTip(self.tr("Add a chart (Ctrl+N)"))
+        self.add_chart.setAccessibleName(self.tr("Add a chart"))
+        self.add_chart.clicked.connect(self.add_chart_requested)
         self._help.setToolTip(self.tr("Guide (F1)"))
         self._help.setAccessibleName(self.tr("Guide"))
         self._theme_button.setAccessibleName(self.tr("Theme"))
@@ -189,6 +199,9 @@ class HeaderPanel(QFrame):
         export = menu.addAction(self.tr("Export\u2026"), key_sequence("export"))
         export.setToolTip(self.tr("The selected run's data as CSV, JSON or Parquet (Ctrl+E)"))
         export.setData(_EXPORT)
+        every = menu.addAction(self.tr("Export all drawn\u2026"), key_sequence("export_all"))
+        every.setToolTip(self.tr("All runs that the charts draw, in one file (Ctrl+Alt+E)"))
+        every.setData(_EXPORT_ALL)
         report = menu.addAction(self.tr("Report\u2026"), key_sequence("report"))
         report.setToolTip(self.tr("The selected run as one HTML file (Ctrl+Shift+E)"))
         report.setData(_REPORT)
@@ -200,6 +213,7 @@ class HeaderPanel(QFrame):
             _AUDIT: self.audit_requested,
             _ALERTS: self.alerts_requested,
             _EXPORT: self.export_requested,
+            _EXPORT_ALL: self.export_all_requested,
             _REPORT: self.report_requested,
             _SETTINGS: self.settings_requested,
         }
@@ -219,6 +233,7 @@ class HeaderPanel(QFrame):
         )
         self._theme_button.setIcon(self._look.icon(_THEME_ICONS[self._theme], "mute"))
         self._help.setIcon(self._look.icon("help", "mute"))
+        self.add_chart.setIcon(self._look.icon("plus", "mute"))
 
 
 class _TitleAndChips(QWidget):

@@ -305,7 +305,7 @@ def _veil(scene: Scene, opacity: float) -> QColor:
 
 def _paint_dots(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
     colours = scene.colours
-    newest = [end for end in ends if end.is_newest]
+    newest = [end for end in ends if end.is_newest and not end.curve.faint]
     for end in sorted(newest, key=lambda each: each.curve.selected):
         colour = colours.colour("mute") if end.curve.stale else colours.series(end.curve.hue)
         radius = 4.0 if end.curve.selected else 2.5

@@ -27,6 +27,7 @@ from kmonitor.presenters.chart_picture import CurvePicture, FloatArray
 from kmonitor.presenters.plot_frame import PlotFrame
 
 _OTHERS_OPACITY = 0.6
+_FAINT_OPACITY = 0.35
 _SELECTED_PX = 1.55
 _MOST_APART_PX = 1.1
 _FILL_OPACITY = 0.28
@@ -119,7 +120,8 @@ class RunCurve(pg.PlotCurveItem):
     def _set_pen(self, picture: CurvePicture, colours: ChartColours) -> None:
         colour = colours.colour("mute") if picture.stale else colours.series(picture.hue)
         is_full = picture.selected or picture.strong
-        stroke = colour if is_full else colours.on_card(colour, _OTHERS_OPACITY)
+        opacity = _FAINT_OPACITY if picture.faint else _OTHERS_OPACITY
+        stroke = colour if is_full else colours.on_card(colour, opacity)
         self._pen = QPen(stroke, 1.0)
         self._pen.setCosmetic(True)
         self._set_dashes()
@@ -132,8 +134,9 @@ class RunCurve(pg.PlotCurveItem):
             self._pen.setStyle(Qt.PenStyle.SolidLine)
 
 
-def _look(picture: CurvePicture) -> tuple[int, bool, bool, bool, bool]:
-    return picture.hue, picture.dashed, picture.selected, picture.stale, picture.strong
+def _look(picture: CurvePicture) -> tuple[int, bool, bool, bool, bool, bool]:
+    look = (picture.selected, picture.stale, picture.strong, picture.faint)
+    return picture.hue, picture.dashed, *look
 
 
 def drawable(

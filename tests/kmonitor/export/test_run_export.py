@@ -14,7 +14,8 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.errors import Expected
-from kmonitor.export.run_export import GivenUp, RunExport
+from kmonitor.export.run_export import ExportFormat, GivenUp, RunExport
+from kmonitor.export.runs_export import NamedExport, RunsExport
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import MIB, SimulatedAgent
 
@@ -122,3 +123,36 @@ def test_a_part_of_the_time_is_written_alone(client: HubClient, export: RunExpor
 
     rows = read_csv(tmp_path / "run.csv")
     assert [row["t_s"] for row in rows if row["type"] == "sample"] == ["2.0"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_several_runs_are_one_file_that_says_whose_each_line_is(
+    live_hub: LiveHub, client: HubClient, tmp_path: Path, ending: ExportFormat
+):
+    with (
+        SimulatedAgent(live_hub.folders, name="one") as one,
+        SimulatedAgent(live_hub.folders, name="two") as two,
+    ):
+        for agent in (one, two):
+            agent.start_fit()
+            agent.start_epoch()
+            agent.sample(t_s=1.0)
+            agent.sample(t_s=9.0)
+            agent.end_epoch(loss=0.5)
+            agent.wait_acked()
+        first, second = sorted(client.runs(), key=lambda run: run.name)
+        everything = NamedExport(first, RunExport(client, first))
+        part = NamedExport(second, RunExport(client, second, between=(0.5, 2.0)))
+        file = tmp_path / f"runs.{ending}"
+        told = RunsExport([everything, part]).into_file(file, ending)
+
+    match ending:
+        case "csv":
+            rows: list[dict[str, Any]] = list(read_csv(file))
+        case "json":
+            rows = [json.loads(line) for line in file.read_text().splitlines()]
+        case "parquet":
+            rows, _ = read_parquet(file)
+    samples = [(row["run"], float(row["t_s"])) for row in rows if row["type"] == "sample"]
+    assert told.lines == len(rows)
+    assert samples == [(first.run, 1.0), (first.run, 9.0), (second.run, 1.0)]

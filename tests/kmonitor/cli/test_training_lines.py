@@ -1,0 +1,50 @@
+"""What `kmonitor show` says of the training's metrics."""
+
+import math
+
+import pytest
+
+from kmonitor.cli.training_lines import say_training
+from kmonitor_agent.protocol.facts import EpochEnded
+from tests.support.made_up_runs import made_up_row
+
+
+def ended(epoch: int, fit: int = 1, **logs: float) -> EpochEnded:
+    return EpochEnded(
+        t_s=float(epoch), fit=fit, epoch=epoch, seconds=1.0, logs=logs, learning_rate=0.1
+    )
+
+
+def said(capsys: pytest.CaptureFixture[str], *events: EpochEnded) -> list[list[str]]:
+    say_training([made_up_row(n, event) for n, event in enumerate(events, 1)])
+    return [line.split() for line in capsys.readouterr().out.splitlines() if line]
+
+
+def test_last_and_best_with_its_epoch(capsys: pytest.CaptureFixture[str]):
+    lines = said(
+        capsys,
+        ended(0, loss=2.0, accuracy=0.5),
+        ended(1, loss=0.5, accuracy=0.9),
+        ended(2, loss=0.75, accuracy=0.8),
+    )
+
+    assert lines[0] == ["TRAINING", "LAST", "BEST", "IN"]
+    assert lines[1] == ["loss", "0.75", "0.5", "epoch", "2"]
+    assert lines[2] == ["accuracy", "0.8", "0.9", "epoch", "2"]
+    assert lines[3][:2] == ["learning_rate", "0.1"]
+
+
+def test_what_is_not_finite_is_never_the_best(capsys: pytest.CaptureFixture[str]):
+    lines = said(capsys, ended(0, loss=-math.inf), ended(1, loss=3.0), ended(2, loss=math.nan))
+
+    assert lines[1] == ["loss", "nan", "3", "epoch", "2"]
+
+
+def test_several_fits_are_named(capsys: pytest.CaptureFixture[str]):
+    lines = said(capsys, ended(0, fit=1, loss=2.0), ended(0, fit=2, loss=1.0))
+
+    assert lines[1] == ["loss", "1", "1", "fit", "2,", "epoch", "1"]
+
+
+def test_nothing_is_said_before_an_epoch_has_ended(capsys: pytest.CaptureFixture[str]):
+    assert said(capsys) == []
