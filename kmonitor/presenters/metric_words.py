@@ -33,9 +33,9 @@ def best_words(store: SeriesStore, run: str, kind: ChartKind) -> RatePicture:
         if len(values):
             is_validation = column != kind.columns[0]
             best = _best(store, run, kind, t_s, values)
-            if is_validation:
-                best = tr("validation {best}").format(best=best)
-            parts = [best, _change(values, kind)]
+            # As Keras calls it: the whole word would take the room of the number.
+            parts = [tr("val {best}").format(best=best) if is_validation else best]
+            parts.append(_change(values, kind))
             text = " \u00b7 ".join(part for part in parts if part)
             whose = tr("Of the validation data") if is_validation else tr("Of the training data")
             return RatePicture(text, 0, f"{whose}: {text}")

@@ -279,6 +279,8 @@ class ChartCard(QFrame):
         if is_narrow == self._is_narrow:
             return
         self._is_narrow = is_narrow
+        # The same menu opens with a right click and with the Menu key.
+        self._more.setVisible(not is_narrow)
         self._set_limit.setText("" if is_narrow else self.tr("Set a limit"))
         self._set_limit.setProperty("is_narrow", is_narrow)
         repolish(self._set_limit)

@@ -147,7 +147,7 @@ class HeaderPanel(QFrame):
         self._theme_button.setAccessibleName(self.tr("Theme"))
         words = self.tr("Theme: system, dark or light; settings, alerts, export, report, audit")
         self._theme_button.setToolTip(words)
-        self._live.setMinimumWidth(78)
+        self._live.setMinimumWidth(82)
         self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
         self._axis.explain("seconds", self.tr("Count seconds of run time"))
         self._axis.chosen.connect(self.x_axis_chosen)

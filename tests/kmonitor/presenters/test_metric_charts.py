@@ -138,7 +138,7 @@ def test_the_card_says_now_best_with_its_epoch_and_change():
     card = loss_board().card("log:loss")
 
     assert (card.title, card.value, card.note) == ("loss", "0.8", "validation 1.75")
-    assert card.rate.text == "validation best 1.25, epoch 3 \u00b7 +0.5"
+    assert card.rate.text == "val best 1.25, epoch 3 \u00b7 +0.5"
     assert not card.can_limit
     assert card.rate.direction == 0
 
