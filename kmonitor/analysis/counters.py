@@ -16,11 +16,17 @@ class CounterKind(StrEnum):
 
     TRACES = "live traces"
     RETAINED = "traces kept by the gradient registry only"
-    TENSORS = "live tensors"
-    OBJECTS = "Python objects"
-    PYTHON_BYTES = "bytes that Python allocated"
-    NATIVE_BYTES = "bytes handed out by malloc"
+    BLOCKS = "small blocks that Python handed out"
+    PYTHON_BYTES = "bytes that lines of Python allocated"
+    ALLOCATOR_BYTES = "bytes that the framework's allocator handed out"
+    NATIVE_BYTES = "bytes that malloc handed out"
+    FREE_BYTES = "bytes that malloc holds free"
     CHILDREN_BYTES = "resident set of child processes"
+    FIRST_UNIT = "what memory rose by while the first unit ran"
+
+
+ONCE: Final = frozenset({CounterKind.FIRST_UNIT})
+"""What is no change a unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +62,12 @@ class CounterGrowth:
 _LEAST_A_UNIT: Final = {
     CounterKind.TRACES: 0.5,
     CounterKind.RETAINED: 0.5,
-    CounterKind.TENSORS: 0.5,
-    CounterKind.OBJECTS: 1.0,
 }
 _LEAST_PART_OF_GROWTH: Final = 0.4
 """Bytes explain growth only if they are a fair share of it."""
+
+_BYTES_A_BLOCK: Final = 128.0
+"""Of Python's blocks, which are at most 512 bytes; most objects take 32 to 200."""
 
 _LATE_PART: Final = 0.3
 _MIN_UNITS: Final = 5
@@ -96,4 +103,5 @@ def _least(kind: CounterKind, growth: Growth) -> float:
     found = _LEAST_A_UNIT.get(kind)
     if found is not None:
         return found
-    return _LEAST_PART_OF_GROWTH * (growth.slope.middle if growth.slope else 0.0)
+    least = _LEAST_PART_OF_GROWTH * (growth.slope.middle if growth.slope else 0.0)
+    return least / _BYTES_A_BLOCK if kind is CounterKind.BLOCKS else least

@@ -1,12 +1,13 @@
 """What growing memory goes into, as far as counters tell, and what can be done about it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from kmonitor.analysis.counters import CounterGrowth, CounterKind
 from kmonitor.analysis.growth import Growth
+from kmonitor.analysis.trend import Slope
 
 
 class Cause(StrEnum):
@@ -16,9 +17,11 @@ class Cause(StrEnum):
     RETRACING = "a function is traced again and again"
     REBUILT = "models or optimizers are built again and again, and something keeps them"
     PYTHON = "Python keeps objects"
+    TENSORS = "tensors of the framework are kept"
     WORKERS = "worker processes of the data pipeline"
-    NATIVE = "memory that native code took with malloc"
-    CACHE = "the allocator's cache or fragmentation: what was handed out does not grow"
+    MALLOC = "arrays or native code: memory taken with malloc, and no small objects of Python"
+    NATIVE = "native code: memory taken with malloc that no line of Python allocated"
+    CACHE = "what malloc was given back and keeps: a cache, or fragmentation"
     DATA_CACHE = "data that is read once and kept"
     UNKNOWN = "not told by what is counted"
 
@@ -42,7 +45,7 @@ class Advice(StrEnum):
     BUILD_ONCE = "build model and optimizer once, outside of the loop"
     DIAGNOSE = "compare Python's allocations of two units"
     FEWER_WORKERS = "start fewer workers, or anew for each epoch"
-    NOTHING = "nothing: it ends by itself"
+    ONE_SHAPE = "pass batches of one shape, or declare the shapes that vary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class Diagnosis:
         function: The function with most new traces, or the line of the script that allocated most,
             if the cause is about such and it is known.
         advice: What may help, the mildest first.
+        changed: What the last two traces of that function differ in: `PYTHON_VALUES`, or words;
+            empty if it is not known, or the cause is another one.
     """
 
     cause: Cause
@@ -63,6 +68,11 @@ class Diagnosis:
     because: tuple[CounterGrowth, ...] = ()
     function: str | None = None
     advice: tuple[Advice, ...] = ()
+    changed: str = ""
+
+
+PYTHON_VALUES: Final = "python"
+"""No tensor differs: a Python value or object does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,45 +80,54 @@ class FirstUnit:
     """What the first unit did, for caches that fill once.
 
     Attributes:
-        rise: From its first sample to its last, in the unit of the series.
-        later_rise: From its last sample to now.
+        rise: Evenly, while it ran, in the unit of the series.
+        later_rise: From its end to now; below 0 where it fell again.
     """
 
     rise: float
     later_rise: float
 
 
-_SHARE_OF_FIRST: Final = 0.8
+_LATER: Final = 0.25
+"""What a cache took it keeps, and takes no more: less than such a part comes or goes later."""
+
 _RECLAIMS: Final = (Advice.COLLECT, Advice.RELOAD, Advice.RESTART)
 _ADVICE: Final[dict[Cause, tuple[Advice, ...]]] = {
     Cause.RETAINED_TRACES: (*_RECLAIMS, Advice.BUILD_ONCE, Advice.RUN_FOLDS),
     Cause.RETRACING: (Advice.TENSORS_NOT_NUMBERS, Advice.RELOAD),
     Cause.REBUILT: (Advice.BUILD_ONCE, *_RECLAIMS, Advice.RUN_FOLDS),
     Cause.PYTHON: (Advice.DIAGNOSE, Advice.RESTART),
+    Cause.TENSORS: (Advice.DIAGNOSE, Advice.RESTART),
     Cause.WORKERS: (Advice.FEWER_WORKERS, Advice.RESTART),
+    Cause.MALLOC: (Advice.DIAGNOSE, Advice.RESTART),
     Cause.NATIVE: (Advice.RESTART,),
-    Cause.CACHE: (Advice.COLLECT,),
-    Cause.DATA_CACHE: (Advice.NOTHING,),
+    Cause.CACHE: (Advice.COLLECT, Advice.RESTART),
+    Cause.DATA_CACHE: (),
     Cause.UNKNOWN: (Advice.DIAGNOSE, Advice.RESTART),
 }
 _TRACES: Final = frozenset({CounterKind.TRACES, CounterKind.RETAINED})
+_BUILT: Final = _TRACES | {CounterKind.ALLOCATOR_BYTES}
 _SPEAKS_FOR: Final = {
-    Cause.RETAINED_TRACES: frozenset({*_TRACES, CounterKind.TENSORS, CounterKind.OBJECTS}),
+    Cause.RETAINED_TRACES: _BUILT,
     Cause.RETRACING: _TRACES,
-    Cause.REBUILT: frozenset({*_TRACES, CounterKind.TENSORS, CounterKind.OBJECTS}),
-    Cause.PYTHON: frozenset({CounterKind.TENSORS, CounterKind.OBJECTS, CounterKind.PYTHON_BYTES}),
+    Cause.REBUILT: _BUILT,
+    Cause.PYTHON: frozenset({CounterKind.BLOCKS, CounterKind.PYTHON_BYTES}),
+    Cause.TENSORS: frozenset({CounterKind.ALLOCATOR_BYTES}),
     Cause.WORKERS: frozenset({CounterKind.CHILDREN_BYTES}),
+    Cause.MALLOC: frozenset({CounterKind.NATIVE_BYTES}),
     Cause.NATIVE: frozenset({CounterKind.NATIVE_BYTES}),
+    Cause.CACHE: frozenset({CounterKind.FREE_BYTES}),
 }
 _IN_ORDER: Final = (
     (Cause.RETAINED_TRACES, {CounterKind.RETAINED}),
-    (Cause.REBUILT, {CounterKind.TRACES, CounterKind.TENSORS}),
+    (Cause.REBUILT, {CounterKind.TRACES, CounterKind.ALLOCATOR_BYTES}),
     (Cause.RETRACING, {CounterKind.TRACES}),
     (Cause.WORKERS, {CounterKind.CHILDREN_BYTES}),
     (Cause.PYTHON, {CounterKind.PYTHON_BYTES}),
-    (Cause.PYTHON, {CounterKind.TENSORS}),
-    (Cause.PYTHON, {CounterKind.OBJECTS}),
-    (Cause.NATIVE, {CounterKind.NATIVE_BYTES}),
+    (Cause.TENSORS, {CounterKind.ALLOCATOR_BYTES}),
+    (Cause.PYTHON, {CounterKind.BLOCKS}),
+    (Cause.MALLOC, {CounterKind.NATIVE_BYTES}),
+    (Cause.CACHE, {CounterKind.FREE_BYTES}),
 )
 """The first whose counters all grew."""
 
@@ -120,47 +139,81 @@ _STEPS_OF_KERAS: Final = frozenset(
 """What Keras traces of a model for `fit`, `evaluate` and `predict`, by name."""
 
 _COUNTED: Final = frozenset({Cause.RETAINED_TRACES, Cause.RETRACING, Cause.WORKERS})
-"""Here the counter is the cause; of objects or malloc it is not known who keeps them."""
+"""Here the counter is the cause; of objects, tensors or malloc it is not known who keeps them."""
 
 
 def diagnose(
     growth: Growth,
     grew_with: Sequence[CounterGrowth],
-    read: frozenset[CounterKind],
-    first_unit: FirstUnit | None = None,
     *,
+    changed: Mapping[str, str] | None = None,
     is_per_fit: bool = False,
+    is_compared: bool = False,
 ) -> Diagnosis | None:
-    """Name the cause of growth, or of a rise in the first unit; None if there is neither.
+    """Name the cause of growth; None if there is none.
 
     Args:
         growth: The judgement of the memory's series.
-        grew_with: Counters that grew over the same window.
-        read: Counters that were read at all: one that is absent speaks for nothing.
-        first_unit: Where it is known.
+        grew_with: Counters that grew over the same window; one that was not read is absent, and
+            speaks for nothing.
+        changed: What the last two traces of functions differ in, by their names.
         is_per_fit: Whether a unit is a fit and not an epoch.
+        is_compared: Whether what lines of Python allocate was looked at, so that its absence
+            among `grew_with` says that it does not grow.
 
-    Source: order and counters from trainings in which each cause was built in: traces, objects,
-        MiB of malloc and tensors a unit were 2.9, 1346, 1.45, 0 (retracing), 2.7, 8398, 5.0, 21
-        (models rebuilt), 0, 3, 1.1, 0 (arrays kept by a callback), 0, 0, 1.5, 0 (native).
+    Source: order and counters from trainings in which each cause was built in
+        (`tests/integration/test_verdict_causes.py`).
     """
     if not growth.is_growing:
-        return _of_first_unit(first_unit)
-    cause = _cause({one.kind for one in grew_with}, read)
+        return None
+    grown = {one.kind for one in grew_with}
+    cause = next((cause for cause, needed in _IN_ORDER if needed <= grown), Cause.UNKNOWN)
+    if cause is Cause.MALLOC and is_compared:
+        cause = Cause.NATIVE
     if cause is Cause.RETRACING and is_per_fit and _are_steps_of_models(grew_with):
         cause = Cause.REBUILT
     speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
     because = tuple(one for one in grew_with if one.kind in speaks_for)
     function = _function(because)
-    return Diagnosis(cause, _sureness(cause), because, function, _ADVICE[cause])
+    found = Diagnosis(cause, _sureness(cause), because, function, _ADVICE[cause])
+    return found if cause is not Cause.RETRACING else _with_change(found, changed or {})
 
 
-def _cause(grown: set[CounterKind], read: frozenset[CounterKind]) -> Cause:
-    found = next((cause for cause, needed in _IN_ORDER if needed <= grown), None)
-    if found is not None:
-        return found
-    # What malloc handed out was counted and is flat: the rest is what it keeps.
-    return Cause.CACHE if CounterKind.NATIVE_BYTES in read else Cause.UNKNOWN
+def slowed_by(
+    grew_with: Sequence[CounterGrowth], changed: Mapping[str, str] | None = None
+) -> Diagnosis | None:
+    """What usually makes steps slower and slower; None where nothing that does was counted.
+
+    Args:
+        grew_with: Counters that grew over the same window.
+        changed: As of `diagnose`.
+    """
+    traces = tuple(one for one in grew_with if one.kind in _TRACES)
+    if not traces:
+        return None
+    is_retained = any(one.kind is CounterKind.RETAINED for one in traces)
+    cause = Cause.RETAINED_TRACES if is_retained else Cause.RETRACING
+    # Traces were counted, and not what they cost in time.
+    found = Diagnosis(cause, Sureness.FITTING, traces, _function(traces), _ADVICE[cause])
+    return found if is_retained else _with_change(found, changed or {})
+
+
+def _with_change(found: Diagnosis, changed: Mapping[str, str]) -> Diagnosis:
+    what = changed.get(found.function or "", "")
+    if not what or what == PYTHON_VALUES:
+        return replace(found, changed=what)
+    return replace(found, changed=what, advice=(Advice.ONE_SHAPE, Advice.RELOAD))
+
+
+def of_first_unit(first: FirstUnit | None) -> Diagnosis | None:
+    """Name the cause of a rise in the first unit of a run that does not grow; None without one."""
+    if first is None or first.rise <= 0.0:
+        return None
+    if abs(first.later_rise) > _LATER * first.rise:
+        return None
+    cause, rise = Cause.DATA_CACHE, Slope(first.rise, first.rise, first.rise)
+    because = (CounterGrowth(CounterKind.FIRST_UNIT, rise),)
+    return Diagnosis(cause, Sureness.FITTING, because, advice=_ADVICE[cause])
 
 
 def _are_steps_of_models(grew_with: Sequence[CounterGrowth]) -> bool:
@@ -178,12 +231,3 @@ def _sureness(cause: Cause) -> Sureness:
 def _function(because: Sequence[CounterGrowth]) -> str | None:
     named = [one for one in because if one.function]
     return max(named, key=lambda one: one.per_unit.middle).function if named else None
-
-
-def _of_first_unit(first: FirstUnit | None) -> Diagnosis | None:
-    if first is None or first.rise <= 0.0:
-        return None
-    if first.rise < _SHARE_OF_FIRST * (first.rise + max(0.0, first.later_rise)):
-        return None
-    cause = Cause.DATA_CACHE
-    return Diagnosis(cause, Sureness.FITTING, advice=_ADVICE[cause])

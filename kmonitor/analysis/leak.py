@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.analysis.counters import Counter, CounterGrowth, counter_growth
+from kmonitor.analysis.counters import Counter, CounterGrowth, CounterKind, counter_growth
 from kmonitor.analysis.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth, judge_growth
 
 UNITS_TO_SUSPECT: Final = 20
@@ -108,7 +108,8 @@ def _alarmed(
         return replace(before, alarmed_units=units, in_a_row=against)
     found = (counter_growth(counter, growth) for counter in counters)
     grew_with = tuple(one for one in found if one is not None)
-    is_suspected = n_units >= UNITS_TO_SUSPECT and bool(grew_with)
+    explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
+    is_suspected = n_units >= UNITS_TO_SUSPECT and explains
     state = State.SUSPECTED if is_suspected else State.GROWING
     return Verdict(state, growth, grew_with, units)
 

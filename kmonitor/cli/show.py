@@ -5,6 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from kmonitor.cli.end_lines import say_end
 from kmonitor.cli.epoch_table import say_epochs
 from kmonitor.cli.event_stream import event_words, follow
 from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption, open_hub
@@ -101,6 +102,7 @@ def _say_in_words(client: HubClient, run: RunSummary, rows: list[Row]) -> None:
     say_verdicts(run, verdicts_of(client, run))
     say_training(rows)
     say_epochs(rows)
+    say_end(client, run)
     _say_events(run, rows)
 
 

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from kmonitor.cli.summary_words import metric_title
 from kmonitor.cli.terminal import plain, say
 from kmonitor.connect.hub_client import HubClient, HubRefused
+from kmonitor.presenters.forecast_words import forecast_words
 from kmonitor.presenters.formats import plain_text
-from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.verdict_words import (
     advice_of,
     evidence_lines,
-    forecast_words,
     headline,
 )
 from kmonitor_agent.protocol.facts import Verdict
@@ -43,11 +42,7 @@ def say_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
 
 def _evidence(run: RunSummary, verdict: Verdict) -> list[str]:
     lines = evidence_lines(verdict)
-    # What has ended meets no limit any more, and takes no command.
-    if not has_ended(run):
-        lines.append(
-            forecast_words(verdict, started_wall_s=run.started_wall_s, now_wall_s=time.time())
-        )
+    lines.append(forecast_words(run, verdict, now_wall_s=time.time()))
     advice = [
         f"{each.text} (kmonitor command {run.run[:8]} {each.command})"
         if each.command

@@ -3,11 +3,12 @@
 from PySide6.QtCore import QObject, Signal, Slot
 
 from kmonitor.desktop.controls.look import Look
-from kmonitor.desktop.panels.sheet import DiagnosisWindow, RecordWindow
+from kmonitor.desktop.panels.sheet import DiagnosisWindow, EndWindow, RecordWindow
 from kmonitor.desktop.window import MainWindow
 from kmonitor.presenters import diagnosis, reclaim_table
 from kmonitor.presenters.action_panel import where_it_stands
 from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.run_end import end_picture
 from kmonitor.presenters.run_states import has_ended
 from kmonitor_agent.protocol.messages import RunSummary
 
@@ -36,6 +37,8 @@ class RecordsController(QObject):
         self._diagnosis: DiagnosisWindow | None = None
         self._shown: int | None = None
         self._shown_of = ""
+        self._end: EndWindow | None = None
+        self._end_of = ""
         records = window.records
         records.tab_chosen.connect(self.settings_changed)
         records.log.filter_chosen.connect(self._on_log_filter_chosen)
@@ -58,6 +61,7 @@ class RecordsController(QObject):
         )
         records.show_count(len(rows))
         self._refresh_diagnosis()
+        self._refresh_end()
 
     def choose(self, row: int) -> None:
         """Show the selected run's record with this hub row id in the table."""
@@ -79,6 +83,23 @@ class RecordsController(QObject):
         self._shown, self._shown_of = row, run.run if run is not None else ""
         self._diagnosis.bring_up()
         self._refresh_diagnosis()
+
+    def open_end(self, run: str) -> None:
+        """Show how a run ended, and what its memory did before."""
+        if self._end is None:
+            self._end = EndWindow(self._look, self._window)
+        self._end_of = run
+        self._end.bring_up()
+        self._refresh_end()
+
+    def _refresh_end(self) -> None:
+        window, run = self._end, self._desk.book.get(self._end_of)
+        if window is None or not window.isVisible() or run is None:
+            return
+        self._desk.ends.want(run)
+        minute = self._desk.ends.get(run.run)
+        now_wall_s = self._desk.now_wall_s()
+        window.show_picture(end_picture(run, minute, now_wall_s=now_wall_s))
 
     def _refresh_diagnosis(self) -> None:
         window, run = self._diagnosis, self._desk.book.current()
@@ -130,6 +151,9 @@ class RecordsController(QObject):
 
     @Slot(str, int)
     def _on_log_row_opened(self, run: str, row: int) -> None:
+        if self._desk.log.is_end(run, row):
+            self.open_end(run)
+            return
         found = self._desk.diagnoses.row_of(run, row)
         if found is None and all(row != each.row for each in self._desk.reclaims.rows(run)):
             return

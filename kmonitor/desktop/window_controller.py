@@ -188,7 +188,7 @@ class WindowController(QObject):
         hosts = [host.picture(now_wall_s, version=VERSION) for host in desk.hosts.all()]
         window.show_charts(is_first_start=desk.is_first_start, has_hosts=bool(hosts))
         window.header.show_picture(
-            header_picture(run, now_wall_s=now_wall_s, is_connected=is_reached)
+            header_picture(run, desk.verdicts, now_wall_s=now_wall_s, is_connected=is_reached)
         )
         window.banner.show_picture(desk.banner(now_wall_s))
         window.status.show_picture(desk.status(version=VERSION))

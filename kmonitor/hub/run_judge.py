@@ -1,12 +1,19 @@
 """One run's verdicts: kept from unit to unit, and told when they turn or their figures change."""
 
+from collections.abc import Mapping
+from itertools import islice
 from typing import Final
 
 import msgspec
 import numpy as np
 
-from kmonitor.analysis.counters import Counter
-from kmonitor.analysis.diagnosis import Diagnosis, diagnose
+from kmonitor.analysis.counters import Counter, counter_growth
+from kmonitor.analysis.diagnosis import (
+    Diagnosis,
+    diagnose,
+    of_first_unit,
+    slowed_by,
+)
 from kmonitor.analysis.growth import RAM_FLOOR, Floor
 from kmonitor.analysis.leak import ALARMED, Per, next_verdict, unit_of
 from kmonitor.analysis.leak import Verdict as Judgement
@@ -20,6 +27,9 @@ from kmonitor_agent.protocol.verdicts import VERDICT_METRICS, VerdictMetric
 
 GRAPH_FLOOR: Final = Floor(50.0, 0.02)
 """Operations: the smallest traced step has more."""
+
+_LATER: Final = 8
+"""So many epochs tell whether what the first one took is kept, and no more is taken."""
 
 _MOST_FRESH: Final = 60
 """Of a history that is read at once only so many units are judged one after the other: an alarm
@@ -55,6 +65,10 @@ class RunJudge:
             # Of a hub before this one: an alarm outlives a restart of the hub.
             self._stored[event.metric] = self._now[event.metric] = event
             self._verdicts[event.metric] = Judgement(state_of(event.state))
+
+    def read_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
+        """Take the run's next samples; as of `RunUnits.add_samples`."""
+        self._units.add_samples(t_s, columns)
 
     def judge(self) -> list[Verdict]:
         """Judge the units that were completed since; the verdicts that are to be stored."""
@@ -106,19 +120,36 @@ class RunJudge:
         forecast = None
         if verdict.state in ALARMED:
             forecast = forecast_of(metric, self._units, measured, self._per)
-        return verdict_event(judged, self._diagnosis(metric, verdict, counters), forecast)
+        found = self._diagnosis(metric, verdict, counters, units[-1])
+        return verdict_event(judged, found, forecast)
 
     def _diagnosis(
-        self, metric: VerdictMetric, verdict: Judgement, counters: list[Counter]
+        self, metric: VerdictMetric, verdict: Judgement, counters: list[Counter], newest: Unit
     ) -> Diagnosis | None:
         growth = verdict.growth
-        if metric == "step_time" or verdict.state not in ALARMED or growth is None:
-            return None
+        if verdict.state not in ALARMED or growth is None:
+            return self._of_first_epoch(metric)
+        if metric == "step_time":
+            # Time leaks nothing, and is never suspected to: what grew with it is looked up here.
+            grown = (counter_growth(counter, growth) for counter in counters)
+            return slowed_by([one for one in grown if one is not None], newest.changed)
         grew_with = list(verdict.grew_with)
         if metric == "ram":
             grew_with += allocation_growth(self._units.allocated, growth)
-        read = frozenset(counter.kind for counter in counters)
-        return diagnose(growth, grew_with, read, is_per_fit=self._per is Per.FIT)
+        return diagnose(
+            growth,
+            grew_with,
+            changed=newest.changed,
+            is_per_fit=self._per is Per.FIT,
+            is_compared=self._units.allocated is not None,
+        )
+
+    def _of_first_epoch(self, metric: VerdictMetric) -> Diagnosis | None:
+        if metric != "ram":
+            return None
+        epochs = self._units.done[Per.EPOCH]
+        later = [unit.low["ram"] for unit in islice(epochs, 1, _LATER + 1) if "ram" in unit.low]
+        return of_first_unit(self._units.first_epoch.found(later))
 
 
 def _next(

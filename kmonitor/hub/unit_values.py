@@ -1,6 +1,7 @@
 """What is judged of a run's units, as arrays: values of a metric, and counters beside it."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,19 @@ Floats = NDArray[np.float64]
 _LATELY: Final = 5
 _SHARE_EXPLAINED: Final = 0.4
 """Of the growth; less of it explains nothing."""
+
+
+def _on_host(unit: Unit) -> float:
+    return unit.low.get("allocator", math.nan)
+
+
+_OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
+    CounterKind.CHILDREN_BYTES: lambda unit: unit.children_bytes,
+    CounterKind.ALLOCATOR_BYTES: _on_host,
+    CounterKind.BLOCKS: lambda unit: unit.python_blocks,
+    CounterKind.NATIVE_BYTES: lambda unit: unit.malloc_bytes,
+    CounterKind.FREE_BYTES: lambda unit: unit.malloc_free_bytes,
+}
 
 
 def values_of(metric: VerdictMetric, units: Sequence[Unit], per: Per) -> Floats:
@@ -46,15 +60,15 @@ def highest_of(metric: VerdictMetric, units: Sequence[Unit], per: Per) -> Floats
 
 def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
     """What was counted beside a metric; of functions those that were traced lately."""
-    if metric == "step_time":
-        return []
     found = [
         Counter(CounterKind.RETAINED, _array(unit.retained for unit in units)),
         Counter(CounterKind.TRACES, _array(unit.traces for unit in units)),
     ]
     if metric == "ram":
-        children = _array(unit.children_bytes for unit in units)
-        found.append(Counter(CounterKind.CHILDREN_BYTES, children))
+        found += [Counter(kind, _array(map(read, units))) for kind, read in _OF_MEMORY.items()]
+    if metric == "vram":
+        in_use = _array(unit.low.get("device_allocator", _on_host(unit)) for unit in units)
+        found.append(Counter(CounterKind.ALLOCATOR_BYTES, in_use))
     before = units[max(0, len(units) - 1 - _LATELY)].functions
     for name, traces in units[-1].functions.items():
         if traces > before.get(name, 0.0):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kmonitor.hub.packed_reading import read_packed
 from kmonitor.hub.run_judge import RunJudge
 from kmonitor.hub.run_units import KINDS
 from kmonitor.hub.store.pages import Wanted, read_page
@@ -181,6 +182,8 @@ class VerdictDesk:
 
     def _read(self, connection: sqlite3.Connection, run_key: int, judge: RunJudge) -> None:
         head = int(connection.execute("SELECT max(row) FROM events").fetchone()[0] or 0)
+        if not judge.row:
+            read_packed(connection, run_key, judge)
         while judge.row < head and not self._is_stopping.is_set():
             wanted = Wanted(judge.row, _PAGE_ROWS, (run_key,), KINDS)
             page = read_page(connection, wanted, head)

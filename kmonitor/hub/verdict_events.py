@@ -1,10 +1,12 @@
 """A judgement as the event that is stored, and whether it says anything new."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.analysis.counters import CounterGrowth
+from msgspec.structs import replace
+
+from kmonitor.analysis.counters import ONCE, CounterGrowth, CounterKind
 from kmonitor.analysis.diagnosis import Diagnosis
 from kmonitor.analysis.leak import UNITS_TO_SUSPECT, Per, State
 from kmonitor.analysis.leak import Verdict as Judgement
@@ -74,31 +76,33 @@ def verdict_event(
         from_s=units[0].began_s,
         forecast=forecast,
     )
-    if growth is None or growth.slope is None:
-        return told
-    window = units[growth.first : growth.last + 1]
-    stride = spacing(window)
-    return Verdict(
-        t_s=told.t_s,
-        metric=told.metric,
-        state=told.state,
-        per=told.per,
-        units=told.units,
-        unit=told.unit,
-        from_s=window[0].began_s,
-        to_s=window[-1].ended_s,
-        window=len(window),
-        slope=growth.slope.middle / stride,
-        slope_low=growth.slope.low / stride,
-        slope_high=growth.slope.high / stride,
-        rise=growth.rise,
-        why_not="" if growth.why_not is None else growth.why_not.name.lower(),
-        cause="" if found is None else found.cause.name.lower(),
-        sureness="" if found is None else found.sureness.name.lower(),
-        name="" if found is None else (found.function or "")[:_LONGEST_NAME],
-        grew_with=_grew_with(because, stride),
-        advice=[] if found is None else [each.name.lower() for each in found.advice],
-        forecast=forecast,
+    stride = 1.0
+    if growth is not None and growth.slope is not None:
+        window = units[growth.first : growth.last + 1]
+        stride = spacing(window)
+        told = replace(
+            told,
+            from_s=window[0].began_s,
+            to_s=window[-1].ended_s,
+            window=len(window),
+            slope=growth.slope.middle / stride,
+            slope_low=growth.slope.low / stride,
+            slope_high=growth.slope.high / stride,
+            rise=growth.rise,
+            why_not="" if growth.why_not is None else growth.why_not.name.lower(),
+        )
+    return told if found is None else _with_cause(told, found, stride)
+
+
+def _with_cause(told: Verdict, found: Diagnosis, stride: float) -> Verdict:
+    return replace(
+        told,
+        cause=found.cause.name.lower(),
+        sureness=found.sureness.name.lower(),
+        name=(found.function or "")[:_LONGEST_NAME],
+        changed=found.changed[:_LONGEST_NAME],
+        grew_with=[_told(one, 1.0 if one.kind in ONCE else stride) for one in found.because][:32],
+        advice=[each.name.lower() for each in found.advice],
     )
 
 
@@ -119,23 +123,22 @@ def differs(before: Verdict | None, now: Verdict) -> bool:
 
 
 def _state(verdict: Judgement, because: Sequence[CounterGrowth], n_units: int) -> VerdictState:
-    is_explained = verdict.state is State.GROWING and bool(because)
+    is_explained = verdict.state is State.GROWING and any(
+        one.kind is CounterKind.PYTHON_BYTES for one in because
+    )
     if is_explained and n_units >= UNITS_TO_SUSPECT:
         return "suspected"  # by what *Diagnose* found: no series that the judgement could see
     return _STATES[verdict.state]
 
 
-def _grew_with(because: Iterable[CounterGrowth], stride: float) -> list[GrewWith]:
-    return [
-        GrewWith(
-            kind=one.kind.name.lower(),
-            per_unit=one.per_unit.middle / stride,
-            low=one.per_unit.low / stride,
-            high=one.per_unit.high / stride,
-            name=one.function[:_LONGEST_NAME],
-        )
-        for one in because
-    ][:32]
+def _told(one: CounterGrowth, stride: float) -> GrewWith:
+    return GrewWith(
+        kind=one.kind.name.lower(),
+        per_unit=one.per_unit.middle / stride,
+        low=one.per_unit.low / stride,
+        high=one.per_unit.high / stride,
+        name=one.function[:_LONGEST_NAME],
+    )
 
 
 def _is_forecast_another(before: Verdict, now: Verdict) -> bool:

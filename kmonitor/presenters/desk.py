@@ -20,6 +20,7 @@ from kmonitor.presenters.readings import RunReadings
 from kmonitor.presenters.reclaim_table import ReclaimBook
 from kmonitor.presenters.run_book import RunBook
 from kmonitor.presenters.run_edits import EditDesk
+from kmonitor.presenters.run_end import EndBook
 from kmonitor.presenters.series_sink import SeriesSink
 from kmonitor.presenters.verdict_book import VerdictBook
 from kmonitor_agent.local.clock import Clock
@@ -57,8 +58,8 @@ class Desk:
         book: The runs of all hubs. link: The connection to this machine's hub. hosts: Those to
             others. log: Event log. commands: What was asked from here.
         limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
-            found. verdicts: What grows. alerts: What the user is to be told. edits: Names, notes
-            and deletions asked from here.
+            found. verdicts: What grows. ends: How runs ended. alerts: What the user is to be
+            told. edits: Names, notes and deletions asked from here.
         changed: What changed since the window last looked; the window clears it.
     """
 
@@ -70,6 +71,7 @@ class Desk:
         self.reclaims = ReclaimBook()
         self.diagnoses = DiagnosisBook()
         self.verdicts = VerdictBook(ask)
+        self.ends = EndBook(ask)
         self.alerts = AlertDesk()
         self.commands = CommandDesk(ask, asked_by=user)
         self.limits = LimitDesk(self.commands, user=user)
@@ -355,7 +357,8 @@ class Desk:
     def _take_series(self, told: SeriesTold) -> None:
         readings = self.readings(told.run)
         readings.add_sources(told.sources)
-        if not self._history.take_series(told, readings) and self._charts is not None:
+        is_taken = self.ends.take(told) or self._history.take_series(told, readings)
+        if not is_taken and self._charts is not None:
             self._charts.take_series(told)
         self.changed |= {"series", "readings"}
 
@@ -379,6 +382,7 @@ class Desk:
         if self._charts is not None:
             self._charts.refuse(error.ask)
         self.verdicts.refuse(error.ask)
+        self.ends.refuse(error.ask)
 
     def _judged(self, is_another: bool) -> None:  # noqa: FBT001 - what a book answers
         if is_another:

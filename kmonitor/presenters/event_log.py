@@ -8,7 +8,7 @@ from typing import Literal
 from kmonitor.presenters.event_sentences import EventLine, Level, sentence
 from kmonitor.presenters.formats import clock_text
 from kmonitor.presenters.language import tr
-from kmonitor_agent.protocol.facts import AnyEvent, BootDied, BootEnded, BootStarted
+from kmonitor_agent.protocol.facts import AnyEvent, BootDied, BootEnded, BootStarted, Notice
 
 __all__ = [
     "LOG_KINDS",
@@ -88,6 +88,7 @@ class LogRow:
         time: When, in the viewer's zone.
         line: Icon, level and sentence.
         wall_s: When, UTC.
+        is_end: Whether it tells how a process ended other than well.
     """
 
     row: int
@@ -96,6 +97,7 @@ class LogRow:
     time: str
     line: EventLine
     wall_s: float = 0.0
+    is_end: bool = False
 
     @property
     def key(self) -> tuple[str, int]:
@@ -123,13 +125,17 @@ class EventLog:
         if line is None:
             return False
         self._known.add((run, row))
-        entry = LogRow(row, run, name, clock_text(wall_s), line, wall_s)
+        entry = LogRow(row, run, name, clock_text(wall_s), line, wall_s, _is_end(event))
         insort(self._rows, entry, key=_moment)
         if isinstance(event, BootStarted | BootEnded | BootDied):
             self._lived(run, row, event)
         if len(self._rows) > MAX_ROWS:
             self._drop_oldest()
         return True
+
+    def is_end(self, run: str, row: int) -> bool:
+        """Whether this line tells how a process ended other than well."""
+        return any(each.is_end for each in self._rows if each.key == (run, row))
 
     def forget(self, runs: Collection[str]) -> None:
         """Forget the rows of these runs."""
@@ -178,3 +184,11 @@ class EventLog:
 
 def _moment(entry: LogRow) -> tuple[float, int]:
     return entry.wall_s, entry.row
+
+
+def _is_end(event: AnyEvent) -> bool:
+    match event:
+        case BootDied() | BootEnded(why="failed" | "interrupted") | Notice(code="lost"):
+            return True
+        case _:
+            return False

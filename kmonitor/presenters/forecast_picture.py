@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from kmonitor.presenters.chart_picture import ForecastPicture, XKind
+from kmonitor.presenters.forecast_words import limit_words
 from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.series_store import SeriesStore
-from kmonitor.presenters.verdict_words import limit_words
 from kmonitor_agent.protocol.facts import LimitForecast, Verdict
 from kmonitor_agent.protocol.messages import RunSummary
 

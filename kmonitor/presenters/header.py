@@ -3,6 +3,13 @@
 from dataclasses import dataclass
 from typing import Final
 
+from kmonitor.presenters.chart_cards import card_title
+from kmonitor.presenters.forecast_words import (
+    chip_words,
+    epochs_left_before,
+    forecast_words,
+    nearest,
+)
 from kmonitor.presenters.formats import (
     NARROW_SPACE,
     count_text,
@@ -14,7 +21,9 @@ from kmonitor.presenters.formats import (
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import metric_name, round_amount, threshold_value
 from kmonitor.presenters.run_states import Tone, has_ended, state_picture
+from kmonitor.presenters.verdict_book import VerdictBook
 from kmonitor_agent.protocol.commands import LimitMetric
+from kmonitor_agent.protocol.facts import Verdict
 from kmonitor_agent.protocol.messages import MetricNow, RunSummary
 
 _LONGEST_WHY: Final = 160
@@ -51,12 +60,17 @@ class HeaderPicture:
 
 
 def header_picture(
-    summary: RunSummary | None, *, now_wall_s: float, is_connected: bool
+    summary: RunSummary | None,
+    verdicts: VerdictBook | None = None,
+    *,
+    now_wall_s: float,
+    is_connected: bool,
 ) -> HeaderPicture:
     """The header for this run; empty when there is none.
 
     Args:
         summary: The selected run.
+        verdicts: How metrics of runs develop; None: it is not told here.
         now_wall_s: Now, UTC.
         is_connected: Whether the hub is reached.
     """
@@ -65,6 +79,8 @@ def header_picture(
     state = state_picture(summary, now_wall_s=now_wall_s, is_connected=is_connected)
     chips = [ChipPicture("state", state.word, state.tone, state.icon, state.why, rank=0)]
     chips += _progress_chips(summary)
+    known = [] if verdicts is None else verdicts.of_run(summary.run)
+    chips += _forecast_chips(summary, nearest(known), now_wall_s)
     chips += _warning_chips(summary)
     return HeaderPicture(summary.name, _subtitle(summary, now_wall_s), tuple(chips))
 
@@ -101,6 +117,20 @@ def _progress_chips(summary: RunSummary) -> list[ChipPicture]:
 def _n_of(word: str, n: int, of: int | None) -> str:
     text = f"{word} {count_text(n)}"
     return f"{text}{NARROW_SPACE}/{NARROW_SPACE}{count_text(of)}" if of else text
+
+
+def _forecast_chips(
+    summary: RunSummary, verdict: Verdict | None, now_wall_s: float
+) -> list[ChipPicture]:
+    text = "" if verdict is None else chip_words(summary, verdict, now_wall_s=now_wall_s)
+    if verdict is None or not text:
+        return []
+    is_before = epochs_left_before(summary, verdict) is not None
+    tooltip = f"{card_title(summary, verdict.metric)}: " + forecast_words(
+        summary, verdict, now_wall_s=now_wall_s
+    )
+    tone: Tone = "plain" if is_before else "warn"
+    return [ChipPicture("forecast", text, tone, tooltip=tooltip, rank=1)]
 
 
 def _warning_chips(summary: RunSummary) -> list[ChipPicture]:

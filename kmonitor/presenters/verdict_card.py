@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.presenters.chart_cards import card_title
+from kmonitor.presenters.forecast_words import forecast_words, short_forecast_words
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import metric_name
 from kmonitor.presenters.run_states import has_ended
@@ -15,9 +16,7 @@ from kmonitor.presenters.verdict_words import (
     advice_of,
     cause_words,
     evidence_lines,
-    forecast_words,
     headline,
-    short_forecast_words,
     state_words,
     suspicion_of,
     tone_of,
@@ -72,8 +71,8 @@ def verdict_picture(
     return VerdictPicture(
         text=state_words(verdict),
         tone=tone_of(verdict),
-        forecast="" if has_ended(run) else short_forecast_words(verdict),
-        forecast_tooltip=_forecast(run, verdict, now_wall_s),
+        forecast=short_forecast_words(run, verdict),
+        forecast_tooltip=forecast_words(run, verdict, now_wall_s=now_wall_s),
         is_quiet=verdict.state in _QUIET,
         tooltip=tr("{verdict}. Click for the evidence.").format(verdict=headline(verdict)),
     )
@@ -91,7 +90,8 @@ def evidence_picture(
         can_ask: Whether the run takes commands from here.
     """
     is_alarm = verdict.state not in _QUIET and verdict.state != "cleared"
-    lines = [*evidence_lines(verdict), _forecast(run, verdict, now_wall_s)]
+    forecast = forecast_words(run, verdict, now_wall_s=now_wall_s)
+    lines = [*evidence_lines(verdict), forecast]
     advice = advice_of(verdict) if is_alarm else []
     title = f"{card_title(run, verdict.metric)}: {state_words(verdict)}"
     return EvidencePicture(
@@ -121,10 +121,3 @@ def suspicion_words(verdicts: Mapping[VerdictMetric, VerdictState]) -> str:
 def _sentence(text: str, name: str) -> str:
     # What the script calls `one_step` stays that.
     return text if name and text.startswith(name) else text[:1].upper() + text[1:]
-
-
-def _forecast(run: RunSummary, verdict: Verdict, now_wall_s: float) -> str:
-    # What has ended meets no limit any more.
-    if has_ended(run):
-        return ""
-    return forecast_words(verdict, started_wall_s=run.started_wall_s, now_wall_s=now_wall_s)

@@ -1,21 +1,19 @@
 """Verdicts in words: never more than is known, the evidence beside the claim."""
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from kmonitor.presenters.formats import (
     bytes_text,
     count_text,
-    moment_text,
     number_text,
     rate_text,
     seconds_text,
 )
 from kmonitor.presenters.language import tr
-from kmonitor.presenters.limit_words import METRIC_UNITS, metric_in_sentence, round_amount
+from kmonitor.presenters.limit_words import METRIC_UNITS, metric_in_sentence
 from kmonitor_agent.protocol.commands import CommandName
-from kmonitor_agent.protocol.facts import GrewWith, LimitForecast, Verdict
+from kmonitor_agent.protocol.facts import GrewWith, Verdict
 
 if TYPE_CHECKING:
     from kmonitor_agent.protocol.verdicts import VerdictMetric, VerdictState
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 MIN_UNITS: Final = 10
 """So many are needed before anything is said; as `analysis.growth` has it."""
 
-_FAR_UNITS: Final = 1000.0
-_ROUNDED_FROM: Final = 100.0
 
 Tone = Literal["mute", "ok", "warn", "crit"]
 
@@ -107,7 +103,7 @@ def headline(verdict: Verdict) -> str:
             needed=needed, n=units
         )
     text = state_words(verdict)
-    cause = cause_words(verdict)
+    cause = "" if verdict.cause == "data_cache" else cause_words(verdict)
     return f"{text}: {cause}" if cause else text
 
 
@@ -119,11 +115,19 @@ def cause_words(verdict: Verdict) -> str:
         "retracing": tr("{name} is traced again and again").format(name=name or tr("a function")),
         "rebuilt": tr("models or optimizers are built anew, and something keeps them"),
         "python": tr("Python keeps objects"),
+        "tensors": tr("tensors are kept: the framework's allocator hands out more and more"),
         "workers": tr("child processes of the training take more and more"),
-        "native": tr("native code keeps what it takes with malloc"),
-        "cache": tr("the allocator's cache or fragmentation, as far as is counted"),
+        "malloc": tr(
+            "native memory: taken with malloc, by arrays or native code; not Python's small"
+            " objects, not graphs"
+        ),
+        "native": tr("native code keeps what it takes with malloc; Python's lines do not"),
+        "cache": tr("malloc keeps what it was given back: a cache, or fragmentation"),
         "unknown": tr("nothing that is counted grew with it"),
+        "data_cache": tr("it rose in the first epoch only, evenly as data were read"),
     }
+    if verdict.metric == "step_time" and verdict.cause == "retracing":
+        return tr("traces of {name} grow in number").format(name=name or tr("functions"))
     if name and verdict.cause == "retained_traces":
         return f"{words[verdict.cause]} ({name})"
     if name and verdict.cause == "python":
@@ -131,8 +135,22 @@ def cause_words(verdict: Verdict) -> str:
     return words.get(verdict.cause, "")
 
 
+def changed_words(verdict: Verdict) -> str:
+    """What differs from one trace of the function to the next; empty where it is not known."""
+    if not verdict.changed:
+        return ""
+    if verdict.changed == "python":
+        return tr(
+            "From one trace to the next no tensor changed its shape or type: a Python number"
+            " or object did"
+        )
+    return tr("From one trace to the next changed: {what}").format(what=verdict.changed)
+
+
 def sureness_words(verdict: Verdict) -> str:
     """How much the counters say; empty where there is no cause."""
+    if verdict.cause == "data_cache":
+        return tr("A cache of the data set does that; it is not proven")
     words = {
         "counted": tr("That very thing was counted, and grew over the same units"),
         "fitting": tr("What grew is usually caused by this; it is not proven"),
@@ -172,45 +190,6 @@ def why_not_words(verdict: Verdict) -> str:
     return words.get(verdict.why_not, "")
 
 
-def forecast_words(verdict: Verdict, *, started_wall_s: float, now_wall_s: float) -> str:
-    """When which limit is met: "limit 72 GiB in about 14 epochs (10 to 21), about 14:35".
-
-    Args:
-        verdict: With or without a forecast; empty without.
-        started_wall_s: When the run started, UTC epoch seconds.
-        now_wall_s: Now, likewise.
-    """
-    forecast = verdict.forecast
-    if forecast is None:
-        return ""
-    text = _when_words(verdict, forecast, limit_words(verdict, forecast))
-    if _is_open_ended(forecast) or forecast.unit_s is None:
-        return text
-    wall_s = started_wall_s + verdict.to_s + forecast.units * forecast.unit_s
-    moment = moment_text(wall_s, now_wall_s=now_wall_s)
-    return tr("{forecast}, about {moment}").format(forecast=text, moment=moment)
-
-
-def short_forecast_words(verdict: Verdict) -> str:
-    """The same where there is little room: "limit in about 14 epochs (10 to 21)"."""
-    forecast = verdict.forecast
-    return _when_words(verdict, forecast, tr("limit")) if forecast is not None else ""
-
-
-def limit_words(verdict: Verdict, forecast: LimitForecast) -> str:
-    """Which limit: "limit 72 GiB", "host limit 15.6 GiB"."""
-    amount = round_amount(verdict.metric, forecast.limit)
-    match forecast.of:
-        case "own":
-            return tr("limit {amount}").format(amount=amount)
-        case "host":
-            return tr("host limit {amount}").format(amount=amount)
-        case "cgroup":
-            return tr("cgroup limit {amount}").format(amount=amount)
-        case "device":
-            return tr("device limit {amount}").format(amount=amount)
-
-
 def advice_of(verdict: Verdict) -> list[Advice]:
     """What may help, the mildest first; nothing while nothing grows."""
     return [found for code in verdict.advice if (found := _advice(code, verdict)) is not None]
@@ -222,9 +201,14 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     if verdict.state in {"steady", "cleared"}:
         lines.append(why_not_words(verdict))
     grew = grew_with_words(verdict)
-    if grew:
+    if verdict.cause == "data_cache":
+        rise = bytes_text(sum(one.per_unit for one in verdict.grew_with))
+        lines.append(
+            tr("In the first epoch it rose by {rise}, and hardly since").format(rise=rise)
+        )
+    elif grew:
         lines.append(tr("With it grew: {what}").format(what="; ".join(grew)))
-    lines.append(sureness_words(verdict))
+    lines += [changed_words(verdict), sureness_words(verdict)]
     return [line for line in lines if line]
 
 
@@ -245,22 +229,6 @@ def units_text(n: float, verdict: Verdict) -> str:
     return f"{count_text(n)} {per_word(verdict) if n == 1 else many}"
 
 
-def _when_words(verdict: Verdict, forecast: LimitForecast, whose: str) -> str:
-    if forecast.latest is None or _is_open_ended(forecast):
-        least = units_text(_rounded(math.floor(forecast.earliest)), verdict)
-        return tr("{limit} in {units} at the earliest").format(limit=whose, units=least)
-    ends = (math.floor(forecast.earliest), math.ceil(forecast.latest))
-    low, high = (count_text(_rounded(end)) for end in ends)
-    units = units_text(_rounded(round(forecast.units)), verdict)
-    return tr("{limit} in about {units} ({low} to {high})").format(
-        limit=whose, units=units, low=low, high=high
-    )
-
-
-def _is_open_ended(forecast: LimitForecast) -> bool:
-    return forecast.latest is None or forecast.units >= _FAR_UNITS
-
-
 def _advice(code: str, verdict: Verdict) -> Advice | None:
     name = verdict.name or tr("the function")
     known = {
@@ -270,6 +238,11 @@ def _advice(code: str, verdict: Verdict) -> Advice | None:
         "diagnose": Advice(tr("Diagnose"), "diagnose"),
         "tensors_not_numbers": Advice(
             tr("pass tensors instead of Python numbers to {name}").format(name=name)
+        ),
+        "one_shape": Advice(
+            tr("pass {name} batches of one shape, or an input_signature with None").format(
+                name=name
+            )
         ),
         "run_folds": Advice(tr("train each model in a process of its own")),
         "build_once": Advice(tr("build model and optimizer once, outside of the loop")),
@@ -282,10 +255,11 @@ def _grew_with(one: GrewWith, verdict: Verdict) -> str:
     kinds = {
         "traces": tr("live traces"),
         "retained": tr("traces of models that are gone"),
-        "tensors": tr("live tensors"),
-        "objects": tr("Python objects"),
+        "blocks": tr("small blocks that Python handed out"),
         "python_bytes": tr("what Python allocated"),
+        "allocator_bytes": tr("what the framework's allocator handed out"),
         "native_bytes": tr("what malloc handed out"),
+        "free_bytes": tr("what malloc keeps free"),
         "children_bytes": tr("memory of child processes"),
     }
     is_size = one.kind.endswith("_bytes")
@@ -309,11 +283,3 @@ def _change(verdict: Verdict, value: float) -> str:
     if unit == "bytes":
         return f"\u2212{bytes_text(-value)}" if value < 0 else bytes_text(value)
     return number_text(value)
-
-
-def _rounded(n: float) -> float:
-    """Two digits: more would claim what nobody knows."""
-    if n < _ROUNDED_FROM:
-        return n
-    step = 10.0 ** (math.floor(math.log10(n)) - 1)
-    return round(n / step) * step

@@ -20,9 +20,10 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import GraphCount
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
-from kmonitor_agent.frameworks.tensorflow_names import traced_name
+from kmonitor_agent.frameworks.tensorflow_names import order_of, traced_name
 from kmonitor_agent.frameworks.tensorflow_owners import Key, registered_sizes
 from kmonitor_agent.frameworks.tensorflow_retained import Retained, RetainedTraces
+from kmonitor_agent.frameworks.tensorflow_signatures import Arguments, arguments_of, difference
 from kmonitor_agent.protocol.facts import FunctionTraces
 
 SOURCE: Final = "tensorflow: registered functions and gradient registry"
@@ -53,11 +54,13 @@ class FunctionFacts:
         operations: Nodes, inputs included.
         calls: Names of functions that it calls.
         stateful_random: Kinds of operations in it that a new trace seeds anew.
+        arguments: Tensors that the call passed; None where it is no trace of a call.
     """
 
     operations: int
     calls: frozenset[str]
     stateful_random: frozenset[str]
+    arguments: Arguments | None = None
 
 
 class GraphInventory:
@@ -92,7 +95,7 @@ class GraphInventory:
             del self._facts[gone]
         new = names - self._facts.keys()
         context = self._context()
-        for name in new:
+        for name in sorted(new, key=order_of):
             self._facts[name] = _read_function(context, name)
 
     def _sizes(self) -> Counter[Key]:
@@ -108,7 +111,9 @@ class GraphInventory:
         for name, facts in self._facts.items():
             trace = traced_name(name)
             user_name = trace or owners.get(name, _BRANCHES)
-            tallies.setdefault(user_name, _Tally()).add(facts.operations, is_trace=bool(trace))
+            tally = tallies.setdefault(user_name, _Tally())
+            tally.add(facts.operations, is_trace=bool(trace))
+            tally.call(facts.arguments)
         for graph in retained.orphans:
             tallies.setdefault(graph.name, _Tally()).add_orphan(graph.operations)
         return GraphCount(
@@ -127,6 +132,13 @@ class _Tally:
     traces: int = 0
     operations: int = 0
     retained: int = 0
+    changed: str = ""
+    newest: Arguments | None = None
+
+    def call(self, arguments: Arguments | None) -> None:
+        if arguments is not None:
+            self.changed = "" if self.newest is None else difference(self.newest, arguments)
+            self.newest = arguments
 
     def add(self, operations: int, *, is_trace: bool) -> None:
         self.operations += operations
@@ -165,7 +177,8 @@ def _read_function(context: Any, name: str) -> FunctionFacts:
         elif node.op in STATEFUL_RANDOM:
             random.add(node.op)
     operations = len(definition.node_def) + len(definition.signature.input_arg)
-    return FunctionFacts(operations, frozenset(calls), frozenset(random))
+    arguments = arguments_of(name, definition)
+    return FunctionFacts(operations, frozenset(calls), frozenset(random), arguments)
 
 
 def _error_of_tensorflow() -> type[Exception]:
@@ -205,6 +218,7 @@ def _largest(tallies: Mapping[str, _Tally]) -> tuple[FunctionTraces, ...]:
             traces=tally.traces,
             operations=tally.operations,
             retained=tally.retained,
+            changed=tally.changed,
         )
         for name, tally in ordered[:_MOST_FUNCTIONS]
     )

@@ -1,5 +1,6 @@
 """Memory of this process, its children and its host; the cheap readings and the dear ones."""
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from kmonitor_agent.reading import Reading
 
 _STATM: Final = Path("/proc/self/statm")
 _STATUS: Final = Path("/proc/self/status")
+_TASKS: Final = Path("/proc/self/task")
 _NOT_YET: Final = "not read yet"
 
 
@@ -27,7 +29,8 @@ class MemoryReadings:
         bound: The smaller of host memory and cgroup limit.
         host_available: What the host could still give.
         unique: Unique set, as old as the last `read_slowly`.
-        children: Resident set of the children, as old as the last `read_slowly`.
+        children: Resident set of the children; of those that children of theirs started, and where
+            procfs does not list children, of those that the last `read_slowly` found.
         cgroup: The cgroup's limit, as old as the last `read_slowly`.
     """
 
@@ -47,7 +50,8 @@ class ProcessMemory:
     def __init__(self) -> None:
         self._process = psutil.Process()
         self._unique = Reading.missing("bytes", _NOT_YET)
-        self._children = Reading.missing("bytes", _NOT_YET)
+        self._children: dict[int, psutil.Process] = {}
+        self._why_no_children = _NOT_YET
         self._cgroup = cgroup_limit()
 
     def read_slowly(self) -> None:
@@ -56,18 +60,18 @@ class ProcessMemory:
         Source: measured: 16 ms for the unique set at 1.5 GB, `children()` likewise.
         """
         self._unique = self._read_unique()
-        self._children = self._read_children()
+        self._list_children()
         self._cgroup = cgroup_limit()
 
     def read(self) -> MemoryReadings:
         """Read what costs microseconds; the rest as it was last read slowly."""
         process = resident_bytes()
         host = psutil.virtual_memory()
-        children = self._children.value
+        children = self._read_children()
         total = Reading(
-            (process.value or 0.0) + (children or 0.0),
+            (process.value or 0.0) + (children.value or 0.0),
             "bytes",
-            f"{process.source}; children: psutil" if children else process.source,
+            f"{process.source}; children: psutil" if children.value else process.source,
         )
         return MemoryReadings(
             process=process,
@@ -76,7 +80,7 @@ class ProcessMemory:
             bound=_bound(float(host.total), self._cgroup),
             host_available=Reading(float(host.available), "bytes", "host: available memory"),
             unique=self._unique,
-            children=self._children,
+            children=children,
             cgroup=self._cgroup,
         )
 
@@ -87,18 +91,42 @@ class ProcessMemory:
             return Reading.missing("bytes", f"the unique set cannot be read: {exc}")
         return Reading(unique, "bytes", "process: unique set (psutil)")
 
-    def _read_children(self) -> Reading:
+    def _list_children(self) -> None:
         try:
             children = self._process.children(recursive=True)
         except (psutil.Error, OSError) as exc:
-            return Reading.missing("bytes", f"the children cannot be listed: {exc}")
+            self._why_no_children = f"the children cannot be listed: {exc}"
+            return
+        self._why_no_children = ""
+        self._children = {child.pid: child for child in children}
+
+    def _read_children(self) -> Reading:
+        if self._why_no_children:
+            return Reading.missing("bytes", self._why_no_children)
         resident = 0
-        for child in children:
+        for pid in _direct_children() - self._children.keys():
+            with contextlib.suppress(psutil.Error):
+                self._children[pid] = psutil.Process(pid)
+        for pid, child in tuple(self._children.items()):
             try:
                 resident += child.memory_info().rss
             except psutil.Error:
-                continue  # it ended meanwhile
+                del self._children[pid]  # it ended meanwhile
         return Reading(float(resident), "bytes", "children: resident sets (psutil)")
+
+
+def _direct_children() -> set[int]:
+    """Process ids of the children that this process has just now; none where nobody tells.
+
+    Source: proc(5), /proc/pid/task/tid/children; measured: 0.3 ms with 40 threads.
+    """
+    found: set[int] = set()
+    try:
+        for task in _TASKS.iterdir():
+            found.update(map(int, (task / "children").read_bytes().split()))
+    except (OSError, ValueError):
+        pass
+    return found
 
 
 def resident_bytes() -> Reading:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from kmonitor_agent.protocol.commands import CommandName
-from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, Text
+from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"):
@@ -209,6 +209,10 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
         logs: Keras' logs; NaN stays NaN.
         learning_rate: At the end; None if it cannot be read.
         step_times: None when fewer than two steps were measured.
+        ram_process_bytes: Resident set of this process just then.
+        python_blocks: Blocks that Python's allocator has handed out, each of at most 512 bytes.
+        malloc_bytes: What the C library's malloc has handed out, what Python took from it too.
+        malloc_free_bytes: What it was given back and keeps.
     """
 
     fit: Count
@@ -218,3 +222,7 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
     logs: dict[Name, float] = {}
     learning_rate: float | None = None
     step_times: StepTimes | None = None
+    ram_process_bytes: Amount | None = None
+    python_blocks: Amount | None = None
+    malloc_bytes: Amount | None = None
+    malloc_free_bytes: Amount | None = None

@@ -74,7 +74,7 @@ class Sample(Event, frozen=True, tag="sample"):
         ram_process_bytes: Resident set of this process.
         ram_peak_bytes: Highest resident set of this process since it started.
         ram_unique_bytes: Unique set of this process; at most every 10 s.
-        ram_children_bytes: Resident set of the children; at most every 10 s.
+        ram_children_bytes: Resident set of the children; of theirs as found every 10 s.
         ram_of_bytes: The smaller of host memory and cgroup limit.
         cgroup_limit_bytes: The cgroup's limit where there is one.
         host_available_bytes: What the host could still give.
@@ -134,12 +134,16 @@ class FunctionTraces(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         traces: Live traces.
         operations: Operations in them together.
         retained: Of the traces, those kept only by the gradient registry.
+        changed: What the last trace's arguments differ in from those of the one before:
+            "x (8, 64) → (9, 64)"; "python": in no tensor, so in a Python value or object; empty
+            when there is one trace, or it cannot be told.
     """
 
     name: Text
     traces: Count
     operations: Count
     retained: Count = 0
+    changed: Text = ""
 
 
 class GraphSize(Event, frozen=True, tag="graph"):

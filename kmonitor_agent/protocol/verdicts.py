@@ -22,8 +22,8 @@ class GrewWith(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Something counted that grew over the same units.
 
     Attributes:
-        kind: "traces", "retained", "tensors", "objects", "python_bytes", "native_bytes" or
-            "children_bytes".
+        kind: "traces", "retained", "blocks", "python_bytes", "allocator_bytes", "native_bytes",
+            "free_bytes", "children_bytes"; "first_unit": bytes, once, and not a unit.
         per_unit: Change a unit, in what it counts.
         low: Lower end of the 95 % interval.
         high: Upper end.
@@ -76,10 +76,12 @@ class Verdict(Event, frozen=True, tag="verdict"):
         rise: From the beginning of the window to its end, in the metric's unit.
         why_not: Why it is not called growth: "too_small", "no_trend", "steps", "slowing",
             "bending", "stopped"; empty when it is, or when nothing was judged.
-        cause: What grows: "retained_traces", "retracing", "rebuilt", "python", "workers",
-            "native", "cache", "unknown"; empty unless memory or graph grow.
+        cause: What grows: "retained_traces", "retracing", "rebuilt", "python", "tensors",
+            "workers", "malloc", "native", "cache", "unknown"; "data_cache": what the first epoch
+            took, where nothing grows; empty where nothing is known.
         sureness: "counted", "fitting" or "open".
         name: Function or line that the cause is about; empty if not known.
+        changed: With "retracing", what its last two traces differ in, as of `FunctionTraces`.
         grew_with: What grew over the same units and speaks for the cause.
         advice: What may help, the mildest first.
         forecast: None unless it grows towards a limit that is known.
@@ -102,6 +104,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
     cause: Name = ""
     sureness: Name = ""
     name: Text = ""
+    changed: Text = ""
     grew_with: Annotated[list[GrewWith], msgspec.Meta(max_length=32)] = []
     advice: Annotated[list[Name], msgspec.Meta(max_length=16)] = []
     forecast: LimitForecast | None = None

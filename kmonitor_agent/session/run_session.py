@@ -42,9 +42,6 @@ from kmonitor_agent.session.supervised_fits import SupervisedFits
 from kmonitor_agent.session.teller import FitTeller
 from kmonitor_agent.session.wording import Records
 
-SLOW_INTERVAL_S: Final = 10.0
-"""Least time between readings that cost milliseconds (unique set, children), seconds."""
-
 
 class _Ways(TypedDict):
     """What every part that tells events is given."""
@@ -108,7 +105,7 @@ class RunSession:
             performer=self._performer,
         )
         self._sampler = Sampler(watched=self._watched_now, limits=limits, **ways)
-        self._teller = FitTeller(**ways)
+        self._teller = FitTeller(heap=self._sampler.heap, **ways)
         self._supervised = SupervisedFits(
             self._restarting, self.faults, limits=limits, performer=self._performer, boot=boot
         )
@@ -275,8 +272,7 @@ class RunSession:
             return
         rebuilds = parts_of(model) is not None
         self._boot.start(framework_for(model), self._intake.receive, rebuilds=rebuilds)
-        self._boot.every(max(SLOW_INTERVAL_S, self._interval_s), self._sampler.read_slowly)
-        self._boot.every(self._interval_s, self._sampler.sample)
+        self._sampler.begin(self._boot.every, self._interval_s)
         self._boot.every(LOOK_AFTER_S, self._look_after)
 
     def _look_after(self) -> None:

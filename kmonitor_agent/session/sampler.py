@@ -7,7 +7,8 @@ from typing import Final
 
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework, GraphCount
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
-from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
+from kmonitor_agent.probes.heap import Heap
+from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory, resident_bytes
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import Event, Sample, SourceOf, Sources
 from kmonitor_agent.protocol.measured import MOST_STEP_LOGS
@@ -27,6 +28,20 @@ _STEP_SOURCE: Final = Reading(
 )
 
 
+SLOW_INTERVAL_S: Final = 10.0
+"""Least time between readings that cost milliseconds (unique set, children), seconds."""
+
+RUSH_INTERVAL_S: Final = 0.1
+"""How often the resident set alone is read: a process may run into its limit within a second."""
+
+_RUSH: Final = 0.02
+_RUSH_NEAR: Final = 0.002
+"""Parts of the bound by which it has grown since the last sample that are worth one at once: far
+from the bound, and in its last tenth."""
+
+_NEAR: Final = 0.9
+
+
 @dataclass(frozen=True, slots=True)
 class Watched:
     """What the sampler may look at; replaced as a whole by the training thread.
@@ -43,7 +58,11 @@ class Watched:
 
 
 class Sampler:
-    """Reads and emits; owned by the agent's thread. It never touches a model."""
+    """Reads and emits; owned by the agent's thread. It never touches a model.
+
+    Attributes:
+        heap: Read by others at each epoch's end; its sources are told with those of samples.
+    """
 
     def __init__(
         self,
@@ -63,6 +82,7 @@ class Sampler:
             now_s: The boot's time, seconds.
             privacy: What to leave out of sources.
         """
+        self.heap: Final = Heap()
         self._watched = watched
         self._emit = emit
         self._limits = limits
@@ -71,11 +91,32 @@ class Sampler:
         self._memory = ProcessMemory()
         self._gpu = Gpu()
         self._told: dict[str, SourceOf] = {}
+        self._last: tuple[float | None, float | None] = (None, None)
+
+    def begin(self, every: Callable[[float, Callable[[], None]], None], interval_s: float) -> None:
+        """Have all that recurs called.
+
+        Args:
+            every: Takes how often, seconds, and what.
+            interval_s: Between two samples.
+        """
+        every(max(SLOW_INTERVAL_S, interval_s), self.read_slowly)
+        every(interval_s, self.sample)
+        every(RUSH_INTERVAL_S, self.sample_in_a_rush)
 
     def read_slowly(self) -> None:
         """Read what costs milliseconds; at most every 10 s."""
         self._memory.read_slowly()
         self._gpu.look_for_others()
+
+    def sample_in_a_rush(self) -> None:
+        """Sample if this process grew by much since the last one: it may be killed for it soon."""
+        resident, last, bound = resident_bytes().value, *self._last
+        if resident is None or last is None or not bound:
+            return
+        grown = (resident - last) / bound
+        if grown >= _RUSH or (grown >= _RUSH_NEAR and resident >= _NEAR * bound):
+            self.sample()
 
     def sample(self) -> None:
         """Read all, tell changed sources, emit a sample, judge RAM and VRAM."""
@@ -83,10 +124,11 @@ class Sampler:
         t_s = self._now_s()
         device = self._gpu.read()
         readings = dict(self._read(watched, device))
-        self._tell_sources(
-            t_s, {**readings, **_of_others(device), "step_time_s": _step_source(watched.fit)}
-        )
+        step_time = _step_source(watched.fit)
+        beside = {**_of_others(device), "step_time_s": step_time, **self.heap.newest}
+        self._tell_sources(t_s, {**readings, **beside})
         values = {name: reading.value for name, reading in readings.items()}
+        self._last = values["ram_process_bytes"], values["ram_of_bytes"]
         fit = watched.fit
         self._emit(
             Sample(

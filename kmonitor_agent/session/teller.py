@@ -5,6 +5,8 @@ from typing import Final, Literal
 
 from kmonitor_agent.config import plain_text
 from kmonitor_agent.frameworks.base import FitFacts, GraphCount, KerasModel, ModelDescription
+from kmonitor_agent.probes.heap import Heap
+from kmonitor_agent.probes.process_memory import resident_bytes
 from kmonitor_agent.protocol.facts import (
     EpochEnded,
     EpochStarted,
@@ -37,7 +39,12 @@ class FitTeller:
     """Emits the events of fits; on the threads that train."""
 
     def __init__(
-        self, *, emit: Callable[[Event], None], now_s: Callable[[], float], privacy: Privacy
+        self,
+        *,
+        emit: Callable[[Event], None],
+        now_s: Callable[[], float],
+        privacy: Privacy,
+        heap: Heap,
     ) -> None:
         """Keep where events go.
 
@@ -45,7 +52,9 @@ class FitTeller:
             emit: Takes events.
             now_s: The boot's time, seconds.
             privacy: What to leave out.
+            heap: What Python and malloc have handed out.
         """
+        self._heap = heap
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
@@ -127,6 +136,7 @@ class FitTeller:
         """Tell that an epoch ended, with its logs and step times."""
         now_s = self._now_s()
         steps = fit.clock.steps
+        counts = {name: reading.value for name, reading in self._heap.read().items()}
         self._emit(
             EpochEnded(
                 t_s=now_s,
@@ -137,6 +147,8 @@ class FitTeller:
                 logs=self._logs(logs),
                 learning_rate=self._learning_rate(fit, model),
                 step_times=fit.clock.step_times(),
+                ram_process_bytes=resident_bytes().value,
+                **counts,
             )
         )
 
@@ -213,6 +225,7 @@ class FitTeller:
             traces=each.traces,
             operations=each.operations,
             retained=each.retained,
+            changed=each.changed if each.changed == "python" else "",
         )
 
 

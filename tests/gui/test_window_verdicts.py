@@ -10,6 +10,8 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
+from kmonitor.desktop.controls.chip import Chip
+from kmonitor.desktop.panels.sheet import EndWindow
 from kmonitor.desktop.panels.verdict_row import VerdictButton, VerdictRow
 from kmonitor.desktop.panels.verdict_window import VerdictWindow
 from kmonitor.desktop.plots.chart_colours import ChartColours
@@ -18,7 +20,7 @@ from kmonitor.desktop.plots.overlay import GRIP_WIDTH_PX
 from kmonitor.hub.run_judge import RunJudge
 from kmonitor.presenters.formats import plain_text
 from kmonitor_agent.protocol.commands import LimitMetric
-from kmonitor_agent.protocol.facts import LimitForecast, Verdict
+from kmonitor_agent.protocol.facts import BootDied, LimitForecast, Verdict
 from kmonitor_agent.protocol.messages import VerdictsAsked, VerdictsTold
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.growing_run import Growing, events_of
@@ -229,3 +231,46 @@ def test_a_card_without_a_verdict_has_no_button(window: DeskWindow):
     window.tell_runs(made_up_run())
 
     assert _buttons(window, "ram") == []
+
+
+def test_the_line_of_a_death_opens_the_last_minute_of_the_run(window: DeskWindow):
+    window.connect()
+    why = "out of memory: the kernel killed it"
+    window.tell_runs(
+        made_up_run(state="failed", state_why=why, cause="out of memory", checkpoint_bytes=None)
+    )
+    died = BootDied(t_s=3700.0, boot="b", how="memory", signal="SIGKILL", why=why)
+    window.tell_events(died)
+    (row,) = (each for each in window.desk.log.rows() if each.is_end)
+
+    window.window.records.log.row_opened.emit(row.run, row.row)
+    window.answer()
+    window.settle()
+
+    sheet = window.window.findChild(EndWindow)
+    assert isinstance(sheet, EndWindow)
+    assert "Failed: out of memory" in sheet.text()
+    assert "RAM in the last" in plain_text(sheet.text())
+    assert "Nothing of it was saved" in sheet.text()
+    sheet.close()
+
+
+@pytest.fixture
+def wide() -> Iterator[DeskWindow]:
+    made = DeskWindow(size=(1920, 1080))
+    yield made
+    made.close()
+
+
+def test_the_header_says_when_a_limit_is_met_until_the_run_ends(wide: DeskWindow):
+    _live(wide, epochs=9000)
+
+    def chips() -> list[str]:
+        found = wide.window.header.findChildren(Chip)
+        return [plain_text(chip.accessibleName()) for chip in found if chip.isVisible()]
+
+    assert any("limit in about 14 epochs (10 to 21)" in text for text in chips())
+
+    wide.tell_runs(made_up_run(state="finished"))
+
+    assert not any("in about" in text for text in chips())

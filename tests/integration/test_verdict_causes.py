@@ -12,10 +12,13 @@ from tests.support.live_hub import LiveHub
 from tests.support.trainings import ROOT
 from tests.support.waiting import wait_until
 
+MIB = 2.0**20
+
 pytestmark = [pytest.mark.keras, pytest.mark.slow, pytest.mark.full]
 
 
-def verdicts_of(cause: str, home: Path, hub: LiveHub) -> Verdict:
+def verdict_of(cause: str, home: Path, hub: LiveHub, metric: str = "ram") -> Verdict:
+    """How a training that leaks in this way stands at its end."""
     environ = {
         **os.environ,
         "KMONITOR_HOME": str(home),
@@ -32,17 +35,17 @@ def verdicts_of(cause: str, home: Path, hub: LiveHub) -> Verdict:
             return [r.run for r in client.runs() if r.name == cause and r.state == "finished"]
 
         (run,) = wait_until(ended, 60.0, "the hub has it all")
-        return next(verdict for verdict in client.verdicts(run) if verdict.metric == "ram")
+        return next(verdict for verdict in client.verdicts(run) if verdict.metric == metric)
 
 
 def test_a_training_that_leaks_nothing_is_not_suspected(kmonitor_home: Path, idle_hub: LiveHub):
-    found = verdicts_of("none", kmonitor_home, idle_hub)
+    found = verdict_of("none", kmonitor_home, idle_hub)
 
     assert found.state in {"steady", "learning"}
 
 
 def test_models_that_are_built_anew_and_kept_are_named(kmonitor_home: Path, idle_hub: LiveHub):
-    found = verdicts_of("rebuilt", kmonitor_home, idle_hub)
+    found = verdict_of("rebuilt", kmonitor_home, idle_hub)
 
     assert (found.per, found.state) == ("fit", "suspected")
     assert (found.cause, found.sureness) == ("rebuilt", "fitting")
@@ -50,19 +53,48 @@ def test_models_that_are_built_anew_and_kept_are_named(kmonitor_home: Path, idle
 
 
 def test_a_function_that_is_traced_again_is_named(kmonitor_home: Path, idle_hub: LiveHub):
-    found = verdicts_of("retracing", kmonitor_home, idle_hub)
+    found = verdict_of("retracing", kmonitor_home, idle_hub)
 
     assert (found.state, found.cause) == ("suspected", "retracing")
     assert "scaled_gradients" in found.name
-    assert "tensors_not_numbers" in found.advice
+    assert found.changed == "python"
+    assert found.advice == ["tensors_not_numbers", "reload"]
 
 
-@pytest.mark.parametrize("cause", ["python", "native"])
-def test_what_nothing_counts_grows_with_an_open_cause(
-    kmonitor_home: Path, idle_hub: LiveHub, cause: str
+@pytest.mark.parametrize(
+    ("way", "cause", "sureness", "grew"),
+    [
+        ("objects", "python", "fitting", "blocks"),
+        ("tensors", "tensors", "fitting", "allocator_bytes"),
+        ("workers", "workers", "counted", "children_bytes"),
+        ("native", "malloc", "fitting", "native_bytes"),
+        ("arrays", "malloc", "fitting", "native_bytes"),
+        ("native, diagnosed", "native", "fitting", "native_bytes"),
+        ("arrays, diagnosed", "python", "fitting", "python_bytes"),
+    ],
+)
+def test_what_grows_is_named_as_far_as_it_is_counted(
+    kmonitor_home: Path, idle_hub: LiveHub, way: str, cause: str, sureness: str, grew: str
 ):
-    found = verdicts_of(cause, kmonitor_home, idle_hub)
+    found = verdict_of(way, kmonitor_home, idle_hub)
 
-    assert (found.state, found.cause) == ("growing", "unknown")
-    assert found.sureness == "open"
-    assert "diagnose" in found.advice
+    assert (found.state, found.cause, found.sureness) == ("suspected", cause, sureness)
+    assert grew in {each.kind for each in found.grew_with}
+    is_line = way == "arrays, diagnosed"
+    assert ("leaking_training.py" in found.name) == is_line
+
+
+def test_a_data_set_that_is_kept_as_it_is_read_is_no_leak(kmonitor_home: Path, idle_hub: LiveHub):
+    found = verdict_of("data_cache", kmonitor_home, idle_hub)
+
+    assert (found.state, found.cause, found.sureness) == ("learning", "data_cache", "fitting")
+    assert 80 * MIB < found.grew_with[0].per_unit < 160 * MIB
+
+
+def test_steps_that_get_slower_with_traces_name_the_function(
+    kmonitor_home: Path, idle_hub: LiveHub
+):
+    found = verdict_of("slower", kmonitor_home, idle_hub, "step_time")
+
+    assert (found.state, found.cause, found.sureness) == ("growing", "retracing", "fitting")
+    assert "scaled_gradients" in found.name

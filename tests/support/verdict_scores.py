@@ -118,7 +118,7 @@ def _score_one(score: Score, run: SimulatedRun, told: list[Verdict]) -> None:
         score.delays.append(delay)
     suspected = next((one for one in told[:FOUND_WITHIN] if one.state is State.SUSPECTED), None)
     if suspected is not None and suspected.growth is not None:
-        named = diagnose(suspected.growth, suspected.grew_with, frozenset(run.counters))
+        named = diagnose(suspected.growth, suspected.grew_with)
         score.diagnosed += 1
         score.named += named is not None and named.cause is run.cause
 
@@ -183,7 +183,7 @@ def cost_ms(n: int = 200) -> float:
     values = (1000.0 + 5.0 * np.arange(n) + rng.normal(0.0, 3.0, n)) * MIB
     counters = [
         Counter(kind, 1000.0 + np.cumsum(rng.poisson(3.0, n)).astype(np.float64))
-        for kind in (CounterKind.TRACES, CounterKind.TENSORS, CounterKind.OBJECTS)
+        for kind in CounterKind
     ]
     verdict, taken = Verdict(State.GROWING), list[float]()
     for _ in range(20):

@@ -213,15 +213,21 @@ def _counts(rng: Rng, n: int, per_unit: float) -> Floats:
     return 1000.0 + np.cumsum(rng.poisson(per_unit, n)).astype(np.float64)
 
 
+_IN_BYTES = (
+    *(CounterKind.NATIVE_BYTES, CounterKind.FREE_BYTES),
+    *(CounterKind.CHILDREN_BYTES, CounterKind.ALLOCATOR_BYTES),
+)
+
+
 def _counters(rng: Rng, n: int, per_unit: dict[CounterKind, float]) -> dict[CounterKind, Floats]:
     """All that is read; what does not grow stays, malloc's bytes scatter."""
     found = {
         kind: _counts(rng, n, per_unit.get(kind, 0.0))
-        for kind in (CounterKind.TRACES, CounterKind.RETAINED, CounterKind.TENSORS)
+        for kind in (CounterKind.TRACES, CounterKind.RETAINED)
     }
-    found[CounterKind.OBJECTS] = _counts(rng, n, per_unit.get(CounterKind.OBJECTS, 0.0))
-    found[CounterKind.OBJECTS] += np.round(rng.exponential(40.0, n) * (rng.random(n) < 0.1))
-    for kind in (CounterKind.NATIVE_BYTES, CounterKind.CHILDREN_BYTES):
+    found[CounterKind.BLOCKS] = _counts(rng, n, per_unit.get(CounterKind.BLOCKS, 0.0))
+    found[CounterKind.BLOCKS] += np.round(rng.exponential(400.0, n) * (rng.random(n) < 0.1))
+    for kind in _IN_BYTES:
         grown = rising(rng, n, per_unit.get(kind, 0.0)) if kind in per_unit else np.zeros(n)
         found[kind] = (300.0 + grown + rng.normal(0.0, 1.0, n)) * MIB
     return found
@@ -232,13 +238,12 @@ def _leak(
     cause: Cause,
     per_unit: dict[CounterKind, float],
     native_part: float = 0.8,
+    **parts: float,
 ) -> Callable[[Rng, int, float], SimulatedRun]:
     def make(rng: Rng, n: int, mib: float) -> SimulatedRun:
-        scaled = dict(per_unit)
+        scaled = {**per_unit, **{CounterKind[name]: part * mib for name, part in parts.items()}}
         if native_part:
             scaled[CounterKind.NATIVE_BYTES] = native_part * mib
-        if cause is Cause.WORKERS:
-            scaled[CounterKind.CHILDREN_BYTES] = mib
         values = shape(rng, n) + rising(rng, n, mib)
         return SimulatedRun(values, counters=_counters(rng, n, scaled), cause=cause)
 
@@ -248,19 +253,25 @@ def _leak(
 LeakKind = Callable[[Rng, int, float], SimulatedRun]
 _K = CounterKind
 
+_BLOCKS_OF_A_MIB = 2.0**20 / 90.0
+
 LEAKS_DEV: dict[str, LeakKind] = {
-    "function retraced": _leak(_flat, Cause.RETRACING, {_K.TRACES: 2.9, _K.OBJECTS: 1346.0}),
+    "function retraced": _leak(_flat, Cause.RETRACING, {_K.TRACES: 2.9, _K.BLOCKS: 13_000.0}),
     "models rebuilt": _leak(
-        _flat, Cause.REBUILT, {_K.TRACES: 2.7, _K.TENSORS: 21.0, _K.OBJECTS: 8398.0}
+        _flat, Cause.REBUILT, {_K.TRACES: 2.7, _K.BLOCKS: 84_000.0}, ALLOCATOR_BYTES=0.6
     ),
     "traces retained": _leak(
         _long_warm_up,
         Cause.RETAINED_TRACES,
-        {_K.TRACES: 2.7, _K.RETAINED: 2.7, _K.TENSORS: 21.0, _K.OBJECTS: 8398.0},
+        {_K.TRACES: 2.7, _K.RETAINED: 2.7, _K.BLOCKS: 84_000.0},
+        ALLOCATOR_BYTES=0.5,
     ),
-    "arrays kept": _leak(_validation, Cause.PYTHON, {_K.OBJECTS: 3.0}),
-    "native malloc": _leak(_checkpoints, Cause.NATIVE, {}),
-    "workers": _leak(_flat, Cause.WORKERS, {}, native_part=0.0),
+    "objects kept": _leak(
+        _validation, Cause.PYTHON, {}, native_part=0.0, BLOCKS=0.9 * _BLOCKS_OF_A_MIB
+    ),
+    "tensors kept": _leak(_flat, Cause.TENSORS, {_K.BLOCKS: 8.0}, ALLOCATOR_BYTES=0.9),
+    "native malloc": _leak(_checkpoints, Cause.MALLOC, {_K.BLOCKS: 3.0}),
+    "workers": _leak(_flat, Cause.WORKERS, {}, native_part=0.0, CHILDREN_BYTES=1.0),
 }
 
 
@@ -269,23 +280,25 @@ def _bursts(rng: Rng, n: int, mib: float) -> SimulatedRun:
     grain = rng.uniform(4.0, 24.0)
     grown = np.ceil(rising(rng, n, mib) / grain) * grain
     counters = _counters(rng, n, {_K.NATIVE_BYTES: mib})
-    return SimulatedRun(_flat(rng, n) + grown, counters=counters, cause=Cause.NATIVE)
+    return SimulatedRun(_flat(rng, n) + grown, counters=counters, cause=Cause.MALLOC)
 
 
 def _every_third(rng: Rng, n: int, mib: float) -> SimulatedRun:
     """Only in epochs with validation; `mib` is the mean of all."""
     every = int(rng.integers(2, 6))
     grown = mib * every * (np.arange(n) // every)
-    counters = _counters(rng, n, {_K.TENSORS: 4.0, _K.OBJECTS: 12.0})
-    return SimulatedRun(_flat(rng, n) + grown, counters=counters, cause=Cause.PYTHON)
+    counters = _counters(rng, n, {_K.BLOCKS: 12.0, _K.ALLOCATOR_BYTES: mib})
+    return SimulatedRun(_flat(rng, n) + grown, counters=counters, cause=Cause.TENSORS)
 
 
 LEAKS_HELD_OUT: dict[str, LeakKind] = {
     "in regions": _bursts,
     "in validation only": _every_third,
-    "under a saw-tooth": _leak(_gc_sawtooth, Cause.PYTHON, {_K.TENSORS: 2.0, _K.OBJECTS: 5.0}),
-    "after a cache filled": _leak(_cache_fills, Cause.NATIVE, {}),
-    "wandering": _leak(_wandering, Cause.RETRACING, {_K.TRACES: 1.0, _K.OBJECTS: 600.0}),
+    "under a saw-tooth": _leak(
+        _gc_sawtooth, Cause.PYTHON, {}, native_part=0.3, BLOCKS=0.7 * _BLOCKS_OF_A_MIB
+    ),
+    "after a cache filled": _leak(_cache_fills, Cause.MALLOC, {}),
+    "wandering": _leak(_wandering, Cause.RETRACING, {_K.TRACES: 1.0, _K.BLOCKS: 6_000.0}),
 }
 
 

@@ -80,7 +80,7 @@ class ChipRow(QWidget):
         for picture in sorted(self._pictures, key=_rank):
             width = self._chips[picture.key].sizeHint().width()
             if width > room:
-                break
+                continue  # a long one gives way to shorter ones of less weight
             kept.add(picture.key)
             room -= width + _GAP
         return kept

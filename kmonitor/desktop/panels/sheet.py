@@ -15,9 +15,10 @@ from typing_extensions import override
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.keys import press_by_key
 from kmonitor.desktop.controls.look import Look, role_label, set_tone
-from kmonitor.desktop.panels.sheet_text import diagnosis_html, record_html
+from kmonitor.desktop.panels.sheet_text import diagnosis_html, evidence_html, record_html
 from kmonitor.presenters.diagnosis import DiagnosisPicture
 from kmonitor.presenters.record_facts import RecordPicture
+from kmonitor.presenters.verdict_card import EvidencePicture
 
 _BELOW_SUBTITLE = 2
 
@@ -109,6 +110,39 @@ class SheetWindow(QDialog):
     def _on_look_palette_changed(self) -> None:
         self._copy.setIcon(self._look.icon("copy"))
         self.redraw()
+
+
+class EvidenceWindow(SheetWindow):
+    """Shows an `EvidencePicture`."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        self._picture: EvidencePicture | None = None
+        super().__init__(look, "", parent)
+
+    def show_picture(self, picture: EvidencePicture) -> None:
+        """Show this."""
+        if picture == self._picture:
+            return
+        self._picture = picture
+        self.show_words(picture.title, picture.subtitle, picture.lead)
+        set_tone(self._title, picture.tone if picture.tone in {"warn", "crit"} else "")
+        self.redraw()
+
+    @override
+    def redraw(self) -> None:
+        """Draw the evidence in the colours in force."""
+        if self._picture is not None:
+            html = evidence_html(self._picture, self._look.palette)
+            self.show_evidence(html, self._picture.as_text())
+
+
+class EndWindow(EvidenceWindow):
+    """How a run ended, and what its memory did in the last minute."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(look, parent)
+        self.setWindowTitle(self.tr("End of a run"))
+        self.resize(600, 340)
 
 
 class RecordWindow(SheetWindow):

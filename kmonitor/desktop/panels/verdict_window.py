@@ -5,14 +5,13 @@ from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 from typing_extensions import override
 
-from kmonitor.desktop.controls.look import Look, set_tone
-from kmonitor.desktop.panels.sheet import SheetWindow
-from kmonitor.desktop.panels.sheet_text import evidence_html
+from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.panels.sheet import EvidenceWindow
 from kmonitor.presenters.verdict_card import EvidencePicture
 
 
-class VerdictWindow(SheetWindow):
-    """Shows an `EvidencePicture`; not modal, so that the chart beside it shows the window.
+class VerdictWindow(EvidenceWindow):
+    """Shows a verdict; not modal, so that the chart beside it shows the window.
 
     Signals (main thread):
         command_wanted: Name of a command that may help.
@@ -23,29 +22,18 @@ class VerdictWindow(SheetWindow):
     closed = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        self._picture: EvidencePicture | None = None
+        self._actions: tuple[tuple[str, str], ...] = ()
         self._buttons: list[QPushButton] = []
-        super().__init__(look, "", parent)
+        super().__init__(look, parent)
         self.setWindowTitle(self.tr("Verdict"))
         self.resize(560, 380)
 
-    def show_picture(self, picture: EvidencePicture) -> None:
-        """Show this verdict."""
-        if picture == self._picture:
-            return
-        before, self._picture = self._picture, picture
-        self.show_words(picture.title, picture.subtitle, picture.lead)
-        set_tone(self._title, picture.tone if picture.tone in {"warn", "crit"} else "")
-        if before is None or before.actions != picture.actions:
-            self._show_actions(picture)
-        self.redraw()
-
     @override
-    def redraw(self) -> None:
-        """Draw the evidence in the colours in force."""
-        if self._picture is not None:
-            html = evidence_html(self._picture, self._look.palette)
-            self.show_evidence(html, self._picture.as_text())
+    def show_picture(self, picture: EvidencePicture) -> None:
+        super().show_picture(picture)
+        if picture.actions != self._actions:
+            self._actions = picture.actions
+            self._show_actions(picture)
 
     @override
     def hideEvent(self, event: QHideEvent) -> None:

@@ -1,13 +1,12 @@
 import pytest
 
 from kmonitor.analysis.counters import CounterGrowth, CounterKind
-from kmonitor.analysis.diagnosis import Advice, Cause, FirstUnit, Sureness, diagnose
+from kmonitor.analysis.diagnosis import Advice, Cause, FirstUnit, Sureness, diagnose, of_first_unit
 from kmonitor.analysis.growth import Growth, WhyNot
 from kmonitor.analysis.trend import Slope
 
 GROWING = Growth(None, 3, 30, rise=100.0)
 STEADY = Growth(WhyNot.TOO_SMALL, 3, 30)
-ALL_READ = frozenset(CounterKind)
 K = CounterKind
 
 
@@ -18,30 +17,38 @@ def grew(*kinds: CounterKind) -> list[CounterGrowth]:
 @pytest.mark.parametrize(
     ("kinds", "cause", "sureness"),
     [
-        ([K.TRACES, K.OBJECTS, K.NATIVE_BYTES], Cause.RETRACING, Sureness.COUNTED),
-        ([K.TRACES, K.TENSORS, K.OBJECTS, K.NATIVE_BYTES], Cause.REBUILT, Sureness.FITTING),
-        ([K.RETAINED, K.TRACES, K.TENSORS], Cause.RETAINED_TRACES, Sureness.COUNTED),
-        ([K.OBJECTS, K.NATIVE_BYTES], Cause.PYTHON, Sureness.FITTING),
-        ([K.TENSORS, K.NATIVE_BYTES], Cause.PYTHON, Sureness.FITTING),
-        ([K.NATIVE_BYTES], Cause.NATIVE, Sureness.FITTING),
+        ([K.TRACES, K.BLOCKS, K.NATIVE_BYTES], Cause.RETRACING, Sureness.COUNTED),
+        ([K.TRACES, K.ALLOCATOR_BYTES, K.NATIVE_BYTES], Cause.REBUILT, Sureness.FITTING),
+        ([K.RETAINED, K.TRACES, K.BLOCKS], Cause.RETAINED_TRACES, Sureness.COUNTED),
+        ([K.BLOCKS, K.NATIVE_BYTES], Cause.PYTHON, Sureness.FITTING),
+        ([K.PYTHON_BYTES, K.NATIVE_BYTES], Cause.PYTHON, Sureness.FITTING),
+        ([K.ALLOCATOR_BYTES, K.NATIVE_BYTES], Cause.TENSORS, Sureness.FITTING),
+        ([K.NATIVE_BYTES], Cause.MALLOC, Sureness.FITTING),
+        ([K.FREE_BYTES], Cause.CACHE, Sureness.FITTING),
         ([K.CHILDREN_BYTES], Cause.WORKERS, Sureness.COUNTED),
-        ([], Cause.CACHE, Sureness.FITTING),
+        ([], Cause.UNKNOWN, Sureness.OPEN),
     ],
 )
 def test_the_table_of_causes(kinds: list[CounterKind], cause: Cause, sureness: Sureness):
-    found = diagnose(GROWING, grew(*kinds), ALL_READ)
+    found = diagnose(GROWING, grew(*kinds))
 
     assert found is not None
     assert (found.cause, found.sureness) == (cause, sureness)
     assert found.advice
 
 
-def test_what_was_not_read_is_no_proof_that_it_is_flat():
-    found = diagnose(GROWING, [], ALL_READ - {K.NATIVE_BYTES})
+def test_malloc_is_native_code_once_lines_of_python_were_compared():
+    found = diagnose(GROWING, grew(K.NATIVE_BYTES), is_compared=True)
 
     assert found is not None
-    assert (found.cause, found.sureness) == (Cause.UNKNOWN, Sureness.OPEN)
-    assert found.because == ()
+    assert (found.cause, found.advice) == (Cause.NATIVE, (Advice.RESTART,))
+
+
+def test_nothing_is_made_of_counters_that_do_not_grow():
+    found = diagnose(GROWING, [], is_compared=True)
+
+    assert found is not None
+    assert (found.cause, found.because) == (Cause.UNKNOWN, ())
 
 
 def test_the_function_with_most_new_traces_is_named():
@@ -49,7 +56,7 @@ def test_the_function_with_most_new_traces_is_named():
         CounterGrowth(K.TRACES, Slope(n, n, n), name)
         for n, name in ((4.0, ""), (1.0, "predict"), (3.0, "augment"))
     ]
-    found = diagnose(GROWING, [*traces, *grew(K.OBJECTS)], ALL_READ)
+    found = diagnose(GROWING, [*traces, *grew(K.BLOCKS)])
 
     assert found is not None
     assert found.function == "augment"
@@ -71,15 +78,15 @@ def test_steps_that_each_fit_leaves_are_of_models_and_not_of_changing_arguments(
 ):
     traces = [CounterGrowth(K.TRACES, Slope(1.0, 1.0, 1.0), name) for name in names]
 
-    found = diagnose(GROWING, traces, frozenset({K.TRACES}), is_per_fit=per == "fit")
+    found = diagnose(GROWING, traces, is_per_fit=per == "fit")
 
     assert found is not None
     assert found.cause is cause
 
 
 def test_no_function_is_named_where_none_is_known():
-    retracing = diagnose(GROWING, grew(K.TRACES), ALL_READ)
-    native = diagnose(GROWING, grew(K.NATIVE_BYTES), ALL_READ)
+    retracing = diagnose(GROWING, grew(K.TRACES))
+    native = diagnose(GROWING, grew(K.NATIVE_BYTES))
 
     assert retracing is not None
     assert retracing.function is None
@@ -88,13 +95,20 @@ def test_no_function_is_named_where_none_is_known():
 
 
 def test_a_data_set_that_was_read_once_needs_nothing():
-    found = diagnose(STEADY, [], ALL_READ, FirstUnit(rise=900.0, later_rise=10.0))
+    found = of_first_unit(FirstUnit(rise=900.0, later_rise=10.0))
 
     assert found is not None
-    assert found.cause is Cause.DATA_CACHE
-    assert found.advice == (Advice.NOTHING,)
+    assert (found.cause, found.sureness) == (Cause.DATA_CACHE, Sureness.FITTING)
+    assert found.because[0].per_unit.middle == 900.0
+    assert found.advice == ()
 
 
-@pytest.mark.parametrize("first", [None, FirstUnit(0.0, 0.0), FirstUnit(10.0, 90.0)])
-def test_nothing_is_named_where_nothing_grows(first: FirstUnit | None):
-    assert diagnose(STEADY, grew(K.TRACES), ALL_READ, first) is None
+@pytest.mark.parametrize(
+    "first", [None, FirstUnit(0.0, 0.0), FirstUnit(10.0, 90.0), FirstUnit(900.0, -800.0)]
+)
+def test_what_is_not_kept_or_goes_on_is_no_data_set(first: FirstUnit | None):
+    assert of_first_unit(first) is None
+
+
+def test_nothing_is_named_where_nothing_grows():
+    assert diagnose(STEADY, grew(K.TRACES)) is None

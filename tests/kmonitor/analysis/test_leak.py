@@ -117,7 +117,7 @@ def test_falling_memory_never_alarms():
     [
         (CounterKind.TRACES, 0.2 * np.arange(60.0)),
         (CounterKind.TRACES, np.full(60, 7.0)),
-        (CounterKind.OBJECTS, 300.0 * np.minimum(np.arange(60.0), 42.0)),
+        (CounterKind.BLOCKS, 3e6 * np.minimum(np.arange(60.0), 42.0)),
         (CounterKind.NATIVE_BYTES, 2.0 * MIB * np.arange(60.0)),
         (CounterKind.TRACES, np.full(60, np.nan)),
     ],

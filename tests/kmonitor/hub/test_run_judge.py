@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import pytest
+from msgspec.structs import replace
 
 from kmonitor.hub.run_judge import RunJudge
 from kmonitor_agent.protocol.commands import LimitSpec
@@ -10,6 +11,7 @@ from kmonitor_agent.protocol.facts import (
     AllocationGrowth,
     BootStarted,
     Diagnosis,
+    EpochEnded,
     Event,
     LimitsInForce,
     Sample,
@@ -165,6 +167,67 @@ def test_slower_and_slower_steps_grow_and_have_no_cause():
     (now,) = _of(judge.now(), "step_time")
     assert (now.state, now.cause, now.advice) == ("growing", "", [])
     assert now.slope == pytest.approx(0.002, rel=0.01)
+
+
+def test_slower_steps_with_more_and_more_traces_name_the_function():
+    judge, _ = _judged(events_of(Growing(step_s=0.002, traces=2, function="scale"), 30))
+
+    (now,) = _of(judge.now(), "step_time")
+    assert (now.state, now.cause, now.sureness, now.name) == (
+        "growing",
+        "retracing",
+        "fitting",
+        "scale",
+    )
+
+
+def test_models_in_a_loop_that_train_slower_and_slower_are_told_by_fits():
+    judge, _ = _judged(events_of(Growing(step_s=0.002, retained=2, traces=2, epochs_a_fit=2), 30))
+
+    (now,) = _of(judge.now(), "step_time")
+    assert (now.per, now.state, now.cause) == ("fit", "growing", "retained_traces")
+
+
+def test_an_epoch_shorter_than_the_time_between_samples_is_measured_at_its_end():
+    events = [
+        replace(event, ram_process_bytes=(1000 + 8 * event.epoch) * MIB)
+        if isinstance(event, EpochEnded)
+        else event
+        for event in events_of(Growing(ram_mib=8.0), 30)
+        if not (isinstance(event, Sample) and event.epoch != 7)
+    ]
+
+    judge, _ = _judged(events)
+
+    (now,) = _of(judge.now(), "ram")
+    assert (now.state, now.units) == ("growing", 30)
+    assert now.slope == pytest.approx(8.0 * MIB, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("field", "a_unit", "cause"),
+    [
+        ("python_blocks", 90_000.0, "python"),
+        ("malloc_bytes", 8 * MIB, "malloc"),
+        ("malloc_free_bytes", 8 * MIB, "cache"),
+    ],
+)
+def test_what_was_counted_at_the_ends_of_epochs_names_the_cause(
+    field: str, a_unit: float, cause: str
+):
+    events = [
+        replace(event, **{field: 1e9 + a_unit * event.epoch})
+        if isinstance(event, EpochEnded)
+        else event
+        for event in events_of(Growing(ram_mib=8.0), 30)
+    ]
+
+    judge, _ = _judged(events)
+
+    (now,) = _of(judge.now(), "ram")
+    assert now.cause == cause
+    # Memory that malloc only keeps free is no leak.
+    assert now.state == ("growing" if cause == "cache" else "suspected")
 
 
 def test_units_without_a_sample_count_as_units():

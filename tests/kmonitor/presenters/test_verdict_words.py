@@ -4,14 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from kmonitor.presenters.event_log import event_line
-from kmonitor.presenters.formats import clock_text, plain_text
+from kmonitor.presenters.formats import plain_text
 from kmonitor.presenters.verdict_words import (
     advice_of,
     cause_words,
+    changed_words,
     evidence_lines,
-    forecast_words,
     headline,
-    short_forecast_words,
     slope_words,
     state_words,
     sureness_words,
@@ -19,35 +18,25 @@ from kmonitor.presenters.verdict_words import (
     why_not_words,
 )
 from kmonitor_agent.protocol.facts import GrewWith, LimitForecast, Verdict
+from tests.support.made_up_verdicts import GIB
+from tests.support.made_up_verdicts import LEAK as MADE_UP
 
 MIB = 2.0**20
-GIB = 2.0**30
-LEAK = Verdict(
+LEAK = replace(
+    MADE_UP,
     t_s=400.0,
-    metric="ram",
-    state="suspected",
-    per="epoch",
     units=40,
     unit=40,
-    turned=True,
     from_s=60.0,
     to_s=400.0,
     window=34,
     slope=8.1 * MIB,
     slope_low=7.6 * MIB,
     slope_high=8.4 * MIB,
-    rise=270 * MIB,
-    cause="retained_traces",
-    sureness="counted",
     name="train_function",
     grew_with=[GrewWith("retained", 2.0, 1.9, 2.1, "train_function")],
-    advice=["collect", "reload", "restart", "build_once", "run_folds"],
     forecast=LimitForecast(12 * GIB, "own", 14.2, 10.4, 20.7, 100.0),
 )
-
-
-def _forecast(verdict: Verdict) -> str:
-    return plain_text(forecast_words(verdict, started_wall_s=1.8e9, now_wall_s=1.8e9 + 400.0))
 
 
 @pytest.mark.parametrize(
@@ -82,40 +71,6 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
     assert slope_words(replace(LEAK, slope=None)) == ""
 
 
-def test_a_forecast_has_its_band_and_the_time_of_day():
-    moment = clock_text(1.8e9 + 400.0 + 1420.0, seconds=False)
-
-    assert _forecast(LEAK) == f"limit 12 GiB in about 14 epochs (10 to 21), about {moment}"
-
-
-def test_a_short_forecast_leaves_out_which_limit_and_the_time_of_day():
-    assert plain_text(short_forecast_words(LEAK)) == "limit in about 14 epochs (10 to 21)"
-    assert short_forecast_words(replace(LEAK, forecast=None)) == ""
-
-
-@pytest.mark.parametrize(
-    ("forecast", "words"),
-    [
-        (None, ""),
-        (
-            LimitForecast(16 * GIB, "host", 9.0, 5.0),
-            "host limit 16 GiB in 5 epochs at the earliest",
-        ),
-        (
-            LimitForecast(8 * GIB, "cgroup", 1748.0, 1294.0, 2689.0),
-            "cgroup limit 8 GiB in 1 300 epochs at the earliest",
-        ),
-        (
-            LimitForecast(24 * GIB, "device", 348.0, 211.0, 566.0),
-            "device limit 24 GiB in about 350 epochs (210 to 570)",
-        ),
-        (LimitForecast(1 * GIB, "own", 0.6, 0.2, 1.0), "limit 1 GiB in about 1 epoch (0 to 1)"),
-    ],
-)
-def test_a_forecast_claims_no_more_than_is_known(forecast: LimitForecast | None, words: str):
-    assert _forecast(replace(LEAK, forecast=forecast)) == words
-
-
 @pytest.mark.parametrize(
     ("cause", "name", "words"),
     [
@@ -128,8 +83,17 @@ def test_a_forecast_claims_no_more_than_is_known(forecast: LimitForecast | None,
         ("unknown", "", "nothing that is counted grew with it"),
         ("rebuilt", "", "models or optimizers are built anew, and something keeps them"),
         ("workers", "", "child processes of the training take more and more"),
-        ("native", "", "native code keeps what it takes with malloc"),
-        ("cache", "", "the allocator's cache or fragmentation, as far as is counted"),
+        ("tensors", "", "tensors are kept: the framework's allocator hands out more and more"),
+        (
+            "malloc",
+            "",
+            (
+                "native memory: taken with malloc, by arrays or native code; not Python's small"
+                " objects, not graphs"
+            ),
+        ),
+        ("native", "", "native code keeps what it takes with malloc; Python's lines do not"),
+        ("cache", "", "malloc keeps what it was given back: a cache, or fragmentation"),
         ("of a newer hub", "", ""),
     ],
 )
@@ -164,6 +128,51 @@ def test_the_evidence_tells_what_grew_with_it():
     assert "what Python allocated (t.py:12) +5.0 MiB / epoch" in plain_text(lines[1])
 
 
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ("", ""),
+        (
+            "python",
+            (
+                "From one trace to the next no tensor changed its shape or type: a Python number"
+                " or object did"
+            ),
+        ),
+        (
+            "x (8, 64) \u2192 (9, 64)",
+            "From one trace to the next changed: x (8, 64) \u2192 (9, 64)",
+        ),
+    ],
+)
+def test_the_evidence_tells_what_changed_in_the_signature(changed: str, words: str):
+    verdict = replace(LEAK, cause="retracing", name="scale", changed=changed)
+
+    assert changed_words(verdict) == words
+    assert (words in evidence_lines(verdict)) == bool(words)
+
+
+def test_a_slow_down_says_what_grew_and_does_not_call_it_a_leak():
+    slow = replace(LEAK, metric="step_time", state="growing", cause="retracing", name="scale")
+
+    assert headline(slow) == "slowing down: traces of scale grow in number"
+
+
+def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
+    rise = GrewWith("first_unit", 300 * MIB, 300 * MIB, 300 * MIB)
+    kept = replace(LEAK, state="steady", cause="data_cache", sureness="fitting", grew_with=[rise])
+
+    assert headline(kept) == "steady"
+    assert (
+        plain_text(cause_words(kept))
+        == "it rose in the first epoch only, evenly as data were read"
+    )
+    assert [plain_text(line) for line in evidence_lines(kept)][1:] == [
+        "In the first epoch it rose by 300 MiB, and hardly since",
+        "A cache of the data set does that; it is not proven",
+    ]
+
+
 def test_what_is_steady_says_why_it_is_not_growth():
     steady = replace(LEAK, state="steady", why_not="bending", grew_with=[], cause="", sureness="")
 
@@ -182,9 +191,11 @@ def test_advice_is_an_action_where_there_is_one():
         ("build model and optimizer once, outside of the loop", None),
         ("train each model in a process of its own", None),
     ]
-    tensors = replace(LEAK, name="scale", advice=["tensors_not_numbers", "diagnose", "nothing"])
+    codes = ["tensors_not_numbers", "one_shape", "diagnose", "of a newer hub"]
+    tensors = replace(LEAK, name="scale", advice=codes)
     assert [(one.text, one.command) for one in advice_of(tensors)] == [
         ("pass tensors instead of Python numbers to scale", None),
+        ("pass scale batches of one shape, or an input_signature with None", None),
         ("Diagnose", "diagnose"),
     ]
 

@@ -58,3 +58,19 @@ def test_slow_readings_say_that_they_were_not_read_yet():
 
     assert found.unique.value is None
     assert found.unique.absent == "not read yet"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="procfs lists children")
+def test_a_child_that_started_since_is_counted_at_once_and_until_it_ends():
+    memory = ProcessMemory()
+    memory.read_slowly()
+    before = memory.read().children.value or 0.0
+
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        with_it = memory.read().children.value or 0.0
+    finally:
+        child.communicate(b"\n", timeout=60)
+
+    assert with_it > before
+    assert memory.read().children.value == before

@@ -94,6 +94,34 @@ def test_without_an_allocator_vram_is_the_device_by_the_driver(monkeypatch: pyte
     assert (sample.vram_bytes, sample.vram_of_bytes) == (USED.value, TOTAL.value)
 
 
+@pytest.mark.parametrize(
+    ("resident", "n"),
+    [(5.0e9, 0), (5.1e9, 0), (5.4e9, 1), (14.6e9, 1)],
+    ids=["flat", "slow", "fast, far from the limit", "near it"],
+)
+def test_what_runs_into_its_limit_is_sampled_at_once(
+    monkeypatch: pytest.MonkeyPatch, resident: float, n: int
+):
+    told: list[Event] = []
+    keeper = LimitKeeper(emit=told.append, request=lambda _: True, now_s=lambda: 1.0)
+    sampler = Sampler(
+        watched=Watched,
+        emit=told.append,
+        limits=keeper,
+        now_s=lambda: 1.0,
+        privacy=Privacy(private=False),
+    )
+    sampler.sample_in_a_rush()
+    assert told == []
+    monkeypatch.setattr(sampler, "_last", (14.5e9 if resident > 14e9 else 5e9, 16e9))
+    reading = Reading(resident, "bytes", "process: made up")
+    monkeypatch.setattr("kmonitor_agent.session.sampler.resident_bytes", lambda: reading)
+
+    sampler.sample_in_a_rush()
+
+    assert sum(isinstance(event, Sample) for event in told) == n
+
+
 @pytest.mark.parametrize("threshold", ["1%", "2 GiB"])
 def test_a_limit_on_what_has_no_reading_is_told_once_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, threshold: str

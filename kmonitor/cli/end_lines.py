@@ -1,0 +1,29 @@
+"""How a run ended as `kmonitor show` prints it: its last minute, and what can go on."""
+
+import time
+
+from kmonitor.cli.terminal import plain, say
+from kmonitor.connect.hub_client import HubClient, HubRefused
+from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.last_minute import COLUMNS, LastMinute, asked_from_s, last_minute
+from kmonitor.presenters.run_end import end_picture, has_ended_badly
+from kmonitor_agent.protocol.messages import RunSummary
+
+
+def say_end(client: HubClient, run: RunSummary) -> None:
+    """Print it; nothing of a run that goes on or ended well."""
+    if not has_ended_badly(run):
+        return
+    picture = end_picture(run, _minute(client, run), now_wall_s=time.time())
+    say()
+    say("Before its end:")
+    for line in picture.lines:
+        say(f"  {plain(plain_text(line))}")
+
+
+def _minute(client: HubClient, run: RunSummary) -> LastMinute | None:
+    try:
+        told = client.series(run.run, COLUMNS, from_s=asked_from_s(run), buckets=4000)
+    except HubRefused:
+        return None
+    return last_minute(told)

@@ -1,0 +1,74 @@
+"""Packed samples of a run for its judge: a million of them need not be decoded again."""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.hub.run_judge import RunJudge
+from kmonitor.hub.run_units import KINDS, SAMPLED
+from kmonitor.hub.store.pages import Wanted, read_page
+from kmonitor.hub.store.sample_blocks import DamagedBlocks, PackedSamples
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.errors import ProtocolError
+from kmonitor_agent.protocol.facts import Event
+
+_OTHERS: Final = tuple(kind for kind in KINDS if kind != "sample")
+_PAGE_ROWS: Final = 2_000
+
+
+def read_packed(connection: sqlite3.Connection, run_key: int, judge: RunJudge) -> None:
+    """Give a judge that has read nothing all up to the newest packed sample, other events too.
+
+    Nothing is given where no sample is packed, or blocks are damaged: events stay the truth.
+
+    Args:
+        connection: Any connection on the hub's database.
+        run_key: The run.
+        judge: Of that run; its `row` is set to the last that was given.
+    """
+    try:
+        packed = PackedSamples(connection, run_key)
+        for name in SAMPLED:
+            packed.read(connection, name)
+    except DamagedBlocks:
+        return
+    if not packed.last_row:
+        return
+    t_s = np.maximum.accumulate(packed.t_s)
+    found = ((name, packed.values(name)) for name in SAMPLED)
+    columns = {name: values for name, values in found if values is not None}
+    done = 0
+    for event_s, event in _events(connection, run_key, packed.last_row):
+        # Of one moment the event comes first, as the agent tells sources before samples.
+        reached = int(np.searchsorted(t_s, event_s))
+        if reached > done:
+            judge.read_samples(t_s[done:reached], _part(columns, done, reached))
+            done = reached
+        judge.read(event_s, event)
+    judge.read_samples(t_s[done:], _part(columns, done, len(t_s)))
+    judge.row = packed.last_row
+
+
+def _part(
+    columns: dict[str, NDArray[np.float64]], first: int, last: int
+) -> dict[str, NDArray[np.float64]]:
+    return {name: values[first:last] for name, values in columns.items()}
+
+
+def _events(
+    connection: sqlite3.Connection, run_key: int, last_row: int
+) -> Iterator[tuple[float, Event]]:
+    cursor, more = 0, True
+    while more:
+        page = read_page(connection, Wanted(cursor, _PAGE_ROWS, (run_key,), _OTHERS), last_row)
+        for row, _key, _seq, t_s, body in page.rows:
+            if row > last_row:
+                return
+            try:
+                yield t_s, decode_event(body)
+            except ProtocolError:
+                continue  # of a newer agent
+        cursor, more = page.cursor, page.more

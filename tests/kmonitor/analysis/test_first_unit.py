@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+from kmonitor.analysis.first_unit import first_unit
+
+MIB = 2.0**20
+T = np.linspace(0.0, 10.0, 200)
+LATER = np.full(4, 1000.0 * MIB)
+
+
+def test_what_rises_evenly_and_stays_is_measured():
+    """300 MiB in 10 s; 0.7 of them in the last seven parts of ten, from minimum to minimum."""
+    found = first_unit(T, (700.0 + 30.0 * T) * MIB, (0.0, 10.0), LATER)
+
+    assert found is not None
+    assert found.rise == pytest.approx(210.0 * MIB, rel=0.02)
+    assert found.later_rise == pytest.approx(30.0 * MIB, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        700.0 + 300.0 * (1.0 - np.exp(-T)),
+        700.0 + 300.0 * (T > 6.0),
+        700.0 + 2.0 * T,
+        1000.0 - 30.0 * T,
+    ],
+    ids=["at the start", "at once", "little", "falls"],
+)
+def test_what_does_not_rise_evenly_is_no_data_set(values: np.ndarray):
+    assert first_unit(T, values * MIB, (0.0, 10.0), LATER) is None
+
+
+def test_too_few_samples_or_epochs_tell_nothing():
+    values = (700.0 + 30.0 * T) * MIB
+
+    assert first_unit(T, values, (0.0, 10.0), LATER[:1]) is None
+    assert first_unit(T[::40], values[::40], (0.0, 10.0), LATER) is None

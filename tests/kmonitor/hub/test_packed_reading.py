@@ -1,0 +1,100 @@
+"""A judge that takes packed samples finds what one that decodes each event finds."""
+
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+
+from kmonitor.hub.packed_reading import read_packed
+from kmonitor.hub.run_judge import RunJudge
+from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.store.sample_blocks import next_block
+from kmonitor.hub.store.schema import open_reader
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.facts import Event, Verdict
+from tests.support.growing_run import Growing, events_of
+from tests.support.hub_parts import HubParts
+
+LEAK = Growing(ram_mib=8.0, traces=2, retained=2, function="train_function")
+N_BLOCK = 16
+
+
+@pytest.fixture
+def connection(parts: HubParts) -> Iterator[sqlite3.Connection]:
+    found = open_reader(parts.path)
+    yield found
+    found.close()
+
+
+def stored(parts: HubParts, connection: sqlite3.Connection) -> RunRecord:
+    """A leaking run of 45 epochs, of whose 90 samples 80 are packed."""
+    record = parts.started_run(pid=1)
+    parts.take(record, *events_of(LEAK, 45))
+    assert parts.ledger.commit()
+    while (block := next_block(connection, record.key, N_BLOCK)) is not None:
+        parts.ledger.take_block(block)
+        assert parts.ledger.commit()
+    return record
+
+
+def read_rest(connection: sqlite3.Connection, record: RunRecord, judge: RunJudge) -> None:
+    rows = connection.execute(
+        "SELECT row, t_s, body FROM events WHERE run_key = ? AND row > ? ORDER BY row",
+        (record.key, judge.row),
+    )
+    for judge.row, t_s, body in rows:
+        event = decode_event(body)
+        assert isinstance(event, Event)
+        judge.read(t_s, event)
+
+
+def judged(judge: RunJudge) -> list[Verdict]:
+    judge.judge()
+    return judge.now()
+
+
+def test_packed_samples_and_events_give_the_same_verdicts(
+    parts: HubParts, connection: sqlite3.Connection
+):
+    record = stored(parts, connection)
+    by_events, by_blocks = RunJudge(), RunJudge()
+    read_rest(connection, record, by_events)
+
+    read_packed(connection, record.key, by_blocks)
+    assert 0 < by_blocks.row < by_events.row
+    read_rest(connection, record, by_blocks)
+
+    found = judged(by_blocks)
+    assert found == judged(by_events)
+    assert {one.metric: one.state for one in found}["ram"] == "suspected"
+
+
+def test_no_packed_sample_is_decoded_as_an_event(
+    parts: HubParts, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+):
+    record = stored(parts, connection)
+    decoded: list[Event] = []
+
+    def decode(body: bytes) -> Event:
+        decoded.append(decode_event(body))
+        return decoded[-1]
+
+    monkeypatch.setattr("kmonitor.hub.packed_reading.decode_event", decode)
+
+    read_packed(connection, record.key, RunJudge())
+
+    assert decoded
+    assert all(type(event).__name__ != "Sample" for event in decoded)
+
+
+def test_damaged_blocks_leave_all_to_the_events(parts: HubParts, connection: sqlite3.Connection):
+    record = stored(parts, connection)
+    writer = sqlite3.connect(parts.path)
+    writer.execute("UPDATE sample_blocks SET body = x'00' WHERE name = 'ram_bytes'")
+    writer.commit()
+    writer.close()
+    judge = RunJudge()
+
+    read_packed(connection, record.key, judge)
+
+    assert judge.row == 0

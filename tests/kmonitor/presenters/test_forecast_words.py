@@ -1,0 +1,117 @@
+"""When a limit is met, in words, on the header's chip and in full."""
+
+import pytest
+from msgspec.structs import replace
+
+from kmonitor.presenters.forecast_words import (
+    chip_words,
+    forecast_words,
+    nearest,
+    short_forecast_words,
+)
+from kmonitor.presenters.formats import clock_text, day_minute_text, plain_text
+from kmonitor.presenters.header import header_picture
+from kmonitor.presenters.verdict_book import VerdictBook
+from kmonitor_agent.protocol.facts import LimitForecast, Verdict
+from tests.support.made_up_runs import made_up_run
+from tests.support.made_up_verdicts import GIB
+from tests.support.made_up_verdicts import LEAK as MADE_UP
+
+RUN = made_up_run(started_wall_s=1.8e9, epoch=40, epochs=9000)
+NOW_WALL_S = 1.8e9 + 400.0
+LEAK = replace(
+    MADE_UP, to_s=400.0, forecast=LimitForecast(12 * GIB, "own", 14.2, 10.4, 20.7, 100.0)
+)
+DAY_S = 86400.0
+
+
+def _book(*verdicts: Verdict) -> VerdictBook:
+    book = VerdictBook(lambda _: 1)
+    for verdict in verdicts:
+        book.take_event(RUN.run, verdict, is_live=True)
+    return book
+
+
+def _forecast(verdict: Verdict) -> str:
+    return plain_text(forecast_words(RUN, verdict, now_wall_s=NOW_WALL_S))
+
+
+def test_a_forecast_has_its_band_and_the_time_of_day():
+    moment = clock_text(1.8e9 + 400.0 + 1420.0, seconds=False)
+
+    assert _forecast(LEAK) == f"limit 12 GiB in about 14 epochs (10 to 21), about {moment}"
+
+
+def test_a_short_forecast_leaves_out_which_limit_and_the_time_of_day():
+    assert plain_text(short_forecast_words(RUN, LEAK)) == "limit in about 14 epochs (10 to 21)"
+    assert short_forecast_words(RUN, replace(LEAK, forecast=None)) == ""
+
+
+@pytest.mark.parametrize(
+    ("forecast", "words"),
+    [
+        (None, ""),
+        (
+            LimitForecast(16 * GIB, "host", 9.0, 5.0),
+            "host limit 16 GiB in 5 epochs at the earliest",
+        ),
+        (
+            LimitForecast(8 * GIB, "cgroup", 1748.0, 1294.0, 2689.0),
+            "cgroup limit 8 GiB in 1 300 epochs at the earliest",
+        ),
+        (
+            LimitForecast(24 * GIB, "device", 348.0, 211.0, 566.0),
+            "device limit 24 GiB in about 350 epochs (210 to 570)",
+        ),
+        (LimitForecast(1 * GIB, "own", 0.6, 0.2, 1.0), "limit 1 GiB in about 1 epoch (0 to 1)"),
+    ],
+)
+def test_a_forecast_claims_no_more_than_is_known(forecast: LimitForecast | None, words: str):
+    assert _forecast(replace(LEAK, forecast=forecast)) == words
+
+
+def test_the_header_says_when_the_nearest_limit_is_met_and_at_what_time():
+    moment = clock_text(NOW_WALL_S + 1420.0, seconds=False)
+    later = replace(
+        LEAK, metric="vram", forecast=LimitForecast(GIB, "device", 90.0, 80.0, 99.0, 9e3)
+    )
+
+    assert nearest([later, LEAK]) is LEAK
+    picture = header_picture(RUN, _book(later, LEAK), now_wall_s=NOW_WALL_S, is_connected=True)
+    (chip,) = (chip for chip in picture.chips if chip.key == "forecast")
+    assert plain_text(chip.text) == f"limit in about 14 epochs (10 to 21) \u00b7 {moment}"
+    assert chip.tone == "warn"
+    assert "limit 12 GiB" in plain_text(chip.tooltip)
+
+
+def test_a_moment_of_another_day_has_its_day():
+    far = replace(LEAK, forecast=LimitForecast(GIB, "host", 14.0, 10.0, 21.0, DAY_S))
+
+    assert day_minute_text(NOW_WALL_S + 14 * DAY_S) in chip_words(RUN, far, now_wall_s=NOW_WALL_S)
+
+
+@pytest.mark.parametrize("state", ["finished", "failed", "lost"])
+def test_a_run_that_has_ended_has_no_forecast(state: str):
+    run = made_up_run(state=state)
+
+    assert chip_words(run, LEAK, now_wall_s=NOW_WALL_S) == ""
+    assert forecast_words(run, LEAK, now_wall_s=NOW_WALL_S) == ""
+    picture = header_picture(run, _book(LEAK), now_wall_s=NOW_WALL_S, is_connected=True)
+    assert all(chip.key != "forecast" for chip in picture.chips)
+
+
+def test_a_limit_beyond_the_planned_end_is_said_to_be():
+    run = made_up_run(epoch=80, epochs=90)
+
+    assert short_forecast_words(run, LEAK) == "the fit ends before its limit"
+    assert plain_text(forecast_words(run, LEAK, now_wall_s=NOW_WALL_S)) == (
+        "limit 12 GiB in about 14 epochs (10 to 21); the fit ends before, in 10 epochs"
+    )
+    picture = header_picture(run, _book(LEAK), now_wall_s=NOW_WALL_S, is_connected=True)
+    assert [chip.tone for chip in picture.chips if chip.key == "forecast"] == ["plain"]
+
+
+def test_a_limit_that_may_come_before_the_planned_end_is_a_warning():
+    run = made_up_run(epoch=79, epochs=90)
+
+    assert "ends before" not in chip_words(run, LEAK, now_wall_s=NOW_WALL_S)

@@ -1,0 +1,111 @@
+"""How a run ended, with the last minute of its memory."""
+
+import numpy as np
+import pytest
+
+from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.last_minute import (
+    asked_from_s,
+    blocks,
+    highest_words,
+    last_minute,
+    last_minute_words,
+)
+from kmonitor.presenters.run_end import EndBook, end_picture, going_on_words
+from kmonitor_agent.protocol.messages import Column, SeriesAsked, SeriesTold
+from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run
+
+T = np.arange(0.0, 91.0)
+RAM = (1.0 + 0.05 * T) * GIB
+
+
+def told(ram: np.ndarray = RAM, *, of: float = 8 * GIB, group: float | None = None) -> SeriesTold:
+    columns = [
+        Column("ram_bytes", T[: len(ram)].tobytes(), ram.tobytes(), len(ram)),
+        Column("ram_of_bytes", T[:1].tobytes(), np.array([of]).tobytes(), 1),
+    ]
+    if group is not None:
+        limit = np.array([group]).tobytes()
+        columns.append(Column("cgroup_limit_bytes", T[:1].tobytes(), limit, 1))
+    return SeriesTold(ask=1, run="run1", columns=columns, row=1)
+
+
+def test_the_last_minute_is_told_with_its_rate_and_the_limit_of_the_group():
+    """From 30 s, 2.5 GiB, to 90 s, 5.5 GiB: 51.2 MiB a second."""
+    minute = last_minute(told(group=8 * GIB))
+
+    assert minute is not None
+    assert plain_text(last_minute_words(minute)) == (
+        "RAM in the last 60.0 s: 2.5 GiB to 5.5 GiB, +51.2 MiB / s; cgroup limit 8.0 GiB"
+    )
+    assert plain_text(highest_words(minute)) == "Highest of 61 samples: 5.5 GiB (69 %)"
+
+
+def test_a_group_with_a_larger_limit_is_not_what_counts():
+    minute = last_minute(told(group=900 * GIB))
+
+    assert minute is not None
+    assert "host memory 8.0 GiB" in plain_text(last_minute_words(minute))
+
+
+def test_the_line_of_blocks_rises_from_lowest_to_highest():
+    minute = last_minute(told())
+    flat = last_minute(told(np.full(91, GIB)))
+
+    assert minute is not None
+    assert flat is not None
+    line = blocks(minute)
+    assert (len(line), line[0], line[-1]) == (48, "\u2581", "\u2588")
+    assert list(line) == sorted(line)
+    assert set(blocks(flat)) == {"\u2581"}
+
+
+@pytest.mark.parametrize("ram", [np.empty(0), RAM[:1], np.full(91, np.nan)])
+def test_without_samples_nothing_is_claimed(ram: np.ndarray):
+    assert last_minute(told(ram)) is None
+
+
+def test_what_can_go_on_is_said_with_its_command():
+    nothing = made_up_run(state="failed", checkpoint_bytes=None)
+    saved = made_up_run(state="failed", checkpoint_bytes=GIB, checkpoint_epoch=11)
+
+    assert "Nothing of it was saved" in going_on_words(nothing)
+    assert "kmonitor run --resume-after-crash" in going_on_words(nothing)
+    assert plain_text(going_on_words(saved)).startswith("Its state of epoch 12 is saved (1.0 GiB)")
+    assert f"kmonitor checkpoints {saved.run[:8]}" in going_on_words(saved)
+
+
+def test_the_end_of_a_run_killed_for_want_of_memory_is_told_whole():
+    run = made_up_run(
+        state="failed", state_why="out of memory: the kernel killed it", cause="out of memory"
+    )
+
+    picture = end_picture(run, last_minute(told()), now_wall_s=NOW_WALL_S)
+
+    assert picture.title == f"{run.name}: Failed: out of memory"
+    assert picture.lead == "Out of memory: the kernel killed it"
+    assert len(picture.lines) == 4
+    assert picture.tone == "crit"
+
+
+def test_the_last_minute_is_asked_for_once_and_only_of_what_has_ended():
+    asked: list[SeriesAsked] = []
+
+    def ask(question: object) -> int:
+        assert isinstance(question, SeriesAsked)
+        asked.append(question)
+        return len(asked)
+
+    book, run = EndBook(ask), made_up_run("run1", state="lost", duration_s=1000.0)
+
+    book.want(made_up_run("run2"))
+    book.want(run)
+    book.want(run)
+
+    assert [(each.run, each.from_s) for each in asked] == [("run1", asked_from_s(run))]
+    assert book.get("run1") is None
+    assert book.take(told())
+    assert book.get("run1") is not None
+    assert not book.take(told())
+    book.want(run)
+    assert len(asked) == 1
