@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from kmonitor.presenters.chart_board import MOST_CHARTS, ChartSetup
 from kmonitor.presenters.formats import ByteUnits
 from kmonitor.presenters.settings import Pace
-from kmonitor.presenters.chart_board import MOST_CHARTS, ChartSetup
 
 _log = logging.getLogger(__name__)
 
