@@ -22,6 +22,7 @@ class Palette:
         ok, warn, crit: States, always beside an icon and a word.
         series: Hues of runs, in order.
         tint_alpha: Opacity, 0..1, of a state's colour as a background.
+        others_alpha: Opacity, 0..1, of the lines of runs that are not selected.
     """
 
     name: Literal["dark", "light"]
@@ -41,6 +42,7 @@ class Palette:
     crit: str
     series: tuple[str, str, str, str, str, str]
     tint_alpha: float
+    others_alpha: float
 
     def tone(self, tone: Tone) -> str:
         """The colour that says this."""
@@ -64,14 +66,15 @@ DARK: Final = Palette(
     border="#272f3a",
     text="#e8edf3",
     sub="#a3afbd",
-    mute="#8593a3",
+    mute="#909dac",
     accent="#58a6ff",
     on_accent="#06121f",
     ok="#3fcf8e",
     warn="#f2b33d",
     crit="#ff7b54",
     series=("#56b4e9", "#f0a83c", "#35c79a", "#d98cba", "#e9dd55", "#9aa7ff"),
-    tint_alpha=0.17,
+    tint_alpha=0.15,
+    others_alpha=0.6,
 )
 
 LIGHT: Final = Palette(
@@ -84,12 +87,13 @@ LIGHT: Final = Palette(
     border="#dde3ea",
     text="#17202a",
     sub="#4c5a69",
-    mute="#667585",
-    accent="#0a66c2",
+    mute="#576473",
+    accent="#0a62bb",
     on_accent="#ffffff",
-    ok="#0b7a53",
-    warn="#9a6200",
-    crit="#c2410c",
-    series=("#0072b2", "#c77700", "#00805f", "#a8477f", "#7d6f00", "#4b55c4"),
-    tint_alpha=0.12,
+    ok="#0a724e",
+    warn="#8c5900",
+    crit="#b23b0b",
+    series=("#0072b2", "#a86500", "#00805f", "#a8477f", "#7d6f00", "#4b55c4"),
+    tint_alpha=0.10,
+    others_alpha=0.78,
 )

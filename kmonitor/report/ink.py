@@ -9,6 +9,9 @@ SERIES: Final = 6
 """Hues of runs in a palette."""
 
 
+_NO_COLOURS: Final = ("name", "series", "tint_alpha", "others_alpha")
+
+
 @dataclass(frozen=True, slots=True)
 class Ink:
     """Names of colours to what a drawing says.
@@ -33,7 +36,7 @@ class Ink:
 def page_variables(palette: Palette) -> str:
     """A palette as declarations of a style sheet."""
     plain = [each.name for each in fields(palette)]
-    plain = [name for name in plain if name not in ("name", "series", "tint_alpha")]
+    plain = [name for name in plain if name not in _NO_COLOURS]
     declared = [f"--{name}:{getattr(palette, name)}" for name in plain]
     declared += [f"--series-{at}:{colour}" for at, colour in enumerate(palette.series)]
     return ";".join(declared)

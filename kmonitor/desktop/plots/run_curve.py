@@ -26,7 +26,6 @@ from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.presenters.chart_picture import CurvePicture, FloatArray
 from kmonitor.presenters.plot_frame import PlotFrame
 
-_OTHERS_OPACITY = 0.6
 _FAINT_OPACITY = 0.35
 _SELECTED_PX = 1.55
 _MOST_APART_PX = 1.1
@@ -120,7 +119,7 @@ class RunCurve(pg.PlotCurveItem):
     def _set_pen(self, picture: CurvePicture, colours: ChartColours) -> None:
         colour = colours.colour("mute") if picture.stale else colours.series(picture.hue)
         is_full = picture.selected or picture.strong
-        opacity = _FAINT_OPACITY if picture.faint else _OTHERS_OPACITY
+        opacity = _FAINT_OPACITY if picture.faint else colours.palette.others_alpha
         stroke = colour if is_full else colours.on_card(colour, opacity)
         self._pen = QPen(stroke, 1.0)
         self._pen.setCosmetic(True)
