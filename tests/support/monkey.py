@@ -52,7 +52,7 @@ _KEYS: Final = [
     (Qt.Key.Key_Home, _CTRL),
     (Qt.Key.Key_End, _CTRL),
 ]
-_THEMES: Final = ("System", "Dark", "Light")
+_THEMES: Final = ("As the system", "Dark", "Light")
 _LEADS_AWAY: Final = ("demo", "quit", "log file", "browser")
 """Words of controls that start processes or end this one."""
 
