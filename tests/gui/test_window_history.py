@@ -140,6 +140,17 @@ def test_runs_are_found_by_typing_and_by_menus(window: DeskWindow):
     assert names(window) == []
 
 
+def test_the_key_that_opens_it_selects_the_run_that_is_looked_at(window: DeskWindow):
+    held = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    for run in ("old", "live"):
+        window.desk.select(run)
+        window.settle()
+        QTest.keyClick(window.window, Qt.Key.Key_H, held)
+
+        assert panel_of(window).selected() == [run]
+        window.controller.history.close()
+
+
 def test_a_click_on_a_head_sorts_and_a_second_one_turns_it_around(window: DeskWindow):
     open_history(window)
     head = table_of(window).horizontalHeader()

@@ -106,6 +106,13 @@ class RowTable(QTableView):
         head = self.horizontalHeader()
         head.setSelectionModel(QItemSelectionModel(model, head))
 
+    def choose_row(self, at: int) -> None:
+        """Select this row and no other, whatever keys are held: Ctrl+Shift+H leads here too."""
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(
+            self.model().index(at, 0), flags.ClearAndSelect | flags.Rows
+        )
+
     def size_column(self, at: int, width: int) -> None:
         """Give a column a width that the user may change."""
         self._is_sizing = True

@@ -129,7 +129,7 @@ class RunHistoryPanel(QFrame):
         is_lost = had_selection and not self._table.selectionModel().hasSelection()
         if rows and (is_lost or not current.isValid()):
             # Its neighbour stands for a run that is gone, so that the keyboard goes on from there.
-            self._table.selectRow(max(0, current.row()))
+            self._table.choose_row(max(0, current.row()))
         self._is_showing = False
         self._table.viewport().update()
 
@@ -153,7 +153,7 @@ class RunHistoryPanel(QFrame):
         """Select this run, if it is shown."""
         at = self._model.place_of(run)
         if at is not None:
-            self._table.selectRow(at)
+            self._table.choose_row(at)
             self._table.scrollTo(
                 self._model.index(at, 0), QAbstractItemView.ScrollHint.EnsureVisible
             )
@@ -299,7 +299,7 @@ class RunHistoryPanel(QFrame):
         index = self._table.indexAt(at)
         is_selected = self._table.selectionModel().isRowSelected(index.row(), QModelIndex())
         if index.isValid() and not is_selected:
-            self._table.selectRow(index.row())
+            self._table.choose_row(index.row())
         self.strip.pop_up_menu(self._table.viewport().mapToGlobal(at))
 
     @Slot()
