@@ -22,6 +22,7 @@ from typing_extensions import override
 
 from kmonitor.desktop.controls.keys import add_key
 from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.panel_sizes import EDGE_PX, PanelSizes
 from kmonitor.desktop.panels.actions import ActionsPanel
 from kmonitor.desktop.panels.banner import Banner
 from kmonitor.desktop.panels.chart_grid import ChartGrid
@@ -39,11 +40,7 @@ if TYPE_CHECKING:
     from kmonitor.desktop.panels.chart_card import ChartCard
     from kmonitor_agent.protocol.commands import LimitMetric
 
-_NARROW_BELOW = 1200
-_LOW_BELOW = 800
 _ROOM_FOR_ALL = 720
-_ROOM_FOR_TABLE = 640
-"""Below this the table takes no more than the log: the charts would lose their axes."""
 _SMALLEST = QSize(1000, 640)
 """Below this the charts say nothing; a smaller screen is filled."""
 _FOR_THE_BOARD = (
@@ -68,6 +65,7 @@ class MainWindow(QMainWindow):
         event_log: The log's page in `records`.
         charts: All chart cards.
         cards: Those of the four metrics, also while they are not shown.
+        panel_sizes: What the panels around the charts take.
     """
 
     closed = Signal()
@@ -93,6 +91,7 @@ class MainWindow(QMainWindow):
             metric: self.charts.card(metric, metric_name(metric)) for metric in CHART_METRICS
         }
         self.charts.show_cards(CHART_METRICS)
+        self.panel_sizes = PanelSizes(self)
         self._desk = QWidget()
         self._board = QWidget()
         self._pages = QStackedWidget()
@@ -104,6 +103,7 @@ class MainWindow(QMainWindow):
         self.banner.toggled.connect(self._fit_to_size)
         self.crash_notice.toggled.connect(self._fit_to_size)
         self.records.tab_shown.connect(self._fit_to_size)
+        self.panel_sizes.changed.connect(self._fit_to_size)
 
     def show_charts(self, *, is_first_start: bool, has_hosts: bool = False) -> None:
         """Show either the charts and all panels, or the page before the first run.
@@ -226,37 +226,41 @@ class MainWindow(QMainWindow):
         self._centre.addWidget(self.charts)
         self._centre.addWidget(self.first_start)
         middle = QVBoxLayout()
-        middle.setContentsMargins(SIZES.gutter, SIZES.gutter, SIZES.gutter, SIZES.gutter)
+        beside = SIZES.gutter - EDGE_PX
+        middle.setContentsMargins(beside, SIZES.gutter, beside, SIZES.gutter)
         middle.setSpacing(SIZES.gutter)
         middle.addWidget(self.crash_notice)
         middle.addWidget(self.banner)
-        middle.addWidget(self._centre, 1)
-        middle.addWidget(self.records)
+        charts = QVBoxLayout()
+        charts.setSpacing(0)
+        charts.addWidget(self._centre, 1)
+        charts.addWidget(self.panel_sizes.edges["below"])
+        charts.addWidget(self.records)
+        middle.addLayout(charts, 1)
         row = QHBoxLayout(self._board)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.run_tree)
+        row.addWidget(self.panel_sizes.edges["left"])
         row.addLayout(middle, 1)
+        row.addWidget(self.panel_sizes.edges["right"])
         row.addWidget(self.actions_panel)
 
     @Slot()
     def _fit_to_size(self) -> None:
-        is_narrow = self.width() < _NARROW_BELOW
-        is_low = self.height() < _LOW_BELOW
-        left = SIZES.left_narrow if is_narrow else SIZES.left
-        self.run_tree.setFixedWidth(left)
-        self.header.set_left_width(left + SIZES.gutter - 8)
-        self.actions_panel.setFixedWidth(SIZES.right_narrow if is_narrow else SIZES.right)
+        is_table = self.records.tab == "reclaims"
+        extents = self.panel_sizes.extents(has_table=is_table)
+        self.run_tree.setFixedWidth(extents.left)
+        self.header.set_left_width(extents.left + SIZES.gutter - 8)
+        self.actions_panel.setFixedWidth(extents.right)
         # Charts that are cut off say less than the log, which comes back with the banner's end.
         is_told = self.banner.is_up or not self.crash_notice.isHidden()
         has_room = self.height() >= _ROOM_FOR_ALL or not is_told
-        self.records.setVisible(self._has_runs is not False and has_room)
-        height = SIZES.events_low if is_low else SIZES.events
-        self.actions_panel.set_close(is_close=is_low)
-        if self.records.tab == "reclaims" and self.height() >= _ROOM_FOR_TABLE:
-            # A table has a head, and says less in three lines than a log does.
-            height += SIZES.table_more
-        self.records.setFixedHeight(height)
+        is_below = self._has_runs is not False and has_room
+        self.records.setVisible(is_below)
+        self.panel_sizes.edges["below"].setVisible(is_below)
+        self.actions_panel.set_close(is_close=self.panel_sizes.is_low)
+        self.records.setFixedHeight(extents.below)
 
 
 def _claims_space(event: QKeyEvent) -> bool:

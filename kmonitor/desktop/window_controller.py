@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from kmonitor.desktop.chart_arranger import ChartArranger
 from kmonitor.desktop.command_controller import CommandController
 from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.controls.row_table import RowTable
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.help_controller import HelpController
 from kmonitor.desktop.history_controller import HistoryController
@@ -17,7 +18,7 @@ from kmonitor.desktop.host_menus import HostMenus
 from kmonitor.desktop.records_controller import RecordsController
 from kmonitor.desktop.region_keys import RegionKeys
 from kmonitor.desktop.settings_controller import SettingsController
-from kmonitor.desktop.settings_file import WindowSettings
+from kmonitor.desktop.settings_file import TableLayout, WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.verdict_controller import VerdictController
 from kmonitor.desktop.window import MainWindow
@@ -93,6 +94,7 @@ class WindowController(QObject):
         self._tick.timeout.connect(self._on_tick_timeout)
         self._desk.log.filter = settings.log_filter
         self._window.records.show_tab(settings.records_tab)
+        self._take_layout(settings)
         self._connect()
         self._window.event_log.show_filter(settings.log_filter)
         self._window.header.show_axis(settings.x_axis)
@@ -133,10 +135,27 @@ class WindowController(QObject):
             reloads=self._desk.limits.reloads,
             limit_answer=self.commands.limit_answer,
             records_tab=self._window.records.tab,
+            left_px=self._window.panel_sizes.chosen("left"),
+            right_px=self._window.panel_sizes.chosen("right"),
+            below_px=self._window.panel_sizes.chosen("below"),
+            tables=base.tables | {name: t.layout_now() for name, t in self._tables().items()},
             geometry=(frame.x(), frame.y(), frame.width(), frame.height()),
             is_maximised=self._window.isMaximized(),
             charts=self.arranger.arrangement.saved(),
         )
+
+    def _tables(self) -> dict[str, RowTable]:
+        return {"reclaims": self._window.records.table.table, "history": self.history.panel.table}
+
+    def _take_layout(self, settings: WindowSettings) -> None:
+        sizes = self._window.panel_sizes
+        sizes.choose("left", settings.left_px)
+        sizes.choose("right", settings.right_px)
+        sizes.choose("below", settings.below_px)
+        sizes.changed.emit()
+        sizes.settled.connect(self.settings_changed)
+        for name, table in self._tables().items():
+            table.take_layout(settings.tables.get(name, TableLayout()))
 
     def refresh(self) -> None:
         """Bring every panel up to date."""

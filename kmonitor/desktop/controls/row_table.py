@@ -1,6 +1,6 @@
 """A table of whole rows, and how one of its cells is painted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +27,7 @@ from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.icons import icon_pixmap
+from kmonitor.desktop.settings_file import TableLayout
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.palettes import Palette
 
@@ -94,6 +95,7 @@ class RowTable(QTableView):
         head.setMinimumSectionSize(40)
         head.setSectionsMovable(True)
         head.setStretchLastSection(True)
+        self._names: tuple[str, ...] = ()
         self._sized: set[int] = set()
         self._is_sizing = False
         head.sectionResized.connect(self._on_head_section_resized)
@@ -118,6 +120,29 @@ class RowTable(QTableView):
         self._is_sizing = True
         self.horizontalHeader().resizeSection(at, width)
         self._is_sizing = False
+
+    def name_columns(self, names: Sequence[str]) -> None:
+        """Call the columns so where their layout is remembered, in the model's order."""
+        self._names = tuple(names)
+
+    def layout_now(self) -> TableLayout:
+        """The order of the columns, if it is not the usual one, and the widths that were given."""
+        head, names = self.horizontalHeader(), self._names
+        order = tuple(names[head.logicalIndex(at)] for at in range(len(names)))
+        widths = {names[at]: head.sectionSize(at) for at in sorted(self._sized) if at < len(names)}
+        return TableLayout(() if order == names else order, widths)
+
+    def take_layout(self, layout: TableLayout) -> None:
+        """Lay the columns out as they were left; columns that are not known are passed over."""
+        head, names = self.horizontalHeader(), self._names
+        known = [names.index(name) for name in layout.order if name in names]
+        if len(known) == len(names):
+            for place, at in enumerate(known):
+                head.moveSection(head.visualIndex(at), place)
+        for name, width in layout.widths.items():
+            if name in names:
+                self.size_column(names.index(name), width)
+                self._sized.add(names.index(name))
 
     def is_sized(self, at: int) -> bool:
         """Whether the user has given a column its width."""

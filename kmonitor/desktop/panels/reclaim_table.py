@@ -97,6 +97,11 @@ class ReclaimTablePanel(QWidget):
         indexes = [self._sorted.index(at, 0) for at in range(self._sorted.rowCount())]
         return [row for each in indexes if isinstance(row := each.data(ROW_ROLE), ReclaimRow)]
 
+    @property
+    def table(self) -> RowTable:
+        """The table, whose columns' layout is remembered."""
+        return self._table
+
     def _build(self) -> None:
         self._sorted.setSourceModel(self._model)
         self._sorted.setSortRole(SORT_ROLE)
@@ -105,6 +110,7 @@ class ReclaimTablePanel(QWidget):
         table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
         table.setSortingEnabled(True)
         table.sortByColumn(0, Qt.SortOrder.DescendingOrder)
+        table.name_columns([column.key for column in columns()])
         table.setAccessibleName(self.tr("Reclaims"))
         table.setAccessibleDescription(
             self.tr("Enter shows a record in full, Ctrl+C copies the selected ones")

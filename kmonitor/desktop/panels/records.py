@@ -3,7 +3,9 @@
 from typing import Final, Literal
 
 from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QPushButton,
@@ -11,6 +13,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.controls.segments import Segments
@@ -53,6 +56,7 @@ class RecordsPanel(QFrame):
         )
         self._copy = QPushButton(self.tr("Copy"))
         self._pages = QStackedWidget()
+        self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._build()
         self._tabs.chosen.connect(self._on_tabs_chosen)
         self._copy.clicked.connect(self._on_copy_clicked)
@@ -68,12 +72,25 @@ class RecordsPanel(QFrame):
         self._pages.setCurrentWidget(self.table if is_table else self.log)
         self.log.filter_switch.setVisible(not is_table)
         self._copy.setVisible(is_table)
+        self._fit_switches()
         self.tab_shown.emit()
 
     def show_count(self, n: int) -> None:
         """How many records the table has, in its switch."""
         title = self.tr("Reclaims")
         self._tabs.button(_RECLAIMS).setText(f"{title} {n}" if n else title)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_switches()
+
+    def _fit_switches(self) -> None:
+        other = self._copy if self.tab == "reclaims" else self.log.filter_switch
+        needed = self._tabs.sizeHint().width() + other.sizeHint().width() + 3 * SIZES.padding
+        ways = QBoxLayout.Direction
+        is_narrow = self.width() < needed
+        self._top.setDirection(ways.TopToBottom if is_narrow else ways.LeftToRight)
 
     def _build(self) -> None:
         self._tabs.explain(_EVENTS, self.tr("One sentence for each event (Ctrl+1)"))
@@ -87,15 +104,20 @@ class RecordsPanel(QFrame):
         )
         self._pages.addWidget(self.log)
         self._pages.addWidget(self.table)
-        top = QHBoxLayout()
-        top.addWidget(self._tabs)
-        top.addStretch(1)
-        top.addWidget(self.log.filter_switch)
-        top.addWidget(self._copy)
+        # What is too narrow for both puts the switches below each other, and cuts off neither.
+        self.setMinimumWidth(1)
+        left, right = QHBoxLayout(), QHBoxLayout()
+        left.addWidget(self._tabs)
+        left.addStretch(1)
+        for part in (self.log.filter_switch, self._copy):
+            right.addWidget(part)
+        self._top.setSpacing(5)
+        self._top.addLayout(left, 1)
+        self._top.addLayout(right)
         column = QVBoxLayout(self)
         column.setContentsMargins(SIZES.padding - 4, 9, 10, 8)
         column.setSpacing(5)
-        column.addLayout(top)
+        column.addLayout(self._top)
         column.addWidget(self._pages, 1)
 
     @Slot(str)

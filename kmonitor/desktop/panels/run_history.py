@@ -175,6 +175,11 @@ class RunHistoryPanel(QFrame):
         self._search.clear()
         self._on_filter_edited()
 
+    @property
+    def table(self) -> RowTable:
+        """The table, whose columns' layout is remembered."""
+        return self._table
+
     def _build(self) -> None:
         title = role_label("title", self.tr("History"))
         self._build_search()
@@ -226,6 +231,7 @@ class RunHistoryPanel(QFrame):
         table.setModel(self._model)
         table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.name_columns([head.key for head in self._heads])
         table.setAccessibleName(self.tr("All runs"))
         table.setAccessibleDescription(
             self.tr("Enter opens a run on the charts, F2 renames it, Delete removes it")
