@@ -154,7 +154,8 @@ class ChartBoard(QObject):
         keys = self.arrangement.keys
         for key in [each for each in self._charts if each not in keys]:
             if standard_metric(key) is None:
-                self._charts.pop(key).setParent(None)
+                # It goes with its card.
+                self._charts.pop(key)
                 self._grid.drop(key)
         for key in keys:
             if key not in self._charts:

@@ -31,27 +31,27 @@ _STANDARD_GROUPS: Final[dict[LimitMetric, ChartGroup]] = {
 }
 _VALIDATION: Final = "val_"
 
-_MEASURED: Final[tuple[tuple[str, ChartGroup, Unit, str], ...]] = (
-    ("ram_process_bytes", "memory", "bytes", "RAM, this process"),
-    ("ram_unique_bytes", "memory", "bytes", "RAM, unique to it"),
-    ("ram_children_bytes", "memory", "bytes", "RAM, children"),
-    ("host_available_bytes", "memory", "bytes", "Host could give"),
-    ("allocator_in_use_bytes", "memory", "bytes", "Allocator in use"),
-    ("allocator_peak_bytes", "memory", "bytes", "Allocator peak"),
-    ("functions", "graph", "functions", "Registered functions"),
-    ("epoch:seconds", "time", "seconds", "Epoch duration"),
-    (RATE_COLUMN, "training", "number", "Learning rate"),
-    ("device_utilisation_fraction", "gpu", "fraction", "GPU utilisation"),
-    ("device_temperature_c", "gpu", "celsius", "GPU temperature"),
-    ("device_power_w", "gpu", "watts", "GPU power"),
-    ("device_used_bytes", "gpu", "bytes", "GPU memory, all processes"),
-    ("device_process_bytes", "gpu", "bytes", "GPU memory, this process"),
+_MEASURED: Final[tuple[tuple[str, ChartGroup, Unit], ...]] = (
+    ("ram_process_bytes", "memory", "bytes"),
+    ("ram_unique_bytes", "memory", "bytes"),
+    ("ram_children_bytes", "memory", "bytes"),
+    ("host_available_bytes", "memory", "bytes"),
+    ("allocator_in_use_bytes", "memory", "bytes"),
+    ("allocator_peak_bytes", "memory", "bytes"),
+    ("functions", "graph", "functions"),
+    ("epoch:seconds", "time", "seconds"),
+    (RATE_COLUMN, "training", "number"),
+    ("device_utilisation_fraction", "gpu", "fraction"),
+    ("device_temperature_c", "gpu", "celsius"),
+    ("device_power_w", "gpu", "watts"),
+    ("device_used_bytes", "gpu", "bytes"),
+    ("device_process_bytes", "gpu", "bytes"),
 )
-_OF_DEVICE: Final[dict[str, tuple[Unit, str]]] = {
-    "utilisation_fraction": ("fraction", "GPU {n} utilisation"),
-    "temperature_c": ("celsius", "GPU {n} temperature"),
-    "power_w": ("watts", "GPU {n} power"),
-    "used_bytes": ("bytes", "GPU {n} memory, all processes"),
+_OF_DEVICE: Final[dict[str, Unit]] = {
+    "utilisation_fraction": "fraction",
+    "temperature_c": "celsius",
+    "power_w": "watts",
+    "used_bytes": "bytes",
 }
 _LOWER: Final = re.compile(
     r"loss|error|entropy|divergence|perplexity|(^|_)(mse|mae|rmse|mape|msle|kld)($|_)"
@@ -107,7 +107,7 @@ def chart_kind(key: str) -> ChartKind | None:
         return _log_kind(key.removeprefix(LOG_PREFIX))
     device = device_of(key)
     if device is not None:
-        return ChartKind(key, "gpu", _OF_DEVICE[device[1]][0], (key,))
+        return ChartKind(key, "gpu", _OF_DEVICE[device[1]], (key,))
     found = next((each for each in _MEASURED if each[0] == key), None)
     return None if found is None else ChartKind(key, found[1], found[2], (key,))
 
@@ -118,10 +118,10 @@ def chart_title(key: str) -> str:
     if metric is not None:
         return metric_name(metric)
     if device is not None:
-        return tr(_OF_DEVICE[device[1]][1]).format(n=device[0])
+        return _device_titles()[device[1]].format(n=device[0])
     if key.startswith(LOG_PREFIX):
         return key.removeprefix(LOG_PREFIX)
-    return next((tr(words) for column, _, _, words in _MEASURED if column == key), key)
+    return _titles().get(key, key)
 
 
 def group_title(group: ChartGroup) -> str:
@@ -184,3 +184,31 @@ def _log_keys(have: Iterable[str]) -> list[str]:
         key=lambda name: (name != "loss", name.casefold()),
     )
     return [f"{LOG_PREFIX}{name}"[:MAX_COLUMN] for name in plain]
+
+
+def _titles() -> dict[str, str]:
+    return {
+        "ram_process_bytes": tr("RAM, this process"),
+        "ram_unique_bytes": tr("RAM, unique to it"),
+        "ram_children_bytes": tr("RAM, children"),
+        "host_available_bytes": tr("Host could give"),
+        "allocator_in_use_bytes": tr("Allocator in use"),
+        "allocator_peak_bytes": tr("Allocator peak"),
+        "functions": tr("Registered functions"),
+        "epoch:seconds": tr("Epoch duration"),
+        RATE_COLUMN: tr("Learning rate"),
+        "device_utilisation_fraction": tr("GPU utilisation"),
+        "device_temperature_c": tr("GPU temperature"),
+        "device_power_w": tr("GPU power"),
+        "device_used_bytes": tr("GPU memory, all processes"),
+        "device_process_bytes": tr("GPU memory, this process"),
+    }
+
+
+def _device_titles() -> dict[str, str]:
+    return {
+        "utilisation_fraction": tr("GPU {n} utilisation"),
+        "temperature_c": tr("GPU {n} temperature"),
+        "power_w": tr("GPU {n} power"),
+        "used_bytes": tr("GPU {n} memory, all processes"),
+    }

@@ -69,6 +69,7 @@ def test_a_run_of_a_real_hub_is_exported_and_reported(
             (app.export.export_to, "run.csv"),
             (app.export.export_to, "run.json"),
             (app.export.report_to, "run.html"),
+            (app.export.export_all_to, "drawn.csv"),
         )
         for write, name in writing:
             with qtbot.waitSignal(app.export.written, timeout=60_000):
@@ -76,12 +77,15 @@ def test_a_run_of_a_real_hub_is_exported_and_reported(
             assert app.export._thread is not None
             app.export._thread.join()
 
-        qtbot.waitUntil(lambda: "run.html" in app.window.status._note.text(), timeout=60_000)
+        qtbot.waitUntil(lambda: "drawn.csv" in app.window.status._note.text(), timeout=60_000)
 
     rows = list(csv.DictReader((tmp_path / "run.csv").read_text().splitlines()))
     assert [row["type"] for row in rows] == ["sample", "epoch_end"] * 3
     events = [json.loads(line) for line in (tmp_path / "run.json").read_text().splitlines()]
     assert events[0]["name"] == HOSTILE
+    drawn = list(csv.DictReader((tmp_path / "drawn.csv").read_text().splitlines()))
+    assert [row["type"] for row in drawn] == ["sample", "epoch_end"] * 3
+    assert len({row["run"] for row in drawn}) == 1
     assert "b" not in Page.of((tmp_path / "run.html").read_text()).names
 
 

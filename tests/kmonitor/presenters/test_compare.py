@@ -304,3 +304,24 @@ def test_what_is_the_same_can_be_left_out():
 
     assert list(rows) == ["Batch size"]
     assert texts(setup.rows()["Step time, median of all epochs"]) == [NOT_KNOWN, NOT_KNOWN]
+
+
+def test_the_trainings_metrics_are_compared_last_and_best():
+    setup = Setup(ended("a"), ended("b"))
+    setup.compare.compare(["a", "b"])
+    setup.compare.picture(400)
+    setup.answer()
+    setup.tell("a", EpochEnded(t_s=3701.0, fit=1, epoch=36, seconds=9.0, logs={"val_loss": 0.25}))
+    setup.tell("b", EpochEnded(t_s=3701.0, fit=1, epoch=36, seconds=9.0, logs={"place": 3.0}))
+    setup.rows()
+    setup.answer()
+    for n, loss in enumerate((0.5, 0.75)):
+        logs = {"val_loss": loss}
+        setup.tell("a", EpochEnded(t_s=3800.0 + n, fit=1, epoch=37 + n, seconds=9.0, logs=logs))
+
+    rows = setup.rows()
+
+    assert texts(rows["val_loss, last"]) == ["0.75", NOT_KNOWN]
+    assert texts(rows["val_loss, best"]) == ["0.5", NOT_KNOWN]
+    assert "place, last" in rows
+    assert "place, best" not in rows

@@ -174,3 +174,21 @@ def test_a_long_name_still_fits_a_file_system():
     stem = file_stem(made_up_run("3f2a8c1e99", name="\u8bad" * 200))
 
     assert len(stem.encode()) < 200
+
+
+def test_charts_of_the_trainings_metrics_stand_behind_the_four(
+    live_hub: LiveHub, client: HubClient, tmp_path: Path
+):
+    with SimulatedAgent(live_hub.folders) as agent:
+        agent.start_fit()
+        for loss in (0.75, 0.25, 0.5):
+            agent.start_epoch()
+            agent.sample()
+            agent.end_epoch(loss=loss)
+        agent.wait_acked()
+        page = page_of(client, tmp_path)
+
+    words = page.text
+    for said in ("loss", "best 0.25, epoch 2", "Learning rate", "0.001 at first"):
+        assert said in words
+    assert "GPU power" not in words
