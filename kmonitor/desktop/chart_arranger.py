@@ -82,7 +82,9 @@ class ChartArranger(QObject):
         """One entry a chart that the runs drawn have, in groups."""
         have = self._board.have() if self._board is not None else set[str]()
         for group in chart_choices(have, self.arrangement):
-            menu.addSection(group_title(group.group))
+            # A section's title is not drawn where a style sheet draws the menu.
+            menu.addSeparator()
+            menu.addAction(group_title(group.group)).setEnabled(False)
             for choice in group.choices:
                 entry = menu.addAction(choice.title)
                 entry.setCheckable(True)

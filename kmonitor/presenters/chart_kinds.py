@@ -142,9 +142,9 @@ def kinds_of(have: Collection[str]) -> list[ChartKind]:
     Args:
         have: Columns in which anything was read.
     """
-    keys: list[str] = [*STANDARD, *(column for column, *_ in _MEASURED if column in have)]
+    keys: list[str] = [*STANDARD, *_log_keys(have)]
+    keys += [column for column, *_ in _MEASURED if column in have]
     keys += sorted(column for column in have if device_of(column) is not None)
-    keys += _log_keys(have)
     kinds = [kind for key in keys if (kind := chart_kind(key)) is not None]
     order: tuple[ChartGroup, ...] = ("memory", "graph", "time", "training", "gpu")
     return sorted(kinds, key=lambda kind: order.index(kind.group))

@@ -31,7 +31,7 @@ def test_the_menu_has_groups_in_order_and_the_four_are_always_there():
         *("vram", "ram", "graph", "step_time")
     ]
     training = [choice.title for choice in groups[3].choices]
-    assert training == ["Learning rate", "loss", "auc", "early", "val_only"]
+    assert training == ["loss", "auc", "early", "val_only", "Learning rate"]
     assert [choice.title for choice in groups[4].choices] == ["GPU power", "GPU 1 temperature"]
 
 
