@@ -16,6 +16,9 @@ _PARTS: Final = 10
 _START: Final = 2
 """Parts of the epoch that are left out: tracing and first buffers fall there."""
 
+_LEAST_PARTS: Final = 7
+"""With a sample; a busy machine leaves gaps."""
+
 _MIDDLE: Final = 5
 _LEAST_OF_HALF: Final = 0.25
 _LATER: Final = 2
@@ -39,10 +42,12 @@ def first_unit(
         return None
     edges = np.searchsorted(t_s, np.linspace(*span_s, _PARTS + 1))
     parts = [values[first:last] for first, last in pairwise(edges)]
-    if not all(len(part) for part in parts):
+    measured = [at for at, part in enumerate(parts) if len(part)]
+    if len(measured) < _LEAST_PARTS:
         return None
     # As everywhere the lower envelope: what a batch takes for a moment does not count.
-    lowest = np.array([part.min() for part in parts])
+    lows = [float(parts[at].min()) for at in measured]
+    lowest = np.interp(np.arange(_PARTS), measured, lows)
     early, late = lowest[_MIDDLE] - lowest[_START], lowest[-1] - lowest[_MIDDLE]
     rise = early + late
     if rise < max(FIRST_FLOOR.amount, FIRST_FLOOR.part * float(np.median(lowest))):

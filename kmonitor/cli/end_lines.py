@@ -6,7 +6,8 @@ from kmonitor.cli.terminal import plain, say
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.presenters.formats import plain_text
 from kmonitor.presenters.last_minute import COLUMNS, LastMinute, asked_from_s, last_minute
-from kmonitor.presenters.run_end import end_picture, has_ended_badly
+from kmonitor.presenters.run_end import end_picture
+from kmonitor.presenters.run_states import has_ended_badly
 from kmonitor_agent.protocol.messages import RunSummary
 
 

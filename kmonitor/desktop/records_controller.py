@@ -44,6 +44,7 @@ class RecordsController(QObject):
         records.log.filter_chosen.connect(self._on_log_filter_chosen)
         records.log.row_opened.connect(self._on_log_row_opened)
         records.table.record_opened.connect(self._on_table_record_opened)
+        window.header.state_opened.connect(self._on_header_state_opened)
         for name, slot in (
             ("events", self._on_events_key),
             ("reclaims", self._on_reclaims_key),
@@ -163,6 +164,12 @@ class RecordsController(QObject):
             self.open_diagnosis(found)
         else:
             self.choose(row)
+
+    @Slot()
+    def _on_header_state_opened(self) -> None:
+        run = self._desk.book.current()
+        if run is not None:
+            self.open_end(run.run)
 
     @Slot(int)
     def _on_table_record_opened(self, row: int) -> None:

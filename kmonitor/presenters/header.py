@@ -20,7 +20,7 @@ from kmonitor.presenters.formats import (
 )
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import metric_name, round_amount, threshold_value
-from kmonitor.presenters.run_states import Tone, has_ended, state_picture
+from kmonitor.presenters.run_states import Tone, has_ended, has_ended_badly, state_picture
 from kmonitor.presenters.verdict_book import VerdictBook
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import Verdict
@@ -40,6 +40,7 @@ class ChipPicture:
         icon: Name of an icon, or empty.
         tooltip: More.
         rank: Chips with the highest rank give way first when there is no room.
+        opens: Whether a click shows more.
     """
 
     key: str
@@ -48,6 +49,7 @@ class ChipPicture:
     icon: str = ""
     tooltip: str = ""
     rank: int = 0
+    opens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,11 @@ def header_picture(
     if summary is None:
         return HeaderPicture("", "", ())
     state = state_picture(summary, now_wall_s=now_wall_s, is_connected=is_connected)
-    chips = [ChipPicture("state", state.word, state.tone, state.icon, state.why, rank=0)]
+    opens = has_ended_badly(summary)
+    why = state.why
+    if opens:
+        why = tr("{why}. Click for what came before.").format(why=why.rstrip(".") or state.word)
+    chips = [ChipPicture("state", state.word, state.tone, state.icon, why, opens=opens)]
     chips += _progress_chips(summary)
     known = [] if verdicts is None else verdicts.of_run(summary.run)
     chips += _forecast_chips(summary, nearest(known), now_wall_s)

@@ -12,16 +12,9 @@ from kmonitor.presenters.last_minute import (
     last_minute,
     last_minute_words,
 )
-from kmonitor.presenters.run_states import has_ended, state_picture
+from kmonitor.presenters.run_states import has_ended, has_ended_badly, state_picture
 from kmonitor.presenters.verdict_card import EvidencePicture
 from kmonitor_agent.protocol.messages import RunSummary, SeriesAsked, SeriesTold
-
-_ENDED_BADLY = frozenset({"failed", "interrupted", "lost"})
-
-
-def has_ended_badly(run: RunSummary) -> bool:
-    """Whether there is something to tell of its end."""
-    return run.state in _ENDED_BADLY
 
 
 def going_on_words(run: RunSummary) -> str:

@@ -51,10 +51,17 @@ _REASONS: Final[dict[RunState, str]] = {
     "lost": "Its process is gone without a word; the cause is unknown.",
 }
 
+_ENDED_BADLY: Final = frozenset[RunState]({"failed", "interrupted", "lost"})
+
 
 def has_ended(summary: RunSummary) -> bool:
     """Whether nothing can be asked of this run any more."""
     return summary.state in ENDED_STATES
+
+
+def has_ended_badly(summary: RunSummary) -> bool:
+    """Whether there is something to tell of its end."""
+    return summary.state in _ENDED_BADLY
 
 
 def is_restarting(summary: RunSummary) -> bool:

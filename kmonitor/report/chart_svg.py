@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.presenters.axis_ticks import x_axis
-from kmonitor.presenters.chart_axes import spread_range, y_axis_of
+from kmonitor.presenters.chart_frame import lay_out
 from kmonitor.presenters.chart_picture import ChartPicture
-from kmonitor.presenters.plot_frame import BOTTOM_PX, RIGHT_PX, TOP_PX, PlotFrame
 from kmonitor.report.backdrop_svg import backdrop, left_margin, shading
 from kmonitor.report.curve_svg import curves
 from kmonitor.report.ink import Ink
@@ -86,25 +84,9 @@ def svg(
 
 
 def _sheet(picture: ChartPicture, ink: Ink, size: Size) -> Sheet:
-    height = size.height - TOP_PX - BOTTOM_PX
-    y_axis = y_axis_of(picture, height)
-    left = left_margin(y_axis)
-    width = size.width - left - RIGHT_PX
-    lo, hi = spread_range(picture.x_range)
-    x_hi = hi + (hi - lo) * _DOT_ROOM_PX / (width - _DOT_ROOM_PX)
-    frame = PlotFrame(
-        left=left,
-        top=TOP_PX,
-        width=width,
-        height=height,
-        x_lo=lo,
-        x_hi=x_hi,
-        y_lo=y_axis.lo,
-        y_hi=y_axis.hi,
-        data_width=width - _DOT_ROOM_PX,
-    )
-    across = x_axis(picture.x_kind, lo, x_hi, width_px=width)
-    return Sheet(picture, frame, across, y_axis, ink)
+    room = (size.width, size.height)
+    laid_out = lay_out(picture, room, left=left_margin, room=lambda _: _DOT_ROOM_PX)
+    return Sheet(picture, *laid_out, ink)
 
 
 def _empty(sheet: Sheet) -> Markup:

@@ -233,7 +233,7 @@ def test_a_card_without_a_verdict_has_no_button(window: DeskWindow):
     assert _buttons(window, "ram") == []
 
 
-def test_the_line_of_a_death_opens_the_last_minute_of_the_run(window: DeskWindow):
+def test_the_line_of_a_death_and_the_state_open_the_last_minute_of_the_run(window: DeskWindow):
     window.connect()
     why = "out of memory: the kernel killed it"
     window.tell_runs(
@@ -249,9 +249,19 @@ def test_the_line_of_a_death_opens_the_last_minute_of_the_run(window: DeskWindow
 
     sheet = window.window.findChild(EndWindow)
     assert isinstance(sheet, EndWindow)
+    assert sheet.isVisible()
     assert "Failed: out of memory" in sheet.text()
     assert "RAM in the last" in plain_text(sheet.text())
     assert "Nothing of it was saved" in sheet.text()
+    sheet.close()
+    chip = next(
+        c for c in window.window.header.findChildren(Chip) if "Failed" in c.accessibleName()
+    )
+    QTest.mouseClick(chip, Qt.MouseButton.LeftButton)
+    assert sheet.isVisible()
+    sheet.close()
+    QTest.keyClick(chip, Qt.Key.Key_Return)
+    assert sheet.isVisible()
     sheet.close()
 
 

@@ -1,14 +1,22 @@
 """A chip: a fact of few words in a rounded box."""
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look, set_tone
 from kmonitor.presenters.header import ChipPicture
 
 
 class Chip(QFrame):
-    """Shows one `ChipPicture`."""
+    """Shows one `ChipPicture`.
+
+    Signals:
+        clicked: With the chip's key, where a click opens something.
+    """
+
+    clicked = Signal(str)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,7 +43,27 @@ class Chip(QFrame):
         self.setAccessibleName(picture.text)
         self.setAccessibleDescription(picture.tooltip)
         set_tone(self, picture.tone)
+        opens = picture.opens
+        self.setCursor(Qt.CursorShape.PointingHandCursor if opens else Qt.CursorShape.ArrowCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if opens else Qt.FocusPolicy.NoFocus)
         self._draw_icon()
+
+    @override
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._open()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space}:
+            self._open()
+        else:
+            super().keyPressEvent(event)
+
+    def _open(self) -> None:
+        if self._picture is not None and self._picture.opens:
+            self.clicked.emit(self._picture.key)
 
     @Slot()
     def _on_look_palette_changed(self) -> None:

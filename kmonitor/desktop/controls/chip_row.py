@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 from typing_extensions import override
@@ -15,7 +15,13 @@ _GAP = 8
 
 
 class ChipRow(QWidget):
-    """Chips from left to right, each at its own width, as many as fit."""
+    """Chips from left to right, each at its own width, as many as fit.
+
+    Signals:
+        chip_clicked: With the key of a chip that opens something.
+    """
+
+    chip_clicked = Signal(str)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,7 +43,8 @@ class ChipRow(QWidget):
             chip.deleteLater()
         for picture in pictures:
             if picture.key not in self._chips:
-                self._chips[picture.key] = Chip(self._look, self)
+                chip = self._chips[picture.key] = Chip(self._look, self)
+                chip.clicked.connect(self.chip_clicked)
             self._chips[picture.key].show_picture(picture)
         self._place()
 

@@ -36,6 +36,7 @@ class HeaderPanel(QFrame):
         settings_requested: The settings are wanted.
         export_all_requested: The data of all runs that are drawn are wanted as one file.
         add_chart_requested: The list of charts that can be added is wanted.
+        state_opened: What came before the end of the selected run is.
     """
 
     x_axis_chosen = Signal(str)
@@ -49,6 +50,7 @@ class HeaderPanel(QFrame):
     settings_requested = Signal()
     add_chart_requested = Signal()
     export_all_requested = Signal()
+    state_opened = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -151,6 +153,7 @@ class HeaderPanel(QFrame):
         self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
         self._axis.explain("seconds", self.tr("Count seconds of run time"))
         self._axis.chosen.connect(self.x_axis_chosen)
+        self._chips.chip_clicked.connect(self.state_opened)
         self._live.clicked.connect(self._on_live_clicked)
         self._theme_button.clicked.connect(self._on_theme_button_clicked)
         self._help.clicked.connect(self.help_requested)

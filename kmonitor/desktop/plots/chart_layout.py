@@ -7,43 +7,23 @@ from PySide6.QtCore import QSizeF
 from kmonitor.desktop.plots.backdrop import Scene, left_margin
 from kmonitor.desktop.plots.chart_colours import ChartColours
 from kmonitor.desktop.plots.overlay import GRIP_WIDTH_PX, name_width
-from kmonitor.presenters.axis_ticks import x_axis
-from kmonitor.presenters.chart_axes import spread_range, y_axis_of
+from kmonitor.presenters.chart_axes import spread_range
+from kmonitor.presenters.chart_frame import lay_out
 from kmonitor.presenters.chart_picture import ChartPicture
-from kmonitor.presenters.plot_frame import BOTTOM_PX, RIGHT_PX, TOP_PX, PlotFrame
 
-_LEAST_PLOT_PX = 40.0
 _DOT_ROOM_PX = 6.0
 _MOST_NAMES_PART = 0.3
 
 
 def scene_for(picture: ChartPicture, size: QSizeF, colours: ChartColours) -> Scene:
     """Everything in its place for a widget of this size."""
-    height = max(size.height() - TOP_PX - BOTTOM_PX, _LEAST_PLOT_PX)
-    y_axis = y_axis_of(picture, height)
-    left = left_margin(y_axis, colours)
-    width = max(size.width() - left - RIGHT_PX, _LEAST_PLOT_PX)
-    lo, hi = spread_range(picture.x_range)
-    room = min(_room_for_ends(picture, width, colours), _MOST_NAMES_PART * width)
-    x_hi = hi + (hi - lo) * room / (width - room)
-    frame = PlotFrame(
-        left=left,
-        top=TOP_PX,
-        width=width,
-        height=height,
-        x_lo=lo,
-        x_hi=x_hi,
-        y_lo=y_axis.lo,
-        y_hi=y_axis.hi,
-        data_width=width - room,
+    frame, across, upwards = lay_out(
+        picture,
+        (size.width(), size.height()),
+        left=lambda axis: left_margin(axis, colours),
+        room=lambda width: min(_room_for_ends(picture, width, colours), _MOST_NAMES_PART * width),
     )
-    return Scene(
-        picture=picture,
-        frame=frame,
-        x_axis=x_axis(picture.x_kind, lo, x_hi, width_px=width),
-        y_axis=y_axis,
-        colours=colours,
-    )
+    return Scene(picture=picture, frame=frame, x_axis=across, y_axis=upwards, colours=colours)
 
 
 def with_limit_value(picture: ChartPicture, value: float, text: str) -> ChartPicture:
