@@ -13,13 +13,13 @@ FIRST_FLOOR: Final = Floor(32 * 2.0**20, 0.02)
 """32 MiB, or a fiftieth of what is used: less comes with any first epoch."""
 
 _PARTS: Final = 10
-_START: Final = 2
+_START: Final = 4
 """Parts of the epoch that are left out: tracing and first buffers fall there."""
 
 _LEAST_PARTS: Final = 7
 """With a sample; a busy machine leaves gaps."""
 
-_MIDDLE: Final = 5
+_MIDDLE: Final = 6
 _LEAST_OF_HALF: Final = 0.25
 _LATER: Final = 2
 

@@ -204,7 +204,9 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     if verdict.cause == "data_cache":
         rise = bytes_text(sum(one.per_unit for one in verdict.grew_with))
         lines.append(
-            tr("In the first epoch it rose by {rise}, and hardly since").format(rise=rise)
+            tr("In the first epoch it rose by more than {rise}, and hardly since").format(
+                rise=rise
+            )
         )
     elif grew:
         lines.append(tr("With it grew: {what}").format(what="; ".join(grew)))

@@ -86,7 +86,7 @@ class SlowsDown(keras.callbacks.Callback):
         self._epoch = epoch
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        time.sleep(0.0005 * self._epoch)
+        time.sleep(0.001 * self._epoch)
 
 
 class Retraces(keras.callbacks.Callback):
@@ -148,7 +148,7 @@ def _cached_data() -> Any:
 
     def batch(read: Any) -> Any:
         # Reading takes time, as from a disk.
-        tf.numpy_function(lambda: time.sleep(0.02) or np.float32(0), [], tf.float32)
+        tf.numpy_function(lambda: time.sleep(0.04) or np.float32(0), [], tf.float32)
         return read[:8, :64], read[:8, :64]
 
     return data.map(batch)

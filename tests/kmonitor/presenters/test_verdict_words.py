@@ -168,7 +168,7 @@ def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
         == "it rose in the first epoch only, evenly as data were read"
     )
     assert [plain_text(line) for line in evidence_lines(kept)][1:] == [
-        "In the first epoch it rose by 300 MiB, and hardly since",
+        "In the first epoch it rose by more than 300 MiB, and hardly since",
         "A cache of the data set does that; it is not proven",
     ]
 
