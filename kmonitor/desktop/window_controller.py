@@ -15,6 +15,7 @@ from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.help_controller import HelpController
 from kmonitor.desktop.history_controller import HistoryController
 from kmonitor.desktop.host_menus import HostMenus
+from kmonitor.desktop.panels.first_start import FirstStartPanel
 from kmonitor.desktop.records_controller import RecordsController
 from kmonitor.desktop.region_keys import RegionKeys
 from kmonitor.desktop.settings_controller import SettingsController
@@ -183,7 +184,7 @@ class WindowController(QObject):
         window.banner.retry_requested.connect(self._on_banner_retry_requested)
         self.hosts.changed.connect(self.refresh)
         window.banner.close_requested.connect(self._on_banner_close_requested)
-        window.first_start.demo_requested.connect(self._demo.start)
+        self._connect_first_start(window.first_start)
         window.visibility_changed.connect(self._on_window_visibility_changed)
         self._demo.changed.connect(self.refresh)
         self._look.palette_changed.connect(self.refresh)
@@ -198,6 +199,14 @@ class WindowController(QObject):
         self.preferences.theme_chosen.connect(self._on_header_theme_chosen)
         self.preferences.guide_requested.connect(self.help.open_page)
         self._regions.run_stepped.connect(self._on_regions_run_stepped)
+
+    def _connect_first_start(self, page: FirstStartPanel) -> None:
+        page.demo_requested.connect(self._demo.start)
+        choices = page.choices
+        choices.show_theme(self._theme.choice)
+        choices.theme_chosen.connect(self._on_header_theme_chosen)
+        choices.guide_requested.connect(self._on_choices_guide_requested)
+        choices.keyboard_requested.connect(self.help.open_keyboard)
 
     def _refresh_panels(self) -> None:
         desk, window = self._desk, self._window
@@ -313,6 +322,7 @@ class WindowController(QObject):
             "dark" if theme == "dark" else "light" if theme == "light" else "system"
         )
         self._window.header.show_theme(self._theme.choice)
+        self._window.first_start.choices.show_theme(self._theme.choice)
         self.settings_changed.emit()
 
     @Slot(str)
@@ -328,6 +338,10 @@ class WindowController(QObject):
     def _on_run_tree_search_edited(self, text: str) -> None:
         self._search = text
         self._refresh_panels()
+
+    @Slot()
+    def _on_choices_guide_requested(self) -> None:
+        self.help.open_page("getting-started.md")
 
     @Slot()
     def _on_preferences_changed(self) -> None:

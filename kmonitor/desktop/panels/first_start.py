@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 
 from kmonitor.desktop.controls.folder_button import FolderButton
 from kmonitor.desktop.controls.look import Look, role_label
+from kmonitor.desktop.panels.first_choices import FirstChoices
 from kmonitor.presenters.first_start import SNIPPET, FirstStartPicture
 
 _COPIED_MS = 1800
@@ -19,6 +20,9 @@ class FirstStartPanel(QFrame):
         demo_requested: The user wants to see a demo training.
         connect_requested: The user wants to connect to a host.
         folder_requested: The user wants to see the runs of a folder.
+
+    Attributes:
+        choices: Theme, language and guide, at the page's foot.
     """
 
     demo_requested = Signal()
@@ -38,6 +42,8 @@ class FirstStartPanel(QFrame):
         self._connect = QPushButton(self.tr("Connect to a host\u2026"))
         self._folder = FolderButton()
         self._note = role_label("meta")
+        self._about = role_label("meta")
+        self.choices = FirstChoices()
         self._build()
         self._copy.clicked.connect(self._on_copy_clicked)
         self._demo.clicked.connect(self.demo_requested)
@@ -54,11 +60,17 @@ class FirstStartPanel(QFrame):
         self._demo.setEnabled(picture.can_start_demo)
         self._demo.setAccessibleName(picture.demo_button)
         self._note.setText(picture.note)
-        for label in (self._text, self._note):
+        for label in (self._text, self._about, self._note):
             # A wrapped label that is centred would get the height of one line only.
             label.setFixedHeight(max(0, label.heightForWidth(_TEXT_WIDTH)))
 
     def _build(self) -> None:
+        self._about.setText(
+            self.tr(
+                "The first line imports the callback, the second hands it to fit. It works with "
+                "Keras 3 and tf_keras; what it measures stays on this machine."
+            )
+        )
         self._copy.setProperty("kind", "primary")
         self._copy.setToolTip(self.tr("Copy both lines to the clipboard"))
         self._copy.setAccessibleName(self._copy.text())
@@ -71,11 +83,15 @@ class FirstStartPanel(QFrame):
         )
         self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
         centre = Qt.AlignmentFlag.AlignHCenter
-        for label in (self._mark, self._title, self._text, self._note):
+        for label in (self._mark, self._title, self._text, self._about, self._note):
             label.setAlignment(centre)
-        for label in (self._text, self._note):
+        for label in (self._text, self._about, self._note):
             label.setWordWrap(True)
             label.setFixedWidth(_TEXT_WIDTH)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        centre = Qt.AlignmentFlag.AlignHCenter
         buttons = QHBoxLayout()
         buttons.setSpacing(10)
         buttons.addStretch(1)
@@ -88,12 +104,13 @@ class FirstStartPanel(QFrame):
         column.setContentsMargins(24, 24, 24, 24)
         column.setSpacing(12)
         column.addStretch(3)
-        for part in (self._mark, self._title, self._text, self._snippet):
+        for part in (self._mark, self._title, self._text, self._snippet, self._about):
             column.addWidget(part, 0, centre)
         column.addSpacing(4)
         column.addLayout(buttons)
         column.addWidget(self._note, 0, centre)
         column.addStretch(4)
+        column.addWidget(self.choices, 0, centre)
 
     @Slot()
     def _on_copy_clicked(self) -> None:

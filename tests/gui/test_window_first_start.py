@@ -1,0 +1,69 @@
+"""What a newcomer can do before the first run."""
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QLabel
+
+from kmonitor.desktop.panels.guide import GuideWindow
+from kmonitor.desktop.panels.keyboard import KeyboardWindow
+from kmonitor.desktop.settings_file import WindowSettings
+from tests.support.desk_window import WINDOW, DeskWindow
+from tests.support.made_up_runs import told_runs
+
+pytestmark = WINDOW
+
+
+@pytest.fixture(params=[(1280, 760), (1000, 640)])
+def window(request: pytest.FixtureRequest) -> Iterator[DeskWindow]:
+    made = DeskWindow(size=request.param)
+    made.connect()
+    made.desk.take(told_runs())
+    made.settle()
+    yield made
+    made.close()
+
+
+def buttons(window: DeskWindow) -> dict[str, QAbstractButton]:
+    found = window.window.first_start.findChildren(QAbstractButton)
+    return {b.accessibleName(): b for b in found if b.isVisible()}
+
+
+def press(window: DeskWindow, name: str) -> None:
+    QTest.mouseClick(buttons(window)[name], Qt.MouseButton.LeftButton)
+    window.settle()
+
+
+def test_everything_is_offered_and_nothing_is_cut_off(window: DeskWindow) -> None:
+    page = window.window.first_start
+    assert page.isVisible()
+    assert {"Copy the two lines", "Start the demo", "Guide", "Keyboard"} <= set(buttons(window))
+    parts = [*buttons(window).values(), *(p for p in page.findChildren(QLabel) if p.text())]
+    for part in parts:
+        at = part.mapTo(page, part.rect().topLeft())
+        assert at.x() >= 0
+        assert at.y() >= 0
+        assert at.x() + part.width() <= page.width()
+        assert at.y() + part.height() <= page.height()
+        assert part.width() >= part.minimumSizeHint().width()
+
+
+def test_a_theme_is_chosen_there_and_remembered(window: DeskWindow) -> None:
+    press(window, "Theme: Light")
+
+    assert window.look.palette.name == "light"
+    assert window.controller.settings(WindowSettings()).theme == "light"
+
+
+def test_guide_and_keyboard_are_opened_from_there(window: DeskWindow) -> None:
+    press(window, "Guide")
+    (guide,) = window.window.findChildren(GuideWindow)
+    assert guide.page == "getting-started.md"
+    guide.close()
+    press(window, "Keyboard")
+    (keys,) = window.window.findChildren(KeyboardWindow)
+
+    assert keys.isVisible()
+    keys.close()
