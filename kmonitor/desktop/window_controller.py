@@ -97,6 +97,9 @@ class WindowController(QObject):
         self._window.records.show_tab(settings.records_tab)
         self._take_layout(settings)
         self._connect()
+        self._show_choices(settings)
+
+    def _show_choices(self, settings: WindowSettings) -> None:
         self._window.event_log.show_filter(settings.log_filter)
         self._window.header.show_axis(settings.x_axis)
         self._window.header.show_live(is_live=True)

@@ -1,17 +1,18 @@
 """What memory did in the last minute of a process, in words and as a line of blocks."""
 
-from collections.abc import Mapping
+import math
+import struct
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from kmonitor.presenters.formats import bytes_text, count_text, rate_text, seconds_text
 from kmonitor.presenters.language import tr
 from kmonitor_agent.protocol.messages import RunSummary, SeriesTold
 
-Floats = NDArray[np.float64]
+Floats = Sequence[float]
+"""A minute of samples takes no numpy, which the window loads only after it is seen."""
 
 LAST_S: Final = 60.0
 COLUMNS: Final = ("ram_bytes", "ram_of_bytes", "cgroup_limit_bytes")
@@ -43,12 +44,12 @@ class LastMinute:
     @property
     def seconds(self) -> float:
         """From the first sample to the last."""
-        return float(self.t_s[-1] - self.t_s[0])
+        return self.t_s[-1] - self.t_s[0]
 
     @property
     def bytes_per_s(self) -> float:
         """How fast it changed between them."""
-        return float(self.values[-1] - self.values[0]) / max(self.seconds, 1e-9)
+        return (self.values[-1] - self.values[0]) / max(self.seconds, 1e-9)
 
 
 def asked_from_s(run: RunSummary) -> float:
@@ -59,11 +60,11 @@ def asked_from_s(run: RunSummary) -> float:
 def last_minute(told: SeriesTold) -> LastMinute | None:
     """The last minute of an answer with `COLUMNS`; None where fewer than two samples are."""
     columns = {column.name: _points(column.t_s, column.values) for column in told.columns}
-    t_s, values = columns.get("ram_bytes", (np.empty(0), np.empty(0)))
-    if not len(t_s):
+    t_s, values = columns.get("ram_bytes", ((), ()))
+    if not t_s:
         return None
-    is_last = t_s >= t_s[-1] - LAST_S
-    t_s, values = t_s[is_last], values[is_last]
+    first = next(at for at, time_s in enumerate(t_s) if time_s >= t_s[-1] - LAST_S)
+    t_s, values = t_s[first:], values[first:]
     if len(t_s) < 2 or t_s[-1] <= t_s[0]:  # noqa: PLR2004 - a rate takes two
         return None
     of_bytes, group = _newest(columns, "ram_of_bytes"), _newest(columns, "cgroup_limit_bytes")
@@ -74,8 +75,8 @@ def last_minute_words(minute: LastMinute) -> str:
     """Like "RAM in the last 58 s: 3.1 GiB to 7.9 GiB, +84 MiB / s; cgroup limit 8 GiB"."""
     text = tr("RAM in the last {time}: {first} to {last}, {rate}").format(
         time=seconds_text(minute.seconds),
-        first=bytes_text(float(minute.values[0])),
-        last=bytes_text(float(minute.values[-1])),
+        first=bytes_text(minute.values[0]),
+        last=bytes_text(minute.values[-1]),
         rate=rate_text(minute.bytes_per_s, "bytes", tr("s")),
     )
     if minute.of_bytes is None:
@@ -87,7 +88,7 @@ def last_minute_words(minute: LastMinute) -> str:
 
 def highest_words(minute: LastMinute) -> str:
     """Like "Highest of 43 samples: 7.9 GiB, 99 % of it"."""
-    highest = float(minute.values.max())
+    highest = max(minute.values)
     text = tr("Highest of {n} samples: {amount}").format(
         n=count_text(len(minute.values)), amount=bytes_text(highest)
     )
@@ -97,19 +98,30 @@ def highest_words(minute: LastMinute) -> str:
 def blocks(minute: LastMinute) -> str:
     """The same as a line of blocks, from the lowest sample to the highest, evenly in time."""
     n = min(_WIDTH, len(minute.values))
-    at: Floats = np.linspace(float(minute.t_s[0]), float(minute.t_s[-1]), n)
-    values: Floats = np.interp(at, minute.t_s, minute.values)
-    low, high = float(values.min()), float(values.max())
-    heights: Floats = (values - low) / max(high - low, 1.0) * (len(_BLOCKS) - 1)
-    return "".join(_BLOCKS[round(height)] for height in heights.tolist())
+    values = [_at(minute, minute.t_s[0] + minute.seconds * i / (n - 1)) for i in range(n)]
+    low, high = min(values), max(values)
+    top = len(_BLOCKS) - 1
+    return "".join(_BLOCKS[round((v - low) / max(high - low, 1.0) * top)] for v in values)
+
+
+def _at(minute: LastMinute, t_s: float) -> float:
+    """RAM at a time, on the line between two samples."""
+    after = min(max(bisect_right(minute.t_s, t_s), 1), len(minute.t_s) - 1)
+    t0, t1 = minute.t_s[after - 1], minute.t_s[after]
+    v0, v1 = minute.values[after - 1], minute.values[after]
+    return v1 if t1 <= t0 else v0 + (v1 - v0) * (t_s - t0) / (t1 - t0)
 
 
 def _newest(columns: Mapping[str, tuple[Floats, Floats]], name: str) -> float | None:
-    values = columns.get(name, (np.empty(0), np.empty(0)))[1]
-    return float(values[-1]) if len(values) else None
+    values = columns.get(name, ((), ()))[1]
+    return values[-1] if values else None
 
 
 def _points(t_s: bytes, values: bytes) -> tuple[Floats, Floats]:
-    times, found = np.frombuffer(t_s, "<f8"), np.frombuffer(values, "<f8")
-    is_there = np.isfinite(found)
-    return times[is_there], found[is_there]
+    pairs = zip(_floats(t_s), _floats(values), strict=True)
+    there = [(time_s, value) for time_s, value in pairs if math.isfinite(value)]
+    return tuple(time_s for time_s, _ in there), tuple(value for _, value in there)
+
+
+def _floats(packed: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(packed) // 8}d", packed)
