@@ -223,7 +223,7 @@ class ChartCard(QFrame):
             self.tr("Put a limit line a little above the highest value, to be dragged from there")
         )
         self._set_limit.setAccessibleName(
-            self.tr("Set a limit on {metric}").format(metric=self._metric)
+            self.tr("Set a limit on {metric}").format(metric=self._title.text())
         )
         self._set_limit.hide()
         self._limit.setProperty("kind", "limit")

@@ -78,7 +78,6 @@ class EventLogPanel(QWidget):
         self._list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self._list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._list.setStyleSheet("background: transparent;")
         self._list.setAccessibleName(self.tr("Events"))
         self._list.activated.connect(self._on_list_activated)
         column = QVBoxLayout(self)

@@ -1,0 +1,189 @@
+"""Every panel and state looks as it did: pictures are compared with those in `references/`.
+
+`KMONITOR_NEW_REFERENCES=1 make test-full ARGS="-k looks_as_it_did"` writes them anew. Look at what
+changed before you commit it. A picture that differs is written to `artefacts/references/`, beside
+the reference and the difference.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import PySide6
+import pytest
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontDatabase, QImage
+from PySide6.QtWidgets import QApplication
+
+from tests.support.scenes import SCENES, SIZE, Wanted
+
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]
+
+Pixels = NDArray[np.int16]
+"""`[height, width, 3]`, 0..255."""
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+KEPT: Final = Path(__file__).parent / "references"
+MADE_WITH: Final = KEPT / "made_with.json"
+ARTEFACTS: Final = ROOT / "artefacts" / "references"
+IS_NEW: Final = bool(os.environ.get("KMONITOR_NEW_REFERENCES"))
+
+HALF: Final = 2
+"""Kept at half of 1280 pixels, whatever the scale: a shift of one pixel is still seen."""
+
+STEP: Final = 16
+"""Colours are kept in such steps, which makes files of 16 kB."""
+
+FAR: Final = 24
+"""Difference of a colour that counts, of 255; half a step comes from keeping them."""
+
+MOST_FAR: Final = 0.002
+"""Part of the pixels that may be so far off: some 450, a word in another place is more."""
+
+QUICK: Final = ("live", "hub_lost", "out_of_memory", "history", "verdict_sheet")
+LANGUAGES: Final[list[str]] = ["en", "zh_CN"]
+WITH_CHINESE: Final = ("chinese_name",)
+
+
+def drawn(folder: Path, wanted: Wanted, scale: int) -> dict[str, QImage]:
+    """Pictures by name, drawn by a process of its own at this scale."""
+    environ = {
+        **os.environ,
+        "QT_QPA_PLATFORM": "offscreen",
+        "QT_SCALE_FACTOR": str(scale),
+        "QT_FONT_DPI": "96",
+        "PYTHONPATH": str(ROOT),
+    }
+    words = [sys.executable, "-m", "tests.support.scenes", str(folder), json.dumps(asdict(wanted))]
+    ran = subprocess.run(
+        words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=900
+    )
+    assert ran.returncode == 0, ran.stderr
+    return {file.stem: QImage(str(file)) for file in sorted(folder.glob("*.png"))}
+
+
+def kept_form(image: QImage, scale: int) -> Pixels:
+    """A picture as it is kept: smaller, in few colours."""
+    size = image.size() / (HALF * scale)
+    small = image.scaled(
+        size, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation
+    )
+    return (pixels_of(small) // STEP * STEP + STEP // 2).astype(np.int16)
+
+
+def pixels_of(image: QImage) -> Pixels:
+    """A picture as numbers."""
+    plain = image.convertToFormat(QImage.Format.Format_RGB888)
+    lines = np.frombuffer(plain.constBits(), np.uint8).reshape(plain.height(), -1)
+    pixels = lines[:, : plain.width() * 3].reshape(plain.height(), plain.width(), 3)
+    return pixels.astype(np.int16)
+
+
+def as_image(pixels: Pixels) -> QImage:
+    """Pixels as a picture of at most 256 colours where they have no more."""
+    content = np.ascontiguousarray(np.clip(pixels, 0, 255).astype(np.uint8))
+    height, width = content.shape[:2]
+    image = QImage(content.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888)
+    few = len(np.unique(content.reshape(-1, 3), axis=0)) <= 256
+    return image.convertToFormat(QImage.Format.Format_Indexed8) if few else image.copy()
+
+
+def compare(name: str, now: Pixels) -> str:
+    """What differs from the reference, in words; empty: nothing. Writes it down where it does."""
+    file = KEPT / f"{name}.png"
+    if not file.exists():
+        return f"{name}: there is no reference"
+    before = pixels_of(QImage(str(file)))
+    if before.shape != now.shape:
+        return f"{name}: another size"
+    apart = np.abs(now - before).max(axis=2)
+    part = float((apart > FAR).mean())
+    if part <= MOST_FAR:
+        return ""
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    difference = np.repeat(np.where(apart > FAR, 255, 0)[:, :, None], 3, axis=2)
+    for what, pixels in (("now", now), ("before", before), ("difference", difference)):
+        as_image(pixels).save(str(ARTEFACTS / f"{name}-{what}.png"), None, 0)
+    return f"{name}: {100 * part:.2f} % of the pixels differ"
+
+
+def chinese_family() -> str:
+    """The typeface that draws Chinese here; empty: none."""
+    system = QFontDatabase.WritingSystem.SimplifiedChinese
+    return next(iter(sorted(QFontDatabase.families(system))), "")
+
+
+def made_with() -> dict[str, str]:
+    """What decides how letters look."""
+    return {"pyside": PySide6.__version__, "chinese": chinese_family()}
+
+
+def is_comparable(name: str) -> bool:
+    """Whether a picture can look the same here: Chinese is drawn in the system's typeface."""
+    has_chinese = "-zh_CN-" in name or name.startswith(WITH_CHINESE)
+    there = json.loads(MADE_WITH.read_text(encoding="utf-8")) if MADE_WITH.exists() else {}
+    return not has_chinese or there.get("chinese") == chinese_family()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("scenes", "scale"),
+    [
+        (QUICK, 1),
+        pytest.param(tuple(SCENES), 1, marks=pytest.mark.full),
+        pytest.param(tuple(SCENES), 2, marks=pytest.mark.full),
+    ],
+    ids=["quick", "all", "all-2x"],
+)
+def test_each_panel_and_state_looks_as_it_did(
+    tmp_path: Path, scenes: tuple[str, ...], scale: int
+) -> None:
+    is_quick = scenes == QUICK
+    if IS_NEW and is_quick:
+        pytest.skip("all are written by the whole test")
+    languages = ["en"] if is_quick else LANGUAGES
+    wanted = Wanted(scenes=list(scenes), languages=languages)
+
+    pictures = drawn(tmp_path, wanted, scale)
+
+    assert {name.split("-")[0] for name in pictures} == set(scenes)
+    forms = {f"{name}-{scale}x": kept_form(each, scale) for name, each in pictures.items()}
+    if IS_NEW:
+        write(forms, scale)
+    told = [compare(name, form) for name, form in forms.items() if is_comparable(name)]
+    assert [words for words in told if words] == []
+
+
+def write(forms: dict[str, Pixels], scale: int) -> None:
+    """Put these in the place of what was kept at a scale."""
+    KEPT.mkdir(exist_ok=True)
+    for old in KEPT.glob(f"*-{scale}x.png"):
+        old.unlink()
+    for name, form in forms.items():
+        as_image(form).save(str(KEPT / f"{name}.png"), None, 0)
+    MADE_WITH.write_text(json.dumps(made_with(), indent=2) + "\n", encoding="utf-8")
+
+
+def test_a_word_in_another_place_is_seen_and_a_shade_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "KEPT", tmp_path)
+    monkeypatch.setitem(globals(), "ARTEFACTS", tmp_path / "artefacts")
+    width, height = SIZE[0] // HALF, SIZE[1] // HALF
+    before = np.full((height, width, 3), 24, dtype=np.int16)
+    as_image(before).save(str(tmp_path / "x-1x.png"), None, 0)
+    moved, shaded = before.copy(), before.copy()
+    moved[40:52, 60:110] = 232
+    shaded[:, :] += STEP
+
+    assert compare("x-1x", before) == ""
+    assert compare("x-1x", shaded) == ""
+    assert "0.25 % of the pixels differ" in compare("x-1x", moved)
+    assert len(list((tmp_path / "artefacts").glob("*.png"))) == 3
+    assert QApplication.instance() is not None

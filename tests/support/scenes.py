@@ -1,0 +1,506 @@
+"""Every panel and state of the window, each set up from made-up messages at a moment that stands.
+
+`python -m tests.support.scenes FOLDER '<json of Wanted>'` draws them into PNG files, in a process
+of its own: neither the tests before it nor the clock leave a trace in a picture.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from PySide6.QtCore import QLocale, QPoint
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QTableView, QWidget
+
+from kmonitor.desktop.alert_controller import AlertController
+from kmonitor.desktop.panels.audit import AuditWindow
+from kmonitor.desktop.panels.connect_dialog import ConnectDialog
+from kmonitor.desktop.panels.guide import GuideWindow
+from kmonitor.desktop.panels.note_dialog import NoteDialog
+from kmonitor.desktop.panels.sheet import DiagnosisWindow, RecordWindow
+from kmonitor.desktop.panels.verdict_window import VerdictWindow
+from kmonitor.presenters.audit import AuditDesk
+from kmonitor_agent.protocol import facts
+from kmonitor_agent.protocol.commands import CommandName, CommandStatus
+from kmonitor_agent.protocol.facts import Event
+from kmonitor_agent.protocol.messages import (
+    AuditRow,
+    AuditTold,
+    CommandAsked,
+    CommandTold,
+    MetricNow,
+    RunSummary,
+)
+from tests.support.desk_window import DeskWindow
+from tests.support.made_up_runs import (
+    ACTIONS,
+    GIB,
+    NOW_WALL_S,
+    limit,
+    made_up_run,
+    reload_record,
+    told_hub,
+    told_runs,
+)
+from tests.support.made_up_verdicts import LEAK
+
+SIZE: Final = (1280, 760)
+LONG: Final = "a_model_with_a_name_of_eighty_letters_that_somebody_really_gave_to_a_run_of_hers"
+EVERYTHING: Final[list[CommandName]] = [*ACTIONS, "restart", "auto", "diagnose"]
+FAR: Final = "me@gpu-02"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be drawn.
+
+    Attributes:
+        scenes: Names; none: all.
+        themes: "dark", "light".
+        languages: "en", "zh_CN"; one that cannot be shown here is left out.
+    """
+
+    scenes: list[str] = field(default_factory=list[str])
+    themes: list[str] = field(default_factory=lambda: ["dark", "light"])
+    languages: list[str] = field(default_factory=lambda: ["en"])
+
+
+class Stage:
+    """A window on which a scene is set; `close` it.
+
+    Attributes:
+        desk: The window and its parts.
+        kept: Parts that live as long as the scene.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.desk = DeskWindow(size=SIZE, **options)
+        self.kept: list[AlertController] = []
+
+    @property
+    def window(self) -> QWidget:
+        """The main window."""
+        return self.desk.window
+
+    def live(self, *others: RunSummary, **changed: Any) -> QWidget:
+        """A run as the hub tells of it, and others."""
+        self.desk.connect()
+        self.desk.tell_runs(made_up_run(**changed), *others)
+        return self.window
+
+    def judged(self, **changed: Any) -> QWidget:
+        """A run with a limit, a reload behind it, and verdicts of all kinds."""
+        self.live(
+            limits=[limit("ram", 80 * GIB)],
+            verdicts={"ram": "suspected"},
+            actions=EVERYTHING,
+            **changed,
+        )
+        replace = msgspec.structs.replace
+        self.tell(
+            reload_record(),
+            LEAK,
+            replace(LEAK, metric="graph", state="learning", units=4, forecast=None, cause=""),
+            replace(LEAK, metric="step_time", state="steady", forecast=None, cause=""),
+            replace(LEAK, metric="vram", state="cleared", forecast=None, cause=""),
+        )
+        self.desk.settle()
+        return self.window
+
+    def tell(self, *events: Event) -> None:
+        """Live rows of the run."""
+        self.desk.tell_events(*events)
+
+    def only(self, kind: type[QWidget]) -> QWidget:
+        """The one shown window of a kind."""
+        self.desk.settle()
+        found = [top for top in QApplication.topLevelWidgets() if isinstance(top, kind)]
+        shown = [top for top in found if top.isVisible()]
+        assert len(shown) == 1, shown
+        return shown[0]
+
+    def close(self) -> None:
+        """Delete everything."""
+        for controller in self.kept:
+            controller.stop()
+        for top in QApplication.topLevelWidgets():
+            if top is not self.window:
+                top.close()
+        self.desk.close()
+
+
+def fleet(n: int) -> list[RunSummary]:
+    """Runs that go on and runs that ended, on three hosts."""
+    names = ("vit-b16-finetune", "unet-seg-3d", "gan-faces-v3", LONG, "bert-large", "job 1234")
+    endings = ("training", "finished", "failed", "lost", "stopped", "paused")
+    found: list[RunSummary] = []
+    for at in range(n):
+        state = endings[at % len(endings)]
+        found.append(
+            made_up_run(
+                f"other{at}",
+                name=f"{names[at % len(names)]}" + (f"-{at // 6}" if at > 5 else ""),
+                host=("gpu-01", "gpu-02", "node-7")[at % 3],
+                state=state,
+                actions=[] if state in {"finished", "failed", "lost", "stopped"} else ACTIONS,
+                started_wall_s=NOW_WALL_S - 5000.0 * (at + 1),
+                epoch=5 + at,
+                epochs_done=5 + at,
+                verdicts={"ram": "growing"} if at % 4 == 0 else {},
+                note="the paper's learning rate" if at % 5 == 0 else "",
+                pinned=at == 2,
+                stored_bytes=10**6 * (at + 1),
+                ram=MetricNow(value=(4 + 3 * at % 60) * GIB, of=192 * GIB),
+                cause="out of memory" if state == "lost" else "",
+            )
+        )
+    return found
+
+
+def first_start(stage: Stage) -> QWidget:
+    stage.desk.desk.connected(told_hub(rows=0))
+    stage.desk.settle()
+    return stage.window
+
+
+def connecting(stage: Stage) -> QWidget:
+    stage.desk.settle()
+    return stage.window
+
+
+def live(stage: Stage) -> QWidget:
+    return stage.judged()
+
+
+def one_run(stage: Stage) -> QWidget:
+    return stage.live()
+
+
+def silent(stage: Stage) -> QWidget:
+    return stage.live(state="silent", last_wall_s=NOW_WALL_S - 38.0)
+
+
+def hub_lost(stage: Stage) -> QWidget:
+    stage.judged(last_wall_s=NOW_WALL_S - 102.0)
+    stage.desk.desk.disconnected("gone", retry_in_s=4.0, since_wall_s=NOW_WALL_S - 100.0)
+    stage.desk.settle()
+    return stage.window
+
+
+def host_lost(stage: Stage) -> QWidget:
+    stage.live()
+    desk = stage.desk.desk
+    desk.add_host(FAR, "the big one")
+    desk.connected(told_hub(hub="far"), FAR)
+    far = made_up_run("far1", name="vit-finetune", host="gpu-02", last_wall_s=NOW_WALL_S - 32.0)
+    stage.desk._runs["far1"] = far
+    desk.take(told_runs(far, hub="far"), FAR)
+    desk.select("far1")
+    stage.desk.answer()
+    desk.disconnected("gone", retry_in_s=4.0, since_wall_s=NOW_WALL_S - 30.0, at=FAR)
+    desk.way(FAR, "closed", "ssh ended: connection reset by peer.", "", retry_in_s=4.0)
+    stage.desk.settle()
+    return stage.window
+
+
+def finished(stage: Stage) -> QWidget:
+    return stage.live(state="finished", actions=[], epochs_done=90, epoch=89)
+
+
+def out_of_memory(stage: Stage) -> QWidget:
+    return stage.live(state="lost", actions=[], cause="out of memory")
+
+
+def failed(stage: Stage) -> QWidget:
+    return stage.live(state="failed", actions=[], cause="ResourceExhaustedError")
+
+
+def reloading(stage: Stage) -> QWidget:
+    stage.live(state="reclaiming")
+    desk = stage.desk
+    desk.window.actions_panel.command_requested.emit("reload", "")
+    asked, command = next(pair for pair in desk.asked if isinstance(pair[1], CommandAsked))
+    assert isinstance(command, CommandAsked)
+    status = CommandStatus(id=command.id, run="run1", name="reload", state="started")
+    desk.desk.take(CommandTold(ask=asked, status=status))
+    desk.settle()
+    return stage.window
+
+
+def no_gpu(stage: Stage) -> QWidget:
+    source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB and more)"
+    stage.live(
+        vram=MetricNow(value=866 * 1024.0, source=source),
+        graph=MetricNow(absent="this backend keeps no graph"),
+    )
+    missing = facts.SourceOf("device_used_bytes", "bytes", absent="no NVIDIA driver on this host")
+    stage.tell(facts.Sources(t_s=1.0, sources=[missing]))
+    return stage.window
+
+
+def no_permission(stage: Stage) -> QWidget:
+    stage.desk.desk.connected(msgspec.structs.replace(told_hub(), role="viewer"))
+    stage.desk.tell_runs(made_up_run(limits=[limit()]))
+    return stage.window
+
+
+def thirty_runs(stage: Stage) -> QWidget:
+    return stage.live(*fleet(29))
+
+
+def long_name(stage: Stage) -> QWidget:
+    return stage.live(
+        made_up_run("r2", name=LONG + "_again", started_wall_s=1.0),
+        name=LONG,
+        gaps=3,
+        faults=1,
+        fit=12,
+        fits_done=11,
+        limits=[limit()],
+    )
+
+
+def chinese_name(stage: Stage) -> QWidget:
+    return stage.live(
+        made_up_run("r2", name="bert-中文-分类"), name="实验-多语言大模型微调", host="工作站-李明"
+    )
+
+
+def app_failed(stage: Stage) -> QWidget:
+    stage.live()
+    log = "/home/somebody/.local/state/kmonitor/logs/app.log"
+    stage.desk.desk.link.fail("FileNotFoundError: resource icons/x.svg is missing", log)
+    stage.desk.settle()
+    return stage.window
+
+
+def reclaims(stage: Stage) -> QWidget:
+    stage.judged()
+    stage.tell(reload_record(3000.0, ok=False))
+    stage.desk.window.records.show_tab("reclaims")
+    stage.desk.settle()
+    return stage.window
+
+
+def limit_menu(stage: Stage) -> QWidget:
+    stage.judged()
+    card = stage.desk.window.cards["ram"]
+    card._limit.click()
+    stage.desk.settle()
+    menu = QApplication.activePopupWidget()
+    assert menu is not None
+    return menu
+
+
+def crosshair(stage: Stage) -> QWidget:
+    stage.live(*fleet(3))
+    assert stage.desk.board is not None
+    stage.desk.board._on_card_crosshair_moved("ram", 20.0)
+    stage.desk.qt.processEvents()
+    return stage.window
+
+
+def verdict_sheet(stage: Stage) -> QWidget:
+    stage.judged()
+    stage.desk.controller.verdicts._on_card_evidence_wanted("ram")
+    return stage.only(VerdictWindow)
+
+
+def record_sheet(stage: Stage) -> QWidget:
+    stage.judged()
+    row = stage.desk.desk.reclaims.rows("run1")[0].row
+    stage.desk.controller.records._on_table_record_opened(row)
+    return stage.only(RecordWindow)
+
+
+def diagnosis(stage: Stage) -> QWidget:
+    stage.judged()
+    found = facts.Diagnosis(
+        t_s=3000.0,
+        fit=1,
+        epoch=30,
+        seconds=0.08,
+        objects=[facts.ObjectGrowth("Tensor", 90_000, 1200), facts.ObjectGrowth("dict", 4000, 12)],
+        holders=["12 traces held by `my_step` (user tf.function)"],
+    )
+    stage.tell(found)
+    stage.desk.controller.records.open_diagnosis()
+    return stage.only(DiagnosisWindow)
+
+
+def history(stage: Stage) -> QWidget:
+    stage.live(*fleet(29))
+    stage.desk.controller.history.open()
+    stage.desk.settle()
+    return stage.window
+
+
+def no_history(stage: Stage) -> QWidget:
+    stage.live()
+    pages = stage.desk.controller.history
+    pages.open()
+    pages.panel._search.setText("nothing is called like this")
+    stage.desk.settle()
+    return stage.window
+
+
+def compare(stage: Stage) -> QWidget:
+    stage.live(*fleet(5))
+    stage.desk.controller.history.open()
+    table = stage.desk.controller.history.panel.findChildren(QTableView)[0]
+    table.selectAll()
+    stage.desk.controller.history.panel.strip.do("compare")
+    stage.desk.settle()
+    stage.desk.answer()
+    stage.desk.settle()
+    return stage.window
+
+
+def note(stage: Stage) -> QWidget:
+    stage.live(note="the paper's learning rate")
+    stage.desk.controller.history.open()
+    stage.desk.settle()
+    stage.desk.controller.history.panel.strip.do("note")
+    return stage.only(NoteDialog)
+
+
+def deletion(stage: Stage) -> QWidget:
+    stage.live(state="finished", actions=[], stored_bytes=10**8)
+    stage.desk.controller.history.open()
+    stage.desk.settle()
+    stage.desk.controller.history.panel.strip.do("delete")
+    stage.desk.settle()
+    box = QApplication.activeModalWidget()
+    assert box is not None
+    return box
+
+
+def stop_question(stage: Stage) -> QWidget:
+    stage.live()
+    stage.desk.window.actions_panel.command_requested.emit("stop", "")
+    stage.desk.settle()
+    box = QApplication.activeModalWidget()
+    assert box is not None
+    return box
+
+
+def alerts(stage: Stage) -> QWidget:
+    stage.judged()
+    folder = Path(os.environ["KMONITOR_HOME"])
+    controller = AlertController(stage.desk.window, stage.desk.desk, folder)
+    if stage.desk.board is not None:
+        controller.attach_board(stage.desk.board)
+    stage.kept.append(controller)
+    controller.open()
+    stage.desk.settle()
+    dialog = QApplication.activeWindow()
+    assert dialog is not None
+    return dialog
+
+
+def audit(stage: Stage) -> QWidget:
+    stage.live()
+    listed = AuditWindow("gpu-01", stage.desk.window)
+    asked: list[int] = []
+
+    def ask(_message: msgspec.Struct) -> int:
+        asked.append(len(asked) + 1)
+        return asked[-1]
+
+    desk = AuditDesk(ask, lambda _run: "resnet50-imagenet")
+    desk.refresh()
+    rows = [
+        AuditRow(
+            row=n,
+            wall_s=NOW_WALL_S - 400.0 * n,
+            who="tester",
+            what=what,
+            run="run1",
+            subject="",
+            result=result,
+        )
+        for n, (what, result) in enumerate(
+            [("command save", "done"), ("command stop", "refused: viewer"), ("rename", "done")], 1
+        )
+    ]
+    desk.take(AuditTold(ask=asked[-1], rows=rows))
+    listed.show_picture(desk.picture(NOW_WALL_S))
+    listed.show()
+    return stage.only(AuditWindow)
+
+
+def connect_dialog(stage: Stage) -> QWidget:
+    stage.live()
+    stage.desk.controller.hosts.open_dialog()
+    return stage.only(ConnectDialog)
+
+
+def guide(stage: Stage) -> QWidget:
+    stage.live()
+    stage.desk.window.header.help_requested.emit()
+    return stage.only(GuideWindow)
+
+
+SCENES: Final[dict[str, Callable[[Stage], QWidget]]] = {
+    scene.__name__: scene
+    for scene in (
+        first_start, connecting, live, one_run, silent, hub_lost, host_lost, finished,
+        out_of_memory, failed, reloading, no_gpu, no_permission, thirty_runs, long_name,
+        chinese_name, app_failed, reclaims, limit_menu, crosshair, verdict_sheet, record_sheet,
+        diagnosis, history, no_history, compare, note, deletion, stop_question, alerts, audit,
+        connect_dialog, guide,
+    )
+}  # fmt: skip
+"""By name; each sets a stage and tells what is to be looked at."""
+
+
+def stand_still() -> None:
+    """One moment, one time zone, one locale, and no cursor that blinks."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    time.time = lambda: NOW_WALL_S
+    QLocale.setDefault(QLocale.c())
+
+
+def draw(name: str, theme: str, language: str, file: Path) -> bool:
+    """One picture; whether the language could be spoken."""
+    stage = Stage(theme=theme)
+    try:
+        speaker = getattr(stage.desk, "language", None)
+        if speaker is not None:
+            speaker.choose(language)
+        if (speaker.spoken if speaker is not None else "en") != language:
+            return False
+        QApplication.setCursorFlashTime(0)
+        shown = SCENES[name](stage)
+        focused = QApplication.focusWidget()
+        if focused is not None and shown is stage.window:
+            stage.desk.window.leave_focus_alone()
+        QTest.mouseMove(stage.window, QPoint(1, 1))
+        for _ in range(3):
+            stage.desk.qt.processEvents()
+        shown.grab().save(str(file), "PNG")
+    finally:
+        stage.close()
+    return True
+
+
+def main() -> None:
+    """Draw what is wanted, one file each: NAME-THEME-LANGUAGE.png."""
+    folder, wanted = Path(sys.argv[1]), Wanted(**json.loads(sys.argv[2]))
+    folder.mkdir(parents=True, exist_ok=True)
+    stand_still()
+    for name in wanted.scenes or SCENES:
+        for theme in wanted.themes:
+            for language in wanted.languages:
+                draw(name, theme, language, folder / f"{name}-{theme}-{language}.png")
+
+
+if __name__ == "__main__":
+    main()
