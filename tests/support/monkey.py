@@ -233,7 +233,8 @@ class Monkey:
         is_saving = dialog.acceptMode() == QFileDialog.AcceptMode.AcceptSave
         if not is_saving or self.happens(0.6):
             return "no file", dialog.reject
-        file = str(self._folder / f"file-{self._random.randrange(5)}")
+        # A name that is taken asks back in a loop of its own, in which nobody would answer.
+        file = str(self._folder / f"file-{self.n_actions}")
         return file, lambda: _answer(dialog, file)
 
     def _leave(self, dialog: QDialog) -> tuple[str, Callable[[], object]]:

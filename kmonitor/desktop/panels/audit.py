@@ -80,6 +80,7 @@ class AuditWindow(QDialog):
         self._close.clicked.connect(self.reject)
         row = QHBoxLayout()
         row.addWidget(self._text, 1)
+        row.addStretch(0)
         row.addWidget(self._close)
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 16, 18, 14)
