@@ -25,7 +25,7 @@ from kmonitor.desktop.panels.guide import GuideWindow
 from kmonitor.desktop.panels.note_dialog import NoteDialog
 from kmonitor.desktop.panels.sheet import DiagnosisWindow, RecordWindow
 from kmonitor.desktop.panels.verdict_window import VerdictWindow
-from kmonitor.presenters.audit import AuditDesk
+from kmonitor.presenters.audit import AuditBook, AuditHub
 from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.commands import CommandName, CommandStatus
 from kmonitor_agent.protocol.facts import Event
@@ -406,15 +406,16 @@ def alerts(stage: Stage) -> QWidget:
 
 def audit(stage: Stage) -> QWidget:
     stage.live()
-    listed = AuditWindow("gpu-01", stage.desk.window)
+    listed = AuditWindow(stage.desk.look, stage.desk.window)
     asked: list[int] = []
 
     def ask(_message: msgspec.Struct) -> int:
         asked.append(len(asked) + 1)
         return asked[-1]
 
-    desk = AuditDesk(ask, lambda _run: "resnet50-imagenet")
-    desk.refresh()
+    book = AuditBook(lambda _run: "resnet50-imagenet")
+    book.show_hubs([AuditHub("", "gpu-01", ask)])
+    book.refresh()
     rows = [
         AuditRow(
             row=n,
@@ -429,8 +430,8 @@ def audit(stage: Stage) -> QWidget:
             [("command save", "done"), ("command stop", "refused: viewer"), ("rename", "done")], 1
         )
     ]
-    desk.take(AuditTold(ask=asked[-1], rows=rows))
-    listed.show_picture(desk.picture(NOW_WALL_S))
+    book.take(AuditTold(ask=asked[-1], rows=rows))
+    listed.show_picture(book.picture(NOW_WALL_S))
     listed.show()
     return stage.only(AuditWindow)
 

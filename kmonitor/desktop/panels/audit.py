@@ -2,18 +2,17 @@
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QDialog,
     QHBoxLayout,
     QHeaderView,
     QPushButton,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
 
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.controls.menu_button import MenuButton
+from kmonitor.desktop.controls.row_table import RowTable
 from kmonitor.desktop.item_models.audit_model import AuditModel
 from kmonitor.presenters.audit import ALL, AuditPicture
 
@@ -36,7 +35,7 @@ class AuditWindow(QDialog):
         self.resize(940, 480)
         self._host = MenuButton(look, self.tr("Host"), {ALL: self.tr("all")})
         self._model = AuditModel(self)
-        self._table = QTableView()
+        self._table = RowTable()
         self._text = role_label("sub")
         self._close = QPushButton(self.tr("Close"))
         self._build()
@@ -67,10 +66,6 @@ class AuditWindow(QDialog):
         table = self._table
         table.setModel(self._model)
         table.setAccessibleName(self.tr("Audit"))
-        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setShowGrid(False)
-        table.verticalHeader().hide()
         head = table.horizontalHeader()
         head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         head.setSectionResizeMode(_RESULT, QHeaderView.ResizeMode.Stretch)
