@@ -1,0 +1,89 @@
+"""`kmonitor inspect`: what a model file holds and how it was compiled."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kmonitor.cli.statuses import DONE
+from kmonitor.cli.terminal import counted, plain, say, say_json, say_table
+from kmonitor.export.plain_data import json_text
+from kmonitor.model_files.inspector import Compiled, ModelFile, inspect_file
+from kmonitor.presenters.formats import bytes_text, count_text, plain_text
+
+_FORMS = {"keras": "Keras archive", "h5": "HDF5 model", "weights": "HDF5 weights alone"}
+
+
+def inspect_model(
+    file: Path,
+    /,
+    *,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Say how a model file was compiled, and what is in it by layer; no framework is loaded.
+
+    Example: `kmonitor inspect model.keras`
+
+    Nothing in the file runs, and no class of it is made. HDF5 is opened by another process, which
+    a damaged file may end.
+
+    Args:
+        file: A .keras, .h5 or .weights.h5 file.
+        as_json: Print one JSON document.
+    """
+    found = inspect_file(file)
+    if as_json:
+        say_json(found)
+        return DONE
+    say_table(
+        ("layer", "kind", "parameters", "in the file", "shapes"),
+        [
+            (each.path, each.kind, plain_text(count_text(each.parameters)),
+             _size(each.stored_bytes), " ".join(str(shape) for shape in each.shapes))
+            for each in found.layers
+        ],
+        right=("parameters", "in the file"),
+        elided="shapes",
+    )  # fmt: skip
+    say()
+    for line in _lines(found):
+        say(plain(line))
+    return DONE
+
+
+def _lines(found: ModelFile) -> list[str]:
+    lines = [f"{found.path}: {_FORMS[found.form]}, {_size(found.file_bytes)}"]
+    if found.model:
+        lines.append(f"  model {found.model} ({found.kind}), {', '.join(found.precision)}")
+    versions = [
+        f"{name} {value}"
+        for name, value in (("Keras", found.keras_version), ("backend", found.backend),
+                            ("saved", found.saved))
+        if value
+    ]  # fmt: skip
+    if versions:
+        lines.append(f"  {', '.join(versions)}")
+    lines.append(
+        f"  weights {_size(found.weight_bytes)} ({plain_text(count_text(found.parameters))}"
+        f" values); optimizer {_size(found.slot_bytes)} in {counted(found.slots, 'array')}"
+    )
+    lines += _compiled_lines(found.compiled)
+    if found.own_parts:
+        lines.append(f"  not Keras' own: {', '.join(found.own_parts)}")
+    return lines
+
+
+def _compiled_lines(compiled: Compiled | None) -> list[str]:
+    if compiled is None:
+        return ["  not compiled, or the file does not say how"]
+    settings = ", ".join(
+        f"{name}={json_text(value)}" for name, value in compiled.settings.items() if name != "name"
+    )
+    return [
+        f"  optimizer {compiled.optimizer or 'none'}" + (f": {settings}" if settings else ""),
+        f"  loss {compiled.loss or 'none'}; metrics {', '.join(compiled.metrics) or 'none'}",
+    ]
+
+
+def _size(n_bytes: int) -> str:
+    return plain_text(bytes_text(n_bytes))
