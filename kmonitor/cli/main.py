@@ -56,6 +56,7 @@ _SUBCOMMANDS = {
     "report": ("kmonitor.cli.report:report", "Write a report of a run as one HTML file."),
     "map": ("kmonitor.cli.memory_map:memory_map", "Say what a training will take, by layer."),
     "inspect": ("kmonitor.cli.inspection:inspect_model", "Say what a model file holds."),
+    "load-cost": ("kmonitor.cli.load_cost:load_cost", "Measure what loading a model takes."),
     "ship": ("kmonitor.cli.ship:ship", "Send a folder's runs to the hub: clusters, no hub there."),
     "authorize": ("kmonitor.cli.authorize:authorize", "Let a device connect to the hub."),
     "keys": ("kmonitor.cli.keys:app", "This device's key; who may connect; revoke one."),

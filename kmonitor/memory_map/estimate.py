@@ -21,8 +21,11 @@ from kmonitor.memory_map.rules import assumed, effect_of
 from kmonitor.memory_map.slots import Slots, real_slot_bytes, slots_of
 from kmonitor_agent.protocol.model_layout import CallLayout, ModelLayout, OptimizerLayout
 
-_MARGIN: Final[dict[Backend, float]] = {"tensorflow": 0.30, "xla": 0.30, "torch": 0.50}
+_MARGIN: Final[dict[Backend, float]] = {"tensorflow": 0.40, "xla": 0.40, "torch": 0.50}
 """How much higher the transient part may be; source: `bench_map`."""
+
+_SLACK: Final = 0.04
+"""What pieces of resident memory may be larger, beyond what is counted."""
 
 _LOW: Final = 0.25
 _UNCOVERED_MARGIN: Final = 0.50
@@ -271,7 +274,7 @@ class _Estimate:
         if not self._layout.calls:
             return resident, None
         margin = _MARGIN[self._backend] + (_UNCOVERED_MARGIN if self._uncovered else 0)
-        return low, resident + int(transient * (1 + margin))
+        return low, resident + int(transient * (1 + margin) + _SLACK * resident)
 
     def _notes(self, slots: Slots, played: Played) -> list[str]:
         del played

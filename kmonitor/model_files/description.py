@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -39,6 +39,9 @@ class ModelSource:
     is_trusted: bool = False
 
 
+_Answer = TypeVar("_Answer")
+
+
 class _Told(msgspec.Struct, frozen=True):
     layouts: list[ModelLayout] = []
     error: str = ""
@@ -62,11 +65,11 @@ def describe(
         Expected: It cannot be made there, or does not take such inputs.
     """
     asked = {
-        "source": {name: getattr(source, name) for name in ModelSource.__slots__},
+        "source": source,
         "shapes": shapes,
         "sequence": sequence,
     }
-    told = _answer(asked)
+    told = answer_of(_CHILD, asked, _Told, "makes the model")
     if told.error:
         raise Expected(f"The model cannot be described: {told.error}.", _remedy(told.error))
     return told.layouts
@@ -79,10 +82,21 @@ def child_environment() -> dict[str, str]:
     return {**os.environ, **quiet, "PYTHONPATH": paths}
 
 
-def _answer(asked: dict[str, Any]) -> _Told:
+def answer_of(code: str, asked: object, kind: type[_Answer], doing: str) -> _Answer:
+    """What a process of its own answers, which may run the user's code.
+
+    Args:
+        code: Python that it runs; it reads JSON from its standard input and writes JSON.
+        asked: What it is asked, encoded for it.
+        kind: Of the answer.
+        doing: What it does, for the error: "makes the model".
+
+    Raises:
+        Expected: It ended without an answer, or took too long.
+    """
     try:
         ended = subprocess.run(  # noqa: S603 - our own code
-            [sys.executable, "-P", "-c", _CHILD],
+            [sys.executable, "-P", "-c", code],
             input=msgspec.json.encode(asked),
             env=child_environment(),
             capture_output=True,
@@ -90,13 +104,13 @@ def _answer(asked: dict[str, Any]) -> _Told:
             check=False,
         )
     except subprocess.TimeoutExpired as exc:
-        raise Expected(f"The model was not made within {_PATIENCE_S:.0f} s.") from exc
+        raise Expected(f"The process that {doing} took more than {_PATIENCE_S:.0f} s.") from exc
     try:
-        return msgspec.json.decode(ended.stdout, type=_Told)
+        return msgspec.json.decode(ended.stdout, type=kind)
     except msgspec.DecodeError as exc:
         lines = ended.stderr.decode(errors="replace").strip().splitlines()
         last = lines[-1][:_MOST_TOLD] if lines else f"status {ended.returncode}"
-        raise Expected(f"The process that makes the model ended: {last}") from exc
+        raise Expected(f"The process that {doing} ended: {last}") from exc
 
 
 def _remedy(error: str) -> str:

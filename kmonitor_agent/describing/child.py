@@ -62,10 +62,14 @@ def _told(asked: Asked) -> Told:
     except (NoModel, WrongShape) as exc:
         return Told(error=exc.why)
     except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
-        where = _in_users_code(exc)
-        return Told(error=f"{where}{type(exc).__name__}: {exc}"[:_LONGEST_TOLD])
+        return Told(error=error_words(exc))
     except SystemExit:
         return Told(error="the code ended its process before there was a model")
+
+
+def error_words(exc: BaseException) -> str:
+    """What was raised, with the place in the user's own code if it was there."""
+    return f"{_in_users_code(exc)}{type(exc).__name__}: {exc}"[:_LONGEST_TOLD]
 
 
 def _build_optimizer(model: Any) -> None:

@@ -1,0 +1,113 @@
+"""`kmonitor load-cost`: what loading a model takes, each way in processes of its own."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from kmonitor.cli.model_file_options import NO_OPTIONS, FileOptions
+from kmonitor.cli.statuses import DONE, Misuse
+from kmonitor.cli.terminal import complain, plain, say, say_json, say_table
+from kmonitor.model_files.hdf5 import read_hdf5
+from kmonitor.model_files.load_cost import (
+    WAYS,
+    LoadCost,
+    Recommendation,
+    Way,
+    measure,
+    recommend,
+    ways_of,
+)
+from kmonitor.model_files.target import source_of
+from kmonitor.presenters.formats import bytes_text, plain_text
+
+
+def load_cost(
+    file: Path,
+    /,
+    *,
+    ways: str = "all",
+    repeats: Annotated[int, Parameter(validator=Number(gte=1, lte=100))] = 3,
+    options: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Say what loading a model takes: memory, time, and whether training can go on.
+
+    Examples: `kmonitor load-cost model.keras`,
+    `kmonitor load-cost model.weights.h5 --config model.json`
+
+    Each way is tried in new processes, in turn, and medians are told. Memory is that of the
+    process (RAM) above what it had with the framework imported. No GPU is used.
+
+    Args:
+        file: A .keras, .h5 or .weights.h5 file.
+        ways: all, or some of compiled, uncompiled, weights, built, with commas between.
+        repeats: Processes for each way.
+        options: How the file is read.
+        as_json: Print one JSON document.
+    """
+    source = source_of(
+        str(file), config=options.config, custom=options.custom, allow_code=options.allow_code
+    )
+    costs = measure(file, source, _chosen(ways, _possible(file)), repeats=repeats, told=_progress)
+    found = recommend(costs)
+    if as_json:
+        rows = [{name: getattr(each, name) for name in each.__struct_fields__} for each in costs]
+        say_json({"file": str(file), "ways": rows, "recommended": found})
+        return DONE
+    say_table(
+        ("way", "peak", "kept", "seconds", "optimizer", "training can go on"),
+        map(_row, costs),
+        right=("peak", "kept", "seconds"),
+        folds=("optimizer",),
+    )
+    say()
+    for line in _lines(found):
+        say(line)
+    return DONE
+
+
+def _possible(file: Path) -> tuple[Way, ...]:
+    is_archive = file.suffix == ".keras"
+    has_architecture = is_archive or "model_config" in read_hdf5(file).attributes
+    return ways_of(file, has_architecture=has_architecture)
+
+
+def _chosen(text: str, possible: tuple[Way, ...]) -> list[Way]:
+    wanted = [each.strip() for each in text.split(",")]
+    if wanted == ["all"]:
+        return list(possible)
+    unknown = [each for each in wanted if each not in possible]
+    if unknown:
+        raise Misuse(
+            f"--ways {', '.join(unknown)}: for this file there are {', '.join(possible)}."
+        )
+    return [way for way in possible if way in wanted]
+
+
+def _progress(done: int, total: int) -> None:
+    complain(f"kmonitor: process {done} of {total} has ended.")
+
+
+def _row(cost: LoadCost) -> tuple[str, ...]:
+    if cost.error:
+        return (WAYS[cost.way], "", "", "", f"does not work: {cost.error}", "no")
+    return (
+        WAYS[cost.way],
+        plain_text(bytes_text(cost.peak_bytes)),
+        plain_text(bytes_text(cost.kept_bytes)),
+        f"{cost.seconds:.2f}",
+        cost.optimizer,
+        "exactly" if cost.can_train_on else "no",
+    )
+
+
+def _lines(found: Recommendation) -> list[str]:
+    predict = WAYS[found.predict] if found.predict else "nothing works"
+    train = WAYS[found.train] if found.train else "none: no way brings the optimizer's state back"
+    return [
+        plain(f"To predict only: {predict}."),
+        plain(f"To train on: {train}."),
+        "Order of data and the seeds of your script are in no model file.",
+    ]

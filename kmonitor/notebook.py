@@ -1,0 +1,48 @@
+"""A memory map of a model that is there already: for notebooks and scripts.
+
+from kmonitor.notebook import memory_map
+found = memory_map(model, batch=64)
+found.peak_bytes, found.high_bytes, found.layers
+"""
+
+from typing import Any
+
+from kmonitor.memory_map.effects import Backend
+from kmonitor.memory_map.estimate import MemoryMap, Plan, estimate
+from kmonitor.memory_map.slots import OPTIMIZERS
+from kmonitor_agent.frameworks.keras_layout import read_layout
+from kmonitor_agent.protocol.model_layout import OptimizerLayout
+
+__all__ = ["MemoryMap", "memory_map"]
+
+
+def memory_map(
+    model: Any,
+    *,
+    batch: int = 32,
+    optimizer: str | None = None,
+    precision: str | None = None,
+    backend: Backend | None = None,
+    input_shapes: list[tuple[int, ...]] | None = None,
+) -> MemoryMap:
+    """What training a Keras 3 model will take, layer by layer; nothing runs and nothing changes.
+
+    Args:
+        model: Built; compiled, unless `optimizer` is given.
+        batch: Examples a step.
+        optimizer: Name of another one than the model's: "adam", "sgd", ...
+        precision: Another dtype policy than the model's, for example "mixed_float16".
+        backend: "tensorflow", "xla" or "torch"; None: as the model would run here.
+        input_shapes: A shape for each input, without the batch; None: the model's own.
+
+    Raises:
+        kmonitor_agent.frameworks.keras_layout.WrongShape: The model does not take such inputs.
+        kmonitor.memory_map.dtypes.OpenShape: It leaves a length open: give `input_shapes`.
+        ValueError: The optimizer is not known.
+    """
+    if optimizer is not None and optimizer.lower() not in OPTIMIZERS:
+        raise ValueError(f"{optimizer} is not known: {', '.join(OPTIMIZERS)}")
+    shapes = None if input_shapes is None else [(None, *each) for each in input_shapes]
+    layout = read_layout(model, shapes)
+    other = None if optimizer is None else OptimizerLayout(optimizer.lower())
+    return estimate(layout, Plan(batch, other, precision, backend))

@@ -1,0 +1,166 @@
+# pyright: basic
+"""The process that loads a model in one way and says what that took."""
+
+import ctypes
+import gc
+import os
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+
+from kmonitor_agent.describing.child import error_words
+from kmonitor_agent.describing.model_source import NoModel, Source, model_from, run_module
+
+_HIGHEST = "VmHWM:"
+_KIB = 1024
+
+
+class LoadAsked(msgspec.Struct, frozen=True):
+    """What is to be loaded, and how.
+
+    Attributes:
+        file: The model's.
+        way: "compiled", "uncompiled", "weights" (architecture, then weights) or "built" (the
+            architecture alone).
+        source: Of the architecture, for the last two; its module is run first in any way.
+    """
+
+    file: str
+    way: str
+    source: Source
+
+
+class LoadTold(msgspec.Struct, frozen=True):
+    """What it took.
+
+    Attributes:
+        peak_bytes: Highest resident set above the one before; with a framework imported.
+        kept_bytes: What stays of that.
+        seconds: It took.
+        optimizer: "whole", "without state" or "lost".
+        steps: That the optimizer has counted; None without one.
+        error: What is wrong, in words; empty if nothing is.
+    """
+
+    peak_bytes: int = 0
+    kept_bytes: int = 0
+    seconds: float = 0.0
+    optimizer: str = "lost"
+    steps: int | None = None
+    error: str = ""
+
+
+def main() -> None:
+    """Read `LoadAsked` from standard input, write `LoadTold` to standard output."""
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what the user's classes print is no answer
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=LoadAsked)
+    try:
+        told = _measured(asked)
+    except NoModel as exc:
+        told = LoadTold(error=exc.why)
+    except Exception as exc:  # noqa: BLE001 - Keras and the user's code may raise anything
+        told = LoadTold(error=error_words(exc))
+    with os.fdopen(answers, "wb") as file:
+        file.write(msgspec.json.encode(told))
+
+
+def _measured(asked: LoadAsked) -> LoadTold:
+    import keras
+
+    if asked.source.module and asked.way in ("compiled", "uncompiled"):
+        run_module(asked.source.module)
+    if asked.source.is_trusted:
+        keras.config.enable_unsafe_deserialization()
+    keras.ops.ones((1,)) + 1  # the backend makes its device, which is no cost of a load
+    before = _settled()
+    _forget_highest()
+    began_s = time.perf_counter()
+    model = _load(keras, asked)
+    seconds = time.perf_counter() - began_s
+    highest = _highest()
+    kept = _settled()
+    # What was only built has a new optimizer, even where the stored one had made no step.
+    stored = None if asked.way == "built" else _stored_steps(Path(asked.file))
+    state, steps = _optimizer(model, stored)
+    return LoadTold(
+        peak_bytes=max(0, max(highest, kept) - before),
+        kept_bytes=max(0, kept - before),
+        seconds=seconds,
+        optimizer=state,
+        steps=steps,
+    )
+
+
+def _load(keras: Any, asked: LoadAsked) -> Any:
+    if asked.way in ("compiled", "uncompiled"):
+        safe = not asked.source.is_trusted
+        return keras.saving.load_model(asked.file, compile=asked.way == "compiled", safe_mode=safe)
+    model = model_from(asked.source)
+    if asked.way == "weights":
+        model.load_weights(asked.file)
+    return model
+
+
+def _settled() -> int:
+    """The resident set once garbage and the allocator's free pages are gone, bytes."""
+    gc.collect()
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+    return int(psutil.Process().memory_info().rss)
+
+
+def _forget_highest() -> None:
+    if sys.platform == "linux":
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def _highest() -> int:
+    """The highest resident set since `_forget_highest`, or of the process elsewhere; bytes."""
+    if sys.platform == "linux":
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith(_HIGHEST):
+                return int(line.split()[1]) * _KIB
+    return int(psutil.Process().memory_info().rss)
+
+
+def _optimizer(model: Any, stored: int | None) -> tuple[str, int | None]:
+    """What came back of the optimizer, and how many steps it has counted."""
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None:
+        return "lost", None
+    steps = int(optimizer.iterations.numpy() if hasattr(optimizer.iterations, "numpy")
+                else optimizer.iterations)  # fmt: skip
+    is_whole = bool(optimizer.built) and stored is not None and steps == stored
+    return ("whole" if is_whole else "without state"), steps
+
+
+def _stored_steps(path: Path) -> int | None:
+    """Steps that the optimizer in the file had counted; None if it has none."""
+    import h5py  # noqa: PLC0415 - comes with Keras
+
+    if path.suffix == ".keras":
+        with zipfile.ZipFile(path) as archive, archive.open("model.weights.h5") as member:
+            return _steps_in(h5py, member)
+    return _steps_in(h5py, path)
+
+
+def _steps_in(h5py: Any, file: Any) -> int | None:
+    with h5py.File(file, "r") as opened:
+        if "optimizer/vars/0" in opened:
+            return int(opened["optimizer/vars/0"][()])
+        for group in opened.get("optimizer_weights", {}).values():
+            if "iteration" in group:
+                return int(group["iteration"][()])
+    return None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Which way of loading is measured, and which is recommended."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmonitor.errors import Expected
+from kmonitor.model_files import load_cost
+from kmonitor.model_files.description import ModelSource
+from kmonitor.model_files.load_cost import LoadCost, measure, recommend, ways_of
+
+ANSWERS = {
+    "compiled": {"peak_bytes": 900, "kept_bytes": 400, "optimizer": "whole"},
+    "uncompiled": {"peak_bytes": 300, "kept_bytes": 200},
+    "weights": {"peak_bytes": 700, "kept_bytes": 400, "optimizer": "whole"},
+    "built": {"peak_bytes": 100, "kept_bytes": 100, "optimizer": "without state"},
+}
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Ways in the order in which processes were started; each answers without one."""
+    order: list[str] = []
+
+    def answer(_code: str, asked: dict[str, str], kind: type, _doing: str) -> Any:
+        order.append(asked["way"])
+        found = ANSWERS[asked["way"]]
+        return kind(**{**found, "peak_bytes": found["peak_bytes"] + len(order)})
+
+    monkeypatch.setattr(load_cost, "answer_of", answer)
+    return order
+
+
+def test_ways_take_turns_forth_and_back(tried: list[str]):
+    costs = measure(Path("m.keras"), ModelSource(), ["compiled", "weights"], repeats=3)
+
+    assert tried == ["compiled", "weights", "weights", "compiled", "compiled", "weights"]
+    assert [(each.way, each.repeats) for each in costs] == [("compiled", 3), ("weights", 3)]
+    assert [each.peak_bytes for each in costs] == [904, 703]
+
+
+def test_the_least_peak_is_recommended_for_each_purpose(tried: list[str]):
+    del tried
+    costs = measure(
+        Path("m.keras"),
+        ModelSource(),
+        list(ways_of(Path("m.keras"), has_architecture=True)),
+        repeats=1,
+    )
+
+    found = recommend(costs)
+
+    assert (found.predict, found.train) == ("uncompiled", "weights")
+
+
+def test_where_no_way_brings_the_optimizer_back_none_is_recommended_to_train():
+    found = recommend([LoadCost("uncompiled", peak_bytes=3), LoadCost("compiled", error="x")])
+
+    assert (found.predict, found.train) == ("uncompiled", None)
+
+
+def test_a_way_that_fails_is_not_tried_again_and_says_why(monkeypatch: pytest.MonkeyPatch):
+    order: list[str] = []
+
+    def answer(_code: str, asked: dict[str, str], kind: type, _doing: str) -> Any:
+        order.append(asked["way"])
+        if asked["way"] == "weights":
+            raise Expected("The process that loads the model ended: status -11")
+        return kind(peak_bytes=1)
+
+    monkeypatch.setattr(load_cost, "answer_of", answer)
+    costs = measure(Path("m.keras"), ModelSource(), ["uncompiled", "weights"], repeats=3)
+
+    assert order.count("weights") == 1
+    assert "status -11" in costs[1].error
+
+
+def test_where_no_way_works_that_is_an_error(monkeypatch: pytest.MonkeyPatch):
+    def answer(_code: str, _asked: object, kind: type, _doing: str) -> Any:
+        return kind(error="no such layer")
+
+    monkeypatch.setattr(load_cost, "answer_of", answer)
+
+    with pytest.raises(Expected, match="no such layer"):
+        measure(Path("m.keras"), ModelSource(), ["compiled"], repeats=2)
+
+
+def test_weights_alone_have_fewer_ways():
+    assert ways_of(Path("m.weights.h5"), has_architecture=False) == ("weights", "built")
+    assert len(ways_of(Path("m.h5"), has_architecture=True)) == 4
