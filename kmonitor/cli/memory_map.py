@@ -13,9 +13,10 @@ from kmonitor.cli.statuses import DONE, Misuse
 from kmonitor.cli.terminal import complain, say_json
 from kmonitor.errors import Expected
 from kmonitor.memory_map.advice import advise
+from kmonitor.memory_map.calibration import Measured, NotIdentifiable, foretold
 from kmonitor.memory_map.dtypes import OpenShape
 from kmonitor.memory_map.effects import Backend
-from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of, estimate
+from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of
 from kmonitor.memory_map.slots import OPTIMIZERS
 from kmonitor.memory_map.what_if import largest_batches, peaks_over_batch
 from kmonitor.model_files.description import describe
@@ -48,6 +49,8 @@ class Training:
         input_shape: Another shape of the input, without the batch: 224,224,3. Again for each
             further input.
         sequence: Length of every axis that the model leaves open.
+        measured: A peak that was measured in this very training over at least five steps, to
+            correct the estimate by: 32=1.9GiB for a batch of 32. Again for further batches.
     """
 
     batch: Annotated[int, Parameter(validator=Number(gte=1, lte=2**20))] = 32
@@ -56,6 +59,7 @@ class Training:
     backend: BackendName | None = None
     input_shape: Annotated[list[str] | None, Parameter(negative="")] = None
     sequence: Annotated[int, Parameter(validator=Number(gte=0))] = 0
+    measured: Annotated[list[str] | None, Parameter(negative="")] = None
 
 
 _AS_IT_IS: Final = Training()
@@ -94,13 +98,14 @@ def memory_map(
     limit_bytes = bytes_from(limit, "--limit") if limit else None
     layout = _described(target, training, file)
     plan = _plan(layout, training)
-    found = _estimated(layout, plan)
-    fit = largest_batches(layout, plan, limit_bytes) if limit_bytes is not None else None
+    peaks = [_measured(each) for each in training.measured or ()]
+    found = _estimated(layout, plan, peaks)
+    fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
     advised = advise(layout, plan) if advice else None
     if as_json:
         more = {"fit": fit} if fit else {}
         more |= {"advice": advised} if advised is not None else {}
-        curve = peaks_over_batch(layout, plan, _CURVE)
+        curve = peaks_over_batch(layout, plan, _CURVE, peaks)
         say_json({**_document(layout, found), "curve": curve, **more})
         return DONE
     say_map(layout, found)
@@ -134,15 +139,24 @@ def _document(layout: ModelLayout, found: MemoryMap) -> dict[str, object]:
     return {"model": layout.name, **fields}
 
 
-def _estimated(layout: ModelLayout, plan: Plan) -> MemoryMap:
+def _estimated(layout: ModelLayout, plan: Plan, measured: list[Measured]) -> MemoryMap:
     try:
-        return estimate(layout, plan)
+        return foretold(layout, plan, measured)
+    except NotIdentifiable as exc:
+        raise Expected(f"--measured does not help: {exc.why}.") from exc
     except OpenShape as exc:
         shape = tuple("?" if length is None else length for length in exc.shape)
         raise Expected(
             f"The model leaves a length open: a tensor has the shape {shape}.",
             "Say it with --sequence 128, or the whole input with --input-shape 224,224,3.",
         ) from exc
+
+
+def _measured(text: str) -> Measured:
+    batch, _, size = text.partition("=")
+    if not batch.strip().isdigit() or not int(batch):
+        raise Misuse(f"--measured {text}: write a batch and its peak, such as 32=1.9GiB.")
+    return Measured(int(batch), bytes_from(size, "--measured"))
 
 
 def _lengths(text: str) -> list[int]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kmonitor.memory_map.estimate import MemoryMap, Plan, estimate
+from kmonitor.memory_map.calibration import Measured, foretold
+from kmonitor.memory_map.estimate import MemoryMap, Plan
 from kmonitor_agent.protocol.model_layout import ModelLayout
 
 LARGEST_BATCH: Final = 2**20
@@ -42,7 +43,7 @@ class Fit:
 
 
 def peaks_over_batch(
-    layout: ModelLayout, plan: Plan, batches: Sequence[int]
+    layout: ModelLayout, plan: Plan, batches: Sequence[int], measured: Sequence[Measured] = ()
 ) -> tuple[BatchPeak, ...]:
     """The curve of the peak over batch sizes.
 
@@ -50,37 +51,40 @@ def peaks_over_batch(
         layout: Of the model.
         plan: How it is trained; its batch does not count.
         batches: Sizes, each at least 1.
+        measured: Of this training, to correct the estimate by.
     """
-    found = [estimate(layout, replace(plan, batch=each)) for each in batches]
+    found = [foretold(layout, replace(plan, batch=each), measured) for each in batches]
     return tuple(
         BatchPeak(each.batch, each.peak_bytes, each.low_bytes, each.high_bytes) for each in found
     )
 
 
-def largest_batches(layout: ModelLayout, plan: Plan, limit_bytes: int) -> Fit:
+def largest_batches(
+    layout: ModelLayout, plan: Plan, limit_bytes: int, measured: Sequence[Measured] = ()
+) -> Fit:
     """The largest batch sizes whose peak stays within a limit.
 
     Args:
         layout: Of the model; its calls must be known.
         plan: How it is trained; its batch does not count.
         limit_bytes: What the framework's allocator may take.
+        measured: Of this training, to correct the estimate by.
     """
 
-    def high(found: MemoryMap) -> int:
-        return limit_bytes + 1 if found.high_bytes is None else found.high_bytes
+    def at(batch: int) -> MemoryMap:
+        return foretold(layout, replace(plan, batch=batch), measured)
+
+    def fits_certainly(batch: int) -> bool:
+        high = at(batch).high_bytes
+        return high is not None and high <= limit_bytes
 
     return Fit(
-        certain=_largest(layout, plan, limit_bytes, high),
-        likely=_largest(layout, plan, limit_bytes, lambda found: found.peak_bytes),
+        certain=_largest(fits_certainly),
+        likely=_largest(lambda batch: at(batch).peak_bytes <= limit_bytes),
     )
 
 
-def _largest(
-    layout: ModelLayout, plan: Plan, limit_bytes: int, of: Callable[[MemoryMap], int]
-) -> int | None:
-    def fits(batch: int) -> bool:
-        return of(estimate(layout, replace(plan, batch=batch))) <= limit_bytes
-
+def _largest(fits: Callable[[int], bool]) -> int | None:
     if not fits(1):
         return None
     below, above = 1, 2

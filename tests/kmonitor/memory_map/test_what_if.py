@@ -1,6 +1,7 @@
 """Other batches, limits and advice, each the estimate with one thing changed."""
 
 from kmonitor.memory_map.advice import advise
+from kmonitor.memory_map.calibration import Measured
 from kmonitor.memory_map.estimate import Plan, estimate
 from kmonitor.memory_map.what_if import largest_batches, peaks_over_batch
 from tests.support.made_up_layouts import two_dense
@@ -60,3 +61,16 @@ def test_a_smaller_input_is_advice_where_it_was_described():
     advised = advise(layout, Plan(batch=4096, precision="float16"), {"nothing smaller": layout})
 
     assert all(each.change != "input" for each in advised)
+
+
+def test_a_measurement_corrects_curve_and_fit():
+    layout = two_dense()
+    plain = estimate(layout, Plan(batch=4096))
+    twice = Measured(4096, plain.resident_bytes + 2 * plain.transient_bytes)
+
+    [peak] = peaks_over_batch(layout, Plan(batch=1), [4096], [twice])
+    fit = largest_batches(layout, Plan(batch=1), plain.peak_bytes, [twice])
+
+    assert abs(peak.peak_bytes - twice.peak_bytes) < 2
+    assert fit.likely is not None
+    assert fit.likely < 4096

@@ -1,0 +1,106 @@
+"""Estimates corrected by measurements of one batch size, and of several."""
+
+import msgspec
+import pytest
+
+from kmonitor.memory_map.calibration import (
+    Measured,
+    Measurements,
+    NotIdentifiable,
+    calibrated,
+    law_of,
+    measurement_key,
+    scale_of,
+)
+from kmonitor.memory_map.estimate import Plan, estimate
+from kmonitor_agent.protocol.model_layout import OptimizerLayout
+from tests.support.made_up_layouts import two_dense
+
+LAYOUT = two_dense()
+MIB = 2**20
+
+
+def measured(batch: int, factor: float = 1.0, **fields: int) -> Measured:
+    """The transient part of the estimate times a factor, as if it had been measured."""
+    found = estimate(LAYOUT, Plan(batch=batch))
+    return Measured(batch, found.resident_bytes + int(factor * found.transient_bytes), **fields)
+
+
+def test_one_batch_scales_the_estimate_at_every_other():
+    found = calibrated(LAYOUT, Plan(batch=8192), [measured(4096, 1.5)])
+
+    plain = estimate(LAYOUT, Plan(batch=8192))
+    assert found.transient_bytes == pytest.approx(1.5 * plain.transient_bytes, rel=1e-3)
+    assert found.resident_bytes == plain.resident_bytes
+    assert found.tier == 2
+    assert "batch 4096" in found.method
+
+
+def test_the_interval_is_wider_far_from_what_was_measured():
+    near = calibrated(LAYOUT, Plan(batch=8192), [measured(4096)])
+    far = calibrated(LAYOUT, Plan(batch=4096 * 5), [measured(4096)])
+
+    assert near.high_bytes == near.resident_bytes + int(near.transient_bytes * 1.15)
+    assert far.high_bytes == far.resident_bytes + int(far.transient_bytes * 1.40)
+
+
+def test_two_batches_give_the_line_through_them():
+    resident = estimate(LAYOUT, Plan(batch=1)).resident_bytes
+    points = [Measured(1000, resident + 30 * MIB), Measured(3000, resident + 70 * MIB)]
+
+    found = calibrated(LAYOUT, Plan(batch=2000), points)
+
+    assert found.transient_bytes == pytest.approx(50 * MIB, abs=2)
+    assert found.tier == 1
+    assert law_of(LAYOUT, Plan(batch=1), points).slope_bytes == pytest.approx(20 * MIB / 1000)
+
+
+def test_the_line_never_goes_below_the_floor_of_the_update():
+    resident = estimate(LAYOUT, Plan(batch=1)).resident_bytes
+    points = [Measured(1000, resident + 30 * MIB), Measured(2000, resident + 60 * MIB)]
+
+    law = law_of(LAYOUT, Plan(batch=1), points)
+
+    assert law.transient_bytes(1) == law.floor_bytes > 0
+
+
+def test_a_peak_that_is_only_the_updates_tells_nothing():
+    resident = estimate(LAYOUT, Plan(batch=1)).resident_bytes
+
+    with pytest.raises(NotIdentifiable, match="larger batch"):
+        calibrated(LAYOUT, Plan(batch=64), [Measured(1, resident + 1000)])
+
+
+def test_too_few_steps_are_no_measurement():
+    with pytest.raises(NotIdentifiable, match="5 steps"):
+        scale_of(LAYOUT, Plan(batch=64), measured(4096, steps=4))
+
+
+def test_one_batch_size_is_no_law():
+    with pytest.raises(NotIdentifiable, match="second"):
+        law_of(LAYOUT, Plan(batch=64), [measured(4096), measured(4096)])
+
+
+def test_of_one_batch_size_the_highest_peak_is_kept_and_steps_add_up():
+    held = Measurements()
+    for one in (Measured(8, 100), Measured(8, 300), Measured(8, 200), Measured(16, 50)):
+        held = held.with_one("key", one)
+
+    assert held.by_key["key"] == (Measured(8, 300, 15), Measured(16, 50, 5))
+    again = msgspec.json.decode(msgspec.json.encode(held), type=Measurements)
+    assert again.by_key == held.by_key
+
+
+def test_a_key_tells_trainings_apart_that_have_another_law():
+    plan = Plan(batch=8)
+    other = OptimizerLayout("sgd")
+    keys = [
+        measurement_key(LAYOUT, plan, "CPU"),
+        measurement_key(LAYOUT, plan, "GPU"),
+        measurement_key(LAYOUT, Plan(batch=8, optimizer=other), "CPU"),
+        measurement_key(LAYOUT, Plan(batch=8, precision="mixed_float16"), "CPU"),
+        measurement_key(two_dense(first_is_trained=False), plan, "CPU"),
+    ]
+
+    assert len(set(keys)) == len(keys)
+    assert measurement_key(LAYOUT, Plan(batch=64), "CPU") == keys[0]
