@@ -9,7 +9,7 @@ from kmonitor.errors import Expected
 from kmonitor.model_files.archive import damaged, json_object, read_archive
 from kmonitor.model_files.description import ModelSource
 from kmonitor.model_files.hdf5 import read_hdf5
-from kmonitor.model_files.trust import untrusted_parts
+from kmonitor.model_files.trust import HOLDS_CODE, untrusted_parts
 
 _KINDS = "a .keras, .h5 or .json file, or script.py:function"
 
@@ -53,6 +53,8 @@ def source_of(
 def configs_of(path: Path, config: Path | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
     """A file's configuration of the model, and of how it is compiled; the latter may be empty.
 
+    That of an old `.h5` file has another form, with an `optimizer_config`.
+
     Raises:
         Expected: It is damaged, of another kind, or has weights alone and `config` is None.
     """
@@ -91,6 +93,8 @@ def _split(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(config.get("class_name"), str):
         raise Expected("The file's configuration names no class of model.")
     told = cast("dict[str, Any]", compiled) if isinstance(compiled, dict) else {}
+    if not told.get("optimizer"):
+        told = {}  # what `to_json` leaves of it; Keras would take an optimizer of its own choice
     return {name: value for name, value in config.items() if name != "compile_config"}, told
 
 
@@ -100,19 +104,12 @@ def _of_h5(path: Path, told: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
         training = json_object(told.get("training_config", "{}"), "its training_config")
     except ValueError as exc:
         raise damaged(path, str(exc)) from exc
-    compiled: dict[str, Any] = {}
-    if training.get("optimizer_config"):
-        compiled = {
-            "optimizer": training["optimizer_config"],
-            "loss": training.get("loss"),
-            "metrics": training.get("metrics"),
-        }
-    return _split(model)[0], compiled
+    return _split(model)[0], training if training.get("optimizer_config") else {}
 
 
 def _see_trust(path: Path, configs: list[dict[str, Any]], custom: Path | None) -> None:
     parts = [part for config in configs for part in untrusted_parts(config)]
-    holding = [part for part in parts if "code" in part]
+    holding = [part for part in parts if part.endswith(HOLDS_CODE)]
     if holding or (parts and custom is None):
         raise Expected(
             f"{path} names what is not Keras' own: {', '.join((holding or parts)[:5])}.",

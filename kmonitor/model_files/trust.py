@@ -26,6 +26,9 @@ _RUNS_CODE: Final = frozenset({
 })  # fmt: skip
 """Classes that hold code, or load it from elsewhere."""
 
+HOLDS_CODE: Final = ", which holds or loads code"
+"""How a part's words end that code is in; other parts are classes to be found elsewhere."""
+
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _DEEPEST: Final = 200
 
@@ -61,7 +64,7 @@ def _of_object(node: Mapping[str, Any]) -> Iterator[str]:
         return
     name = kind if isinstance(kind, str) else json.dumps(kind)
     if name in _RUNS_CODE or str(registered).endswith(">Lambda"):
-        yield f"{name}, which holds or loads code"
+        yield f"{name}{HOLDS_CODE}"
     elif module is not None and not _is_harmless(module, name):
         yield f"{module}.{name}"
     elif isinstance(registered, str) and ">" in registered:

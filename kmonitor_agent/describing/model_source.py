@@ -113,6 +113,17 @@ def _from_config(source: Source) -> Any:
     if not getattr(model, "built", False):
         raise NoModel("the file does not say the shape of the model's inputs")
     if source.compile_config:
-        compiled = json.loads(source.compile_config)
-        model.compile_from_config(compiled)
+        _compile(keras, model, json.loads(source.compile_config))
     return model
+
+
+def _compile(keras: Any, model: Any, compiled: dict[str, Any]) -> None:
+    if "optimizer_config" not in compiled:
+        model.compile_from_config(compiled)
+        return
+    # Of an old file. Keras cannot make some of its own losses and metrics again ("mse").
+    loss = compiled.get("loss")
+    model.compile(
+        optimizer=keras.optimizers.deserialize(compiled["optimizer_config"]),
+        loss=loss if isinstance(loss, str) else None,
+    )

@@ -49,6 +49,9 @@ def save_models(folder: Path) -> None:
     )  # fmt: skip
     model.compile("adam", "mse", jit_compile=False)
     model.save(folder / "model.keras")
+    model.save(folder / "model.h5")
+    model.save_weights(folder / "model.weights.h5")
+    (folder / "model.json").write_text(model.to_json(), encoding="utf-8")
     keras.Sequential(
         [keras.Input((3,)), keras.layers.Lambda(lambda x: x + 1), keras.layers.Dense(2)]
     ).save(folder / "lambda.keras")
@@ -81,6 +84,30 @@ def test_a_script_runs_in_a_process_of_its_own(files: Path):
     assert "printed by the script" not in told.out
     assert "peak" in told.out
     assert "Adam" in told.out
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "arguments",
+    [("model.h5",), ("model.json", "--optimizer", "adam"),
+     ("model.weights.h5", "--config", "model.json", "--optimizer", "adam")],
+)  # fmt: skip
+def test_other_forms_of_the_same_model_give_the_same_map(files: Path, arguments: tuple[str, ...]):
+    given = [files / each if each.startswith("model.") else each for each in arguments]
+    expected = kmonitor("map", files / "model.keras", "--json").json
+
+    told = kmonitor("map", *given, "--json").json
+
+    for name in ("peak_bytes", "resident_bytes", "slot_bytes", "kept_bytes"):
+        assert told[name] == expected[name]
+
+
+@pytest.mark.full
+def test_an_architecture_alone_has_no_optimizer_that_nobody_chose(files: Path):
+    told = kmonitor("map", files / "model.json", "--json").json
+
+    assert (told["optimizer"], told["slot_bytes"]) == ("", 0)
+    assert any("not compiled" in each for each in told["notes"])
 
 
 @pytest.mark.full
