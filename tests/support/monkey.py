@@ -233,7 +233,6 @@ class Monkey:
         is_saving = dialog.acceptMode() == QFileDialog.AcceptMode.AcceptSave
         if not is_saving or self.happens(0.6):
             return "no file", dialog.reject
-        # A name that is taken asks back in a loop of its own, in which nobody would answer.
         file = str(self._folder / f"file-{self.n_actions}")
         return file, lambda: _answer(dialog, file)
 
@@ -274,6 +273,8 @@ def _insert(field: QLineEdit | QPlainTextEdit, text: str) -> None:
 
 
 def _answer(dialog: QFileDialog, file: str) -> None:
+    # It would ask back in a loop of its own, in which nobody answers.
+    dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)
     dialog.selectFile(file)
     dialog.accept()
 
