@@ -42,7 +42,8 @@ def load_cost(
 
     Args:
         file: A .keras, .h5 or .weights.h5 file.
-        ways: all, or some of compiled, uncompiled, weights, built, with commas between.
+        ways: all, or some of compiled, uncompiled, weights, recompiled, built, with commas
+            between.
         repeats: Processes for each way.
         options: How the file is read.
         as_json: Print one JSON document.

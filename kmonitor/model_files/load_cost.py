@@ -10,7 +10,7 @@ import msgspec
 from kmonitor.errors import Expected
 from kmonitor.model_files.description import ModelSource, answer_of
 
-Way = Literal["compiled", "uncompiled", "weights", "built"]
+Way = Literal["compiled", "uncompiled", "weights", "recompiled", "built"]
 Optimizer = Literal["whole", "without state", "lost"]
 
 _CHILD: Final = "from kmonitor_agent.describing.load_child import main; main()"
@@ -19,6 +19,7 @@ WAYS: Final[dict[Way, str]] = {
     "compiled": "load_model(compile=True)",
     "uncompiled": "load_model(compile=False)",
     "weights": "architecture, then load_weights",
+    "recompiled": "architecture, compiled, then load_weights",
     "built": "architecture alone, no weights",
 }
 """How a model can be loaded, in words."""
@@ -76,7 +77,7 @@ def ways_of(path: Path, *, has_architecture: bool) -> tuple[Way, ...]:
         has_architecture: Whether the file itself says what the model is made of.
     """
     if path.suffix == ".keras" or has_architecture:
-        return ("compiled", "uncompiled", "weights", "built")
+        return ("compiled", "uncompiled", "weights", "recompiled", "built")
     return ("weights", "built")
 
 

@@ -25,9 +25,9 @@ class LoadAsked(msgspec.Struct, frozen=True):
 
     Attributes:
         file: The model's.
-        way: "compiled", "uncompiled", "weights" (architecture, then weights) or "built" (the
-            architecture alone).
-        source: Of the architecture, for the last two; its module is run first in any way.
+        way: "compiled", "uncompiled", "weights" (architecture, then weights), "recompiled" (the
+            same with the optimizer in between) or "built" (the architecture alone).
+        source: Of the architecture, for the last three; its module is run first in any way.
     """
 
     file: str
@@ -85,9 +85,7 @@ def _measured(asked: LoadAsked) -> LoadTold:
     seconds = time.perf_counter() - began_s
     highest = _highest()
     kept = _settled()
-    # What was only built has a new optimizer, even where the stored one had made no step.
-    stored = None if asked.way == "built" else _stored_steps(Path(asked.file))
-    state, steps = _optimizer(model, stored)
+    state, steps = _optimizer(model, _stored_steps(Path(asked.file)))
     return LoadTold(
         peak_bytes=max(0, max(highest, kept) - before),
         kept_bytes=max(0, kept - before),
@@ -101,8 +99,11 @@ def _load(keras: Any, asked: LoadAsked) -> Any:
     if asked.way in ("compiled", "uncompiled"):
         safe = not asked.source.is_trusted
         return keras.saving.load_model(asked.file, compile=asked.way == "compiled", safe_mode=safe)
-    model = model_from(asked.source)
-    if asked.way == "weights":
+    source = asked.source
+    if asked.way != "recompiled":
+        source = msgspec.structs.replace(source, compile_config="")
+    model = model_from(source)
+    if asked.way != "built":
         model.load_weights(asked.file)
     return model
 

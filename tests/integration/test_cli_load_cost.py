@@ -34,11 +34,12 @@ def test_each_way_is_measured_and_says_whether_training_can_go_on(tmp_path: Path
     assert {name: each["optimizer"] for name, each in ways.items()} == {
         "compiled": "whole",
         "uncompiled": "lost",
-        "weights": "whole",
-        "built": "without state",
+        "weights": "lost",
+        "recompiled": "whole",
+        "built": "lost",
     }
     assert all(each["peak_bytes"] >= each["kept_bytes"] > 0 for each in ways.values())
-    assert ran.json["recommended"]["train"] in ("compiled", "weights")
+    assert ran.json["recommended"]["train"] in ("compiled", "recompiled")
 
 
 def test_a_file_that_is_damaged_inside_says_so_for_each_way(tmp_path: Path):
