@@ -20,7 +20,7 @@ from kmonitor.connect.silent_hub import end_silent_hub, lock_holder, silence
 from kmonitor.errors import Expected
 from kmonitor.export.plain_data import fields_of
 from kmonitor.hub import service
-from kmonitor.hub.options import HubOptions, Keep, read_keep, write_keep
+from kmonitor.hub.options import HubOptions, Keep, keep_trouble, read_keep, write_keep
 from kmonitor.presenters.formats import bytes_text, duration_text, plain_text
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.sockets import NotPrivate, view_socket
@@ -185,6 +185,8 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
             if told is not None and told.keep_is_fixed:
                 complain("The hub that runs was started with --keep-days or --keep-size:")
                 complain("those count until it is started without them.")
+    if trouble := keep_trouble(folders):
+        complain(f"kmonitor: {plain(trouble)}: kmonitor hub keep --keep-days N --keep-size SIZE")
     say(keep_words(found.days, found.n_bytes))
     return DONE
 
@@ -236,10 +238,11 @@ def keep_words(days: float, n_bytes: int) -> str:
     return f"Kept: {', '.join(parts)}; pinned and living runs in any case."
 
 
-def say_troubles(told: HubTold) -> None:
-    """What is wrong with a hub that answers, to standard error."""
+def say_troubles(told: HubTold, *, is_far: bool = False) -> None:
+    """What is wrong with a hub that answers, to standard error; of one elsewhere, where it is."""
+    where = f"on {told.host}: " if is_far else ""
     for trouble in told.troubles:
-        complain(plain(f"kmonitor: {trouble}."))
+        complain(plain(f"kmonitor: {where}{trouble}."))
 
 
 def hub_words(told: HubTold) -> str:

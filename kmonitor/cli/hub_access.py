@@ -11,10 +11,11 @@ from cyclopts import Parameter
 
 from kmonitor.cli.statuses import Misuse
 from kmonitor.cli.terminal import is_of_output
-from kmonitor.connect.direct import direct_hub
+from kmonitor.connect.direct import DirectHub, direct_hub
 from kmonitor.connect.folder_view import FolderView
+from kmonitor.connect.host_trouble import way_lost
 from kmonitor.connect.host_visit import remote_endpoint
-from kmonitor.connect.hub_client import HubClient
+from kmonitor.connect.hub_client import HubClient, HubUnreachable
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders, find_folders
@@ -68,8 +69,21 @@ def open_hub(
             with folder_faults_named(folders):
                 endpoint = stack.enter_context(remote_endpoint(folders, host))
         client = stack.enter_context(HubClient(endpoint, folders=folders))
-        _wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
-        yield client
+        with _loss_named(host, endpoint):
+            _wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
+            yield client
+
+
+@contextmanager
+def _loss_named(host: str | None, endpoint: str | DirectHub | None) -> Generator[None]:
+    # The forwarded socket is no place that a user knows, and no hub is to be started here.
+    try:
+        yield
+    except HubUnreachable as exc:
+        if host is None or not isinstance(endpoint, str):
+            raise
+        remedy = f"Ask again. What is wrong, if it stays so: kmonitor doctor --host {host}"
+        raise way_lost(host, remedy) from exc
 
 
 def see_hub(folders: Folders) -> None:

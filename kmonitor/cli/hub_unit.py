@@ -48,7 +48,7 @@ def unit_text(command: str, environ: Mapping[str, str]) -> str:
         environ: `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if they are set.
     """
     named = [f"{name}={environ[name]}" for name in PLACE_VARIABLES if environ.get(name)]
-    lines = "".join(f"Environment={quoted(each)}\n" for each in named)
+    lines = "".join(f"Environment={_assigned(each)}\n" for each in named)
     return _UNIT.format(command=command, environment=lines)
 
 
@@ -58,11 +58,16 @@ def own_command() -> str:
 
 
 def quoted(word: str) -> str:
-    """A word of a unit file, with what systemd would replace in it escaped.
+    """A word of a command line in a unit file, with what systemd would replace in it escaped.
 
     Source: systemd.service(5), "Command lines"; systemd.unit(5), "Specifiers".
     """
-    plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return _assigned(word.replace("$", "$$"))
+
+
+def _assigned(word: str) -> str:
+    # In `Environment=` the dollar sign has no special meaning: systemd.exec(5).
+    plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return plain if re.fullmatch(r"[0-9A-Za-z_./=@:+,%-]+", plain) else f'"{plain}"'
 
 
@@ -90,4 +95,5 @@ def is_unit_of(path: Path, folders: Folders) -> bool:
         environ = {name: text for name, text in os.environ.items() if f"{name}=" != _HOME}
         return find_folders(environ).state == folders.state
     homes = {str(folders.state), os.environ.get(_HOME.rstrip("="), "")}
-    return any(line == f"Environment={quoted(_HOME + home)}" for line in named for home in homes)
+    ours = {f"Environment={_assigned(_HOME + home)}" for home in homes}
+    return any(line in ours for line in named)

@@ -47,7 +47,7 @@ def runs(
     with open_hub(host, folder=folder, hub=hub) as client:
         found = sorted(client.runs(), key=lambda run: run.started_wall_s)
         told = client.hub()
-    say_troubles(told)
+    say_troubles(told, is_far=host is not None or hub is not None)
     if json:
         say_json([fields_of(run) for run in found])
     elif found:

@@ -8,7 +8,7 @@ from pathlib import Path
 from kmonitor.cli.hub_access import folder_faults_named, open_hub, see_hub
 from kmonitor.cli.statuses import Misuse
 from kmonitor.connect.direct import direct_ingest
-from kmonitor.connect.host_trouble import HostTrouble
+from kmonitor.connect.host_trouble import HostTrouble, way_lost
 from kmonitor.connect.host_visit import known_host, remote_ingest
 from kmonitor.connect.hub_client import HubUnreachable
 from kmonitor.connect.shipper import IngestDoor
@@ -65,9 +65,8 @@ class ShipTarget:
             try:
                 yield door
             except HubUnreachable as exc:
-                what = f"The connection to {self.host} was lost, or its hub ended."
                 remedy = "Ship again: what it has already is not sent twice."
-                raise HostTrouble("broken", self.host, what, remedy) from exc
+                raise way_lost(self.host, remedy) from exc
 
     def runs(self) -> dict[str, RunSummary]:
         """The runs that it knows by their ids; none where a training's key may not look."""

@@ -27,7 +27,7 @@ def make_home(folders: Folders) -> None:
         HomeUnusable: One cannot be made, or is open to others.
     """
     try:
-        folders.logs.mkdir(parents=True, exist_ok=True)
+        folders.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         make_private_folder(folders.runtime)
     except NotPrivate as exc:
         raise HomeUnusable(f"{exc.path} {exc.why}.") from exc

@@ -12,13 +12,30 @@ from kmonitor.connect.host_file import (
     RememberedHost,
     checked_host_address,
     clean_name,
+    short_address,
 )
 from kmonitor.connect.remote_hub import checked_command
+from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
 
-__all__ = ["BookNotWritten", "HostBook", "RememberedHost"]
+__all__ = ["BookNotWritten", "HostBook", "NameTaken", "RememberedHost"]
 
 Hosts = list[RememberedHost]
+
+
+class NameTaken(Expected):
+    """Another host is called so.
+
+    Attributes:
+        name: The name.
+        address: That of the host which has it.
+    """
+
+    def __init__(self, name: str, address: str) -> None:
+        what = f'"{name}" is another host already: {short_address(address)}.'
+        super().__init__(what, "Give another name.")
+        self.name = name
+        self.address = address
 
 
 class HostBook:
@@ -59,13 +76,16 @@ class HostBook:
         """A host by its address, else by its name."""
         known = self.hosts()
         by_address = [host for host in known if host.address == wanted]
-        return next(iter(by_address + [host for host in known if host.name == wanted]), None)
+        # A host without a name is not the one that an empty variable of a shell means.
+        by_name = [host for host in known if wanted and host.name == wanted]
+        return next(iter(by_address + by_name), None)
 
     def add(self, address: str, *, name: str = "", command: str | None = None) -> RememberedHost:
         """Remember a host; of one that is known, change what is given.
 
         Raises:
-            Expected: Address or command cannot be used, or the file cannot be written.
+            Expected: Address or command cannot be used, the name is another host's, or the file
+                cannot be written.
         """
         address = checked_host_address(address)
         changed: dict[str, Any] = {"name": clean_name(name)} if name else {}
@@ -74,6 +94,7 @@ class HostBook:
 
         def change(hosts: Hosts) -> Hosts:
             place = _place(hosts, address)
+            _see_free(hosts, address, address, changed.get("name", ""))
             if place < len(hosts):
                 return _replaced(hosts, place, changed)
             if len(hosts) >= MOST_HOSTS:
@@ -93,8 +114,15 @@ class HostBook:
         self._change(change)
 
     def rename(self, address: str, name: str) -> None:
-        """Call a host so; empty: by its address. Raises: `BookNotWritten`."""
-        self._set(address, name=clean_name(name))
+        """Call a host so; empty: by its address. Raises: `NameTaken`, `BookNotWritten`."""
+        name = clean_name(name)
+
+        def change(hosts: Hosts) -> Hosts:
+            place = _place(hosts, address)
+            _see_free(hosts, address, name)
+            return _replaced(hosts, place, {"name": name}) if place < len(hosts) else hosts
+
+        self._change(change)
 
     def note(self, address: str, *, socket: str | None = None, error: str = "") -> None:
         """Keep what came of the last attempt. Raises: `BookNotWritten`."""
@@ -148,6 +176,14 @@ class HostBook:
             kept, told = self._file.put_aside()
             self.trouble = f"{self._file.path} is damaged ({exc}). {told}"
             return kept
+
+
+def _see_free(hosts: Hosts, address: str, *called: str) -> None:
+    # What is asked for by a name, or removed, must be the host that is meant.
+    for host in hosts:
+        for word in called if host.address != address else ():
+            if word and word in (host.name, host.address):
+                raise NameTaken(word, host.address)
 
 
 def _place(hosts: Hosts, address: str) -> int:

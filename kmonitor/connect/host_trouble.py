@@ -32,6 +32,12 @@ _TRANSIENT: Final[frozenset[TroubleCode]] = frozenset(
 
 _LONGEST_SAID: Final = 300
 
+_NO_WAY: Final = "closed by UNKNOWN port"
+"""What ssh ends with when the jump host or proxy that it goes through has ended."""
+
+_PAST_JUMP: Final = "stdio forwarding failed"
+"""What it says besides when that jump host was reached, and the host behind it was not."""
+
 
 class HostTrouble(Expected):
     """A host's hub is not reached.
@@ -83,6 +89,11 @@ def ssh_trouble(address: str, said: str) -> HostTrouble:
         if re.search(pattern, said):
             code = meant
     what, remedy = _words(code, address)
+    if _NO_WAY in said and _PAST_JUMP not in said:
+        # The words are about the host in between: its key, its name, its silence.
+        what, remedy = _words("on the way", address)
+        first = _last_line(said.partition("\n")[0])
+        return HostTrouble(code, address, f"{what} ssh says: {first}", remedy)
     last = _last_line(said)
     if code in {"broken", "settings"} and last:
         what = f"{what} ssh says: {last}"
@@ -96,7 +107,7 @@ def not_found(address: str, tried: Sequence[str]) -> HostTrouble:
         address: The host.
         tried: Which places, in words.
     """
-    places = "; ".join(tried) or "nothing could be tried"
+    places = "; ".join(tried)
     return HostTrouble(
         "no_kmonitor",
         address,
@@ -105,6 +116,40 @@ def not_found(address: str, tried: Sequence[str]) -> HostTrouble:
         "environment that no login enters, name its command: "
         f"kmonitor hosts add {address} --command /path/to/bin/kmonitor",
     )
+
+
+def login_ended(address: str, status: int, said: str) -> HostTrouble:
+    """The key was accepted, and no command was run: no shell, or start-up files that end it.
+
+    Args:
+        address: The host.
+        status: Exit status of the login.
+        said: What it said.
+    """
+    last = _last_line(said)
+    told = f" It says: {last}" if last else ""
+    return HostTrouble(
+        "no_kmonitor",
+        address,
+        f"The login on {address} ended before it ran a command (exit status {status}).{told}",
+        f"Its shell must run commands; see what this says: ssh {address} echo works",
+    )
+
+
+def hub_silent(address: str, seconds: float) -> HostTrouble:
+    """The host was reached, and kmonitor there did not answer within so many seconds."""
+    return HostTrouble(
+        "silent",
+        address,
+        f"{address} was reached, and kmonitor there did not answer within {seconds:g} s.",
+        f"See what it says: ssh {address} kmonitor hub status   Its disk or network may hang.",
+    )
+
+
+def way_lost(address: str, remedy: str) -> HostTrouble:
+    """The way to a host's hub was there and is not any more; with what to do."""
+    what = f"The connection to {address} was lost, or its hub ended."
+    return HostTrouble("broken", address, what, remedy)
 
 
 def no_forwarding(address: str) -> HostTrouble:
@@ -138,7 +183,7 @@ def too_new(address: str, version: str) -> HostTrouble:
     )
 
 
-def _words(code: TroubleCode, address: str) -> tuple[str, str]:
+def _words(code: TroubleCode | Literal["on the way"], address: str) -> tuple[str, str]:
     by_hand = f"Try it in a terminal, where it must work without a question: ssh {address}"
     words: dict[str, tuple[str, str]] = {
         "host_unknown": (
@@ -169,6 +214,10 @@ def _words(code: TroubleCode, address: str) -> tuple[str, str]:
         "forwarding": (
             f"{address} does not let sockets be forwarded.",
             "Its ssh server needs AllowStreamLocalForwarding yes (sshd_config).",
+        ),
+        "on the way": (
+            f"The way to {address} is cut: its jump host or proxy (ProxyJump in ~/.ssh/config).",
+            by_hand,
         ),
         "no_hub": (f"The hub on {address} has ended.", ""),
     }

@@ -10,6 +10,8 @@ import msgspec
 
 from kmonitor.connect.host_trouble import (
     HostTrouble,
+    hub_silent,
+    login_ended,
     not_found,
     ssh_trouble,
     too_new,
@@ -26,10 +28,16 @@ from kmonitor_agent.protocol.identity import Count, Name, Text
 from kmonitor_agent.protocol.version import MINOR_VERSIONS
 
 _ANSWER_S: Final = 40.0
+_TRY_S: Final = 30
+"""After so many seconds a kmonitor there that does not answer is ended, where the host can."""
+
 _POLL_S: Final = 0.02
 _SSH_FAILED: Final = 255
 _NO_SUCH_WORD: Final = "2"
 """Exit status of a kmonitor that does not know `hub ensure`."""
+
+_TIMED_OUT: Final = "124"
+"""Exit status of `timeout` when the time was up."""
 
 _MOST_OUTPUT: Final = 256 * 1024
 _MARK: Final = "kmonitor-"
@@ -39,9 +47,11 @@ _MARK: Final = "kmonitor-"
 # environment, hence the record that each agent's start leaves behind.
 _SCRIPT: Final = (
     "try() { w=$1; shift; "
-    'o=$("$@" hub ensure --json </dev/null); s=$?; '
+    'o=$($t "$@" hub ensure --json </dev/null); s=$?; '
     'case $o in *{*}*) printf "%s %s %s" kmonitor-told "$w" "$o"; echo; exit 0;; esac; '
     'printf "%s %s %s %s" kmonitor-tried "$w" "$s" "$*"; echo; }; '
+    # What hangs there, on a dead network disk for example, must not stay when nobody waits for it.
+    f't=; timeout 1 true 2>/dev/null && t="timeout {_TRY_S}"; '
     "k=${XDG_STATE_HOME:-$HOME/.local/state}/kmonitor; "
     '[ -d "$HOME/Library/Application Support" ] && '
     '[ "$(uname -s)" = Darwin ] && k="$HOME/Library/Application Support/kmonitor"; '
@@ -49,7 +59,9 @@ _SCRIPT: Final = (
     'for f in "$k/launcher-$(uname -n).json" "$k"/launcher-*.json; do '
     '[ -r "$f" ] || continue; r=$(cat "$f"); '
     'p=${r#*\\"python\\":\\"}; p=${p%%\\"*}; [ "$p" = "$l" ] && continue; l=$p; '
-    '[ -x "$p" ] && try launcher "$p" -m kmonitor; done; '
+    'case $p in /*) if [ -x "$p" ]; then try launcher "$p" -m kmonitor; '
+    'else printf "kmonitor-tried launcher gone %s" "$p"; echo; fi;; '
+    '*) printf "kmonitor-tried launcher damaged %s" "$f"; echo;; esac; done; '
     '[ -n "$l" ] || echo kmonitor-tried launcher none; '
     "PATH=$PATH:$HOME/.local/bin; export PATH; "
     "if command -v kmonitor >/dev/null; then try path kmonitor; "
@@ -179,9 +191,13 @@ def read_answer(address: str, status: int, out: str, err: str) -> RemoteHub:
         return _told(address, found_by, told)
     if not lines and status == _SSH_FAILED:
         raise ssh_trouble(address, err)
+    if not lines:
+        raise login_ended(address, status, f"{out}\n{err}")
     tried = [line.split(" ", 3)[1:] for line in lines if line.startswith(f"{_MARK}tried ")]
     if any(_NO_SUCH_WORD in words[1:2] for words in tried):
         raise too_old(address, "")
+    if any(_TIMED_OUT in words[1:2] for words in tried):
+        raise hub_silent(address, _TRY_S)
     raise not_found(address, [_tried_words(words) for words in tried])
 
 
@@ -198,8 +214,7 @@ def _output(
                 continue
             process.kill()
             if is_late:
-                what = f"{address} was reached, and its hub did not answer within {_ANSWER_S:g} s."
-                raise HostTrouble("silent", address, what) from None
+                raise hub_silent(address, _ANSWER_S) from None
             raise Stopped from None
         return _text(out), _text(err)
 
@@ -250,10 +265,14 @@ _PLACES: Final = {
     "command": "the command remembered for it",
 }
 
+_NOT_RUN: Final = {"gone": "it is there no more", "damaged": "the record is damaged"}
+
 
 def _tried_words(words: list[str]) -> str:
     place = _PLACES.get(words[0] if words else "", "")
     if words[1:2] == ["none"]:
         return f"{place} (none)"
     status, what = (words[1:2] or [""])[0], _plain((words[2:3] or [""])[0])
+    if status in _NOT_RUN:
+        return f"{place} ({what}: {_NOT_RUN[status]})"
     return f"{place} ({what}: exit status {status})"

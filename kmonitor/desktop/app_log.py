@@ -61,7 +61,7 @@ class AppLog:
 
     def _open(self, folder: Path) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handler = RotatingFileHandler(
                 folder / "app.log", maxBytes=_BYTES, backupCount=_FILES - 1, encoding="utf-8"
             )

@@ -75,16 +75,17 @@ class HostMenus(QObject):
         return menu
 
     @Slot(str)
-    def ask_name(self, address: str) -> None:
-        """Ask what a host is to be called."""
+    def ask_name(self, address: str, *, why_not: str = "", typed: str = "") -> None:
+        """Ask what a host is to be called; again if what was `typed` cannot be, and why not."""
         host = self._desk.hosts.get(address)
         if host is None:
             return
         box = QInputDialog(self._window)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.setWindowTitle(self.tr("Rename host"))
-        box.setLabelText(self.tr("What {address} is called here:").format(address=address))
-        box.setTextValue(host.name)
+        asked = self.tr("What {address} is called here:").format(address=address)
+        box.setLabelText(f"{why_not}\n{asked}" if why_not else asked)
+        box.setTextValue(typed or host.name)
         box.textValueSelected.connect(partial(self._rename, address))
         box.open()
 
@@ -100,8 +101,10 @@ class HostMenus(QObject):
 
     def _rename(self, address: str, name: str) -> None:
         if self._hosts is not None:
-            self._hosts.rename(address, name)
+            why_not = self._hosts.rename(address, name)
             self.changed.emit()
+            if why_not:
+                self.ask_name(address, why_not=why_not, typed=name)
 
     def _remove(self, address: str) -> None:
         if self._hosts is not None:

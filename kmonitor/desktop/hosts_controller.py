@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from kmonitor.connect.direct import DirectHub, direct_hub
 from kmonitor.connect.follower import HubFollower, WayTold
-from kmonitor.connect.host_book import HostBook, RememberedHost
+from kmonitor.connect.host_book import HostBook, NameTaken, RememberedHost
 from kmonitor.connect.host_link import HostLink
 from kmonitor.connect.ssh_tunnel import place_for_socket
 from kmonitor.desktop.hub_bridge import HubBridge, HubLink
@@ -112,10 +112,21 @@ class HostsController(QObject):
         if bridge is not None:
             bridge.retry_now()
 
-    def rename(self, address: str, name: str) -> None:
-        """Call a host otherwise; empty: by its address."""
+    def rename(self, address: str, name: str) -> str:
+        """Call a host otherwise; empty: by its address.
+
+        Returns:
+            Why not, in words; empty when it is called so.
+        """
+        try:
+            self._book.rename(address, name)
+        except NameTaken as exc:
+            return str(exc)
+        except Expected as exc:
+            # It is called so while this window is open.
+            _log.warning("hosts: %s", exc)
         self._desk.add_host(address, name.strip())
-        self._write(lambda: self._book.rename(address, name))
+        return ""
 
     def remove(self, address: str) -> None:
         """Disconnect from a host and forget it; nothing there is touched."""

@@ -17,7 +17,7 @@ from kmonitor.hub.liveness import Liveness
 from kmonitor.hub.local_process import ProcessWatch
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.memory_guard import LOOK_EVERY_S
-from kmonitor.hub.options import HubOptions, read_keep
+from kmonitor.hub.options import HubOptions, Keep, keep_trouble, read_keep
 from kmonitor.hub.retention import Retention
 from kmonitor.hub.sample_packing import LOOK_EVERY_S as PACK_EVERY_S
 from kmonitor.hub.sample_packing import SamplePacking
@@ -108,7 +108,7 @@ class HubLoop:
         spool, sessions = folders.spool, self._ingest.sessions
         self._spools = SpoolShipping(spool, self._ledger, sessions, faults, clock)
         self._options = options = options or HubOptions()
-        keep = options.keep or read_keep(folders)
+        keep = options.keep or _set_keep(folders)
         self._retention = Retention(self._ledger, keep, clock, self._liveness.is_abandoned)
         self._feed = self._made_feed(options.folder)
         self._busy_s = clock.monotonic_s()
@@ -312,3 +312,9 @@ class HubLoop:
     def _end_sessions(self, keys: set[str]) -> None:
         self._ingest.end_sessions(keys)
         self._views.end_sessions(keys)
+
+
+def _set_keep(folders: Folders) -> Keep:
+    if trouble := keep_trouble(folders):
+        LOG.warning("%s", trouble)
+    return read_keep(folders)

@@ -68,7 +68,7 @@ def open_log(folder: Path) -> logging.Handler:
         journal.setFormatter(_JournalFormatter("%(message)s"))
         LOG.addHandler(journal)
         return journal
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handler = _PatientHandler(
         folder / "hub.log", maxBytes=2_000_000, backupCount=4, encoding="utf-8"
     )

@@ -50,6 +50,22 @@ def read_keep(folders: Folders) -> Keep:
         return Keep()
 
 
+def keep_trouble(folders: Folders) -> str:
+    """Why what was set to be kept is not known, in words; empty: it is, or nothing was set."""
+    path = folders.settings / KEEP_NAME
+    try:
+        msgspec.json.decode(path.read_bytes(), type=Keep)
+    except FileNotFoundError:
+        return ""
+    except OSError as exc:
+        why = exc.strerror or str(exc)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
+        why = str(exc)
+    else:
+        return ""
+    return f"{path} cannot be read ({why}): all history is kept until it is set anew"
+
+
 def write_keep(folders: Folders, keep: Keep) -> None:
     """Have this user's hubs keep this, one that runs already within seconds. Raises: OSError."""
     folders.settings.mkdir(parents=True, exist_ok=True)

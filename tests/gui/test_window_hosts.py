@@ -50,8 +50,9 @@ class Asked(QObject):
     def retry(self, address: str) -> None:
         self.calls.append(("retry", address))
 
-    def rename(self, address: str, name: str) -> None:
+    def rename(self, address: str, name: str) -> str:
         self.calls.append(("rename", address, name))
+        return self.why
 
     def remove(self, address: str) -> None:
         self.calls.append(("remove", address))
@@ -162,6 +163,22 @@ def test_a_hosts_menu_retries_renames_and_removes_after_asking(
     menu.close()
 
     assert asked.calls == [("retry", FAR), ("rename", FAR, "three"), ("remove", FAR)]
+
+
+def test_a_name_that_is_refused_is_asked_for_again_with_the_reason(
+    window: DeskWindow, asked: Asked
+) -> None:
+    menus = window.controller.hosts
+    menus.ask_name(FAR)
+    (box,) = window.window.findChildren(QInputDialog)
+    asked.why = '"three" is another host already.'
+    box.setTextValue("three")
+    box.accept()
+
+    again = [each for each in window.window.findChildren(QInputDialog) if each.isVisible()]
+    assert [each.textValue() for each in again] == ["three"]
+    assert again[0].labelText().startswith(asked.why)
+    again[0].close()
 
 
 def test_the_menu_of_a_run_is_that_of_its_host(window: DeskWindow) -> None:

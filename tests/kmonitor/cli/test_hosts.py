@@ -40,6 +40,7 @@ def test_hosts_are_remembered_listed_renamed_and_forgotten(
     "arguments",
     [
         ("runs", "--host", "-oProxyCommand=x"),
+        ("runs", "prune", "--older-than", "0s", "--yes", "--host="),
         ("hosts", "add", "a b"),
         ("show", "x", "--host", "a;b"),
         ("audit", "--host", "a\nb"),

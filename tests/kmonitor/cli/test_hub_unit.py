@@ -22,7 +22,8 @@ def test_the_shipped_unit_is_the_one_that_is_installed():
 def test_a_home_of_its_own_is_passed_on_whatever_its_name():
     text = unit_text("x", {"KMONITOR_HOME": '/a b/"%c"$'})
 
-    assert 'Environment="KMONITOR_HOME=/a b/\\"%%c\\"$$"\n' in text
+    assert 'Environment="KMONITOR_HOME=/a b/\\"%%c\\"$"\n' in text
+    assert quoted("/opt/$x") == '"/opt/$$x"'
     assert quoted("/plain/path") == "/plain/path"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect import host_file
-from kmonitor.connect.host_book import BookNotWritten, HostBook, RememberedHost
+from kmonitor.connect.host_book import BookNotWritten, HostBook, NameTaken, RememberedHost
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_lock import RunLock
@@ -54,6 +54,32 @@ def test_adding_a_known_host_changes_only_what_is_given(book: HostBook):
     assert book.add("gpu-01").command == "/a/kmonitor"
     assert book.add("gpu-01", command="").command == ""
     assert [host.name for host in book.hosts()] == ["one"]
+
+
+def test_an_empty_word_is_no_host_that_has_no_name(book: HostBook):
+    book.add("gpu-01")
+
+    assert book.find("") is None
+
+
+def test_a_name_or_address_of_another_host_is_no_name(book: HostBook):
+    book.add("gpu-01", name="box")
+    book.add("gpu-02")
+
+    for taken in ("box", "gpu-01"):
+        with pytest.raises(NameTaken, match="another host already: gpu-01"):
+            book.rename("gpu-02", taken)
+        with pytest.raises(NameTaken):
+            book.add("gpu-02", name=taken)
+    with pytest.raises(NameTaken):
+        book.add("box")
+    book.rename("gpu-01", "box")
+    book.rename("gpu-02", "gpu-02")
+
+    assert [(host.address, host.name) for host in book.hosts()] == [
+        ("gpu-01", "box"),
+        ("gpu-02", "gpu-02"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +160,7 @@ for number in range(8):
     address = f"host-{sys.argv[1]}-{number}"
     book.add(address)
     book.note(address, error="off")
-    book.rename(address, f"called {number}")
+    book.rename(address, f"called {number} of {sys.argv[1]}")
 book.remove(f"host-{sys.argv[1]}-0")
 """
 
@@ -155,7 +181,7 @@ def test_processes_that_write_at_once_lose_no_entry(book: HostBook, folders: Fol
 
     found = {(host.address, host.name, host.error) for host in book.hosts()}
     assert found == {
-        (f"host-{n}-{number}", f"called {number}", "off")
+        (f"host-{n}-{number}", f"called {number} of {n}", "off")
         for n in range(4)
         for number in range(1, 8)
     }

@@ -48,5 +48,30 @@ def test_the_words_of_ssh_become_ours(said: str, code: str, is_transient: object
     assert "gpu-01" in str(trouble) or code == "settings"
 
 
+_CUT = "kex_exchange_identification: x\nConnection closed by UNKNOWN port 65535"
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("ssh: connect to host jump port 22: Connection refused", "refused"),
+        ("me@jump: Permission denied (publickey).", "key_refused"),
+    ],
+)
+def test_what_a_jump_host_refuses_is_not_told_of_the_host_behind_it(said: str, code: str):
+    trouble = ssh_trouble("gpu-01", f"{said}\n{_CUT}")
+
+    assert trouble.code == code
+    assert "The way to gpu-01 is cut" in trouble.what
+    assert said in trouble.what
+    assert "ssh-copy-id" not in trouble.remedy
+
+
+def test_what_the_host_behind_a_jump_host_refuses_is_told_of_it():
+    said = "channel 0: open failed: connect failed: Connection refused\nstdio forwarding failed"
+
+    assert ssh_trouble("gpu-01", f"{said}\n{_CUT}").what == "gpu-01 is there and refuses ssh."
+
+
 def test_what_is_not_known_is_told_as_ssh_says_it():
     assert "kex_exchange: odd" in ssh_trouble("h", "banner\nkex_exchange: odd\n").what

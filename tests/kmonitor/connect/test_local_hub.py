@@ -1,5 +1,6 @@
 """Starting, finding and ending this user's hub."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -35,6 +36,8 @@ def test_a_hub_is_started_once_and_found_again(folders_left_without_hub: Folders
 
     assert first.pid == second.pid
     assert first.hub == second.hub
+    if os.name == "posix":
+        assert folders.logs.stat().st_mode & 0o077 == 0
 
 
 def test_stop_waits_until_the_process_is_gone(folders: Folders):

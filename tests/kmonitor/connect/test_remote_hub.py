@@ -43,6 +43,11 @@ class There:
         path.chmod(0o755)
         return str(path)
 
+    def script(self, name: str, body: str) -> None:
+        path = self.bin / name
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+
     def launcher(self, python: str) -> None:
         folders = find_folders({"KMONITOR_HOME": str(self.home / ".local/state/kmonitor")})
         leave_launcher(folders, Launcher(python, "0.1.0", os.uname().nodename, wall_s=1.0))
@@ -108,6 +113,39 @@ def test_where_nothing_is_found_it_says_what_was_tried(there: There):
     assert "kmonitor hosts add gpu-01 --command" in caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ('{"python":"/gone/bin/python"}', "last training there (/gone/bin/python: it is there no"),
+        ("{broken", "the record is damaged"),
+    ],
+)
+def test_a_record_that_leads_nowhere_is_named_too(there: There, record: str, words: str):
+    folders = find_folders({"KMONITOR_HOME": str(there.home / ".local/state/kmonitor")})
+    folders.state.mkdir(parents=True)
+    launcher_path(folders, os.uname().nodename).write_text(record)
+
+    with pytest.raises(HostTrouble) as caught:
+        there.ask()
+
+    assert words in caught.value.what
+    assert "PATH of a login (none)" in caught.value.what
+
+
+@pytest.mark.skipif(not Path("/usr/bin/timeout").exists(), reason="no timeout program here")
+def test_a_kmonitor_that_hangs_there_is_ended_and_the_next_place_is_tried(there: There):
+    there.script(
+        "timeout", 'shift; [ "$1" = kmonitor ] && exec /usr/bin/timeout 0.1 "$@"; exec "$@"'
+    )
+    there.script("kmonitor", "exec sleep 60")
+    command = there.program(there.home.parent / "opt" / "kmonitor", answer())
+
+    assert there.ask(command).found_by == "command"
+    with pytest.raises(HostTrouble, match="kmonitor there did not answer") as caught:
+        there.ask()
+    assert caught.value.is_transient
+
+
 def test_a_record_of_another_host_serves_where_it_can_be_run(there: There):
     python = there.program(there.home / "python", answer())
     there.launcher(python)
@@ -138,6 +176,15 @@ def test_what_a_host_refuses_is_said_in_words(
         there.ask()
 
     assert caught.value.code == code
+
+
+def test_a_login_that_runs_no_command_is_not_called_one_without_kmonitor():
+    with pytest.raises(HostTrouble, match=r"exit status 1.*It says: This account is") as caught:
+        read_answer("gpu-01", 1, "This account is currently not available.\n", "")
+
+    assert not caught.value.is_transient
+    assert "There is no kmonitor" not in caught.value.what
+    assert "ssh gpu-01 echo works" in caught.value.remedy
 
 
 @pytest.mark.parametrize("command", ["a'b", 'a"b', "a!b", "a\\b", "a\nb", "$`id`", "-x"])

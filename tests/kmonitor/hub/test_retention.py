@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from kmonitor.hub.options import Keep, read_keep, write_keep
+from kmonitor.cli.main import main
+from kmonitor.hub.options import Keep, keep_trouble, read_keep, write_keep
 from kmonitor.hub.retention import Retention
 from kmonitor.hub.run_record import RunRecord
 from kmonitor_agent.local.folders import Folders
@@ -132,8 +133,22 @@ def test_what_is_kept_stands_in_the_settings(folders: Folders):
     assert read_keep(folders) == Keep()
     write_keep(folders, Keep(days=30, n_bytes=20 * 2**30))
     assert read_keep(folders) == Keep(days=30, n_bytes=20 * 2**30)
+    assert keep_trouble(folders) == ""
+
+
+def test_of_settings_that_cannot_be_read_all_is_kept_and_it_is_said(
+    folders: Folders, capsys: pytest.CaptureFixture[str]
+):
+    assert keep_trouble(folders) == ""
+    folders.settings.mkdir(parents=True)
     (folders.settings / "hub.json").write_text('{"days": "x"}')
+
     assert read_keep(folders) == Keep()
+    assert "hub.json cannot be read (Expected" in keep_trouble(folders)
+    assert main(["hub", "keep"]) == 0
+    said = capsys.readouterr()
+    assert "kmonitor hub keep --keep-days N" in said.err
+    assert "All history is kept" in said.out
 
 
 def test_a_run_tells_about_how_much_it_takes(parts: HubParts):

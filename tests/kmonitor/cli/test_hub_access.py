@@ -1,0 +1,48 @@
+"""What a command tells when the hub that it asks is lost meanwhile."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import msgspec
+import pytest
+
+from kmonitor.cli import hub_access
+from kmonitor.cli.hub import say_troubles
+from kmonitor.cli.hub_access import open_hub
+from kmonitor.connect.host_trouble import HostTrouble
+from kmonitor.connect.hub_client import HubUnreachable
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.sockets import ipc, view_socket
+from tests.support.made_up_runs import told_hub
+
+
+def test_what_is_wrong_with_a_hub_elsewhere_says_where(capsys: pytest.CaptureFixture[str]):
+    told = msgspec.structs.replace(told_hub(), troubles=["its disk is full"])
+
+    say_troubles(told)
+    say_troubles(told, is_far=True)
+
+    assert capsys.readouterr().err.splitlines() == [
+        "kmonitor: its disk is full.",
+        "kmonitor: on gpu-01: its disk is full.",
+    ]
+
+
+def test_a_host_that_is_lost_is_named_and_not_the_socket_that_led_there(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    here = ipc(view_socket(folders))
+
+    @contextmanager
+    def reached(_folders: Folders, _host: str) -> Generator[str]:
+        yield here
+
+    monkeypatch.setattr(hub_access, "remote_endpoint", reached)
+    monkeypatch.setattr(hub_access, "_wait_for_spools", lambda _client, _seconds: None)
+
+    with pytest.raises(HostTrouble) as caught, open_hub("gpu-01"):
+        raise HubUnreachable(here, 5.0)
+
+    assert "The connection to gpu-01 was lost" in caught.value.what
+    assert here not in str(caught.value)
+    assert "kmonitor doctor --host gpu-01" in caught.value.remedy
