@@ -16,7 +16,7 @@ SET_UP := KMONITOR_TARGET=$@ packaging/set_up.sh
 BIN := .venv/bin
 CODE := kmonitor kmonitor_agent tests packaging
 
-.PHONY: help setup run test test-full check bench lock wheel clean
+.PHONY: help setup run test test-full check bench languages lock wheel clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -47,6 +47,10 @@ test-full:  ## also the slowest tests, the wheel, other versions, and Debian 13
 bench:  ## every benchmark, one after the other (ARGS="hub" picks by name)
 	@$(SET_UP) --testing
 	@$(BIN)/python packaging/run_benchmarks.py $(ARGS)
+
+languages:  ## bring the translations up to date with the code, and compile them
+	@$(SET_UP) --testing
+	@$(BIN)/python packaging/make_languages.py
 
 lock:  ## choose the versions in packaging/lock.txt anew
 	@$(SET_UP) --testing

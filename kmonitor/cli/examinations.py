@@ -10,7 +10,6 @@ from pathlib import Path
 import pynvml  # pyright: ignore[reportMissingTypeStubs]
 
 import kmonitor
-from kmonitor.cli.chinese_font import PACKAGE, has_chinese_font
 from kmonitor.cli.disk_probe import free_bytes, nearest_existing, write_fault
 from kmonitor.cli.finding import Finding, State
 from kmonitor.cli.host_examinations import examine_hosts, examine_ssh
@@ -20,6 +19,7 @@ from kmonitor.cli.window import INSTALL_WINDOW, trouble_of, version_of, window_p
 from kmonitor.connect.host_book import HostBook
 from kmonitor.connect.local_hub import hub_answers
 from kmonitor.connect.silent_hub import silence
+from kmonitor.desktop.chinese_font import PACKAGE, has_chinese_font
 from kmonitor.errors import Expected
 from kmonitor.hub.access.key_list import FILE_NAME, Untrusted, read_key_list
 from kmonitor.presenters.formats import bytes_text, plain_text

@@ -10,7 +10,7 @@ from typing_extensions import override
 from kmonitor.connect.alert_outlet import AlertOutlet, Delivery
 from kmonitor.desktop.alert_settings import load_alert_settings, save_alert_settings
 from kmonitor.desktop.desktop_notices import DesktopNotices
-from kmonitor.desktop.panels.alerts_dialog import AlertsDialog
+from kmonitor.desktop.panels.alerts_dialog import AlertsDialog, AlertsWords
 from kmonitor.desktop.window import MainWindow
 from kmonitor.presenters.alert_rules import AlertSettings
 from kmonitor.presenters.alerts import Alert
@@ -74,6 +74,11 @@ class AlertController(QObject):
         self._notices.stop()
         self._outlet.stop()
 
+    @Slot()
+    def retranslate(self) -> None:
+        """Say the tray's menu in the language in force."""
+        self._notices.retranslate()
+
     def attach_board(self, board: "ChartBoard") -> None:
         """The charts are loaded: what a limit would have done can be counted."""
         self._board = board
@@ -82,13 +87,11 @@ class AlertController(QObject):
     def open(self) -> None:
         """Show the rules."""
         if self._dialog is None:
-            self._dialog = dialog = AlertsDialog(
-                self._desk.alerts.settings, self._notices.way(), self._window
-            )
+            words = AlertsWords(self._notices.way, self._dry_run)
+            self._dialog = dialog = AlertsDialog(self._desk.alerts.settings, words, self._window)
             dialog.chosen.connect(self._on_dialog_chosen)
             dialog.test_wanted.connect(self._on_dialog_test_wanted)
             dialog.destroyed.connect(self._on_dialog_destroyed)
-            dialog.show_dry_run(self._dry_run())
         self._dialog.show()
         self._dialog.raise_()
         self._dialog.activateWindow()

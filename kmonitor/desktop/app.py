@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from PySide6.QtCore import QCoreApplication, QObject, QRect, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
 from kmonitor.desktop.alert_controller import AlertController
@@ -21,6 +21,7 @@ from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.export_controller import ExportController
 from kmonitor.desktop.folder_opening import FolderOpening
 from kmonitor.desktop.garbage import GarbageTimer
+from kmonitor.desktop.language_keeper import LanguageKeeper
 from kmonitor.desktop.screenshot import NoPicture, Shooter, save_picture
 from kmonitor.desktop.settings_file import (
     WindowSettings,
@@ -32,7 +33,6 @@ from kmonitor.desktop.window import MainWindow
 from kmonitor.desktop.window_controller import Parts, WindowController
 from kmonitor.desktop.window_options import WindowOptions
 from kmonitor.presenters.desk import Desk
-from kmonitor.presenters.language import use_translation
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders
 
@@ -78,23 +78,29 @@ class KmonitorApp(QObject):
         self.shell_s = self.charts_s = 0.0
         self.board: ChartBoard | None = None
         self._garbage = GarbageTimer(self)
-        use_translation(_translate)
+        self._language = LanguageKeeper(qt, self)
         self._look = Look(self)
         self._theme = ThemeKeeper(qt, self._look, self)
-        self._theme.choose(options.theme or self._settings.theme)
+        self._take_choices()
         self._hosts: HostsController | None = None
         self._keeper: HubKeeper | None = None
         self.desk = Desk(ask=self._ask, clock=SystemClock(), user=_user())
         self.window = MainWindow(self._look)
         self.folder_opening = FolderOpening(self.window, self)
-        demo = DemoStart(folders, self)
-        parts = Parts(self.window, self.desk, self._look, self._theme, demo, folders)
+        parts = Parts(
+            *(self.window, self.desk, self._look, self._theme),
+            *(DemoStart(folders, self), self._language, folders),
+        )
         self.controller = WindowController(parts, self._settings, self)
         self._audit = AuditController(self.window, self.desk, self._look, self)
         self._alerts = AlertController(self.window, self.desk, folders.settings, self)
         self.export = ExportController(self.window, self.desk, self._look, self)
         self._shooter = Shooter(self._is_settled, self)
         self._connect()
+
+    def _take_choices(self) -> None:
+        self._language.choose(self._settings.language)
+        self._theme.choose(self._options.theme or self._settings.theme)
 
     def start(self) -> None:
         """Show the window, then bring hub and charts."""
@@ -106,6 +112,8 @@ class KmonitorApp(QObject):
         self.shell_s = time.monotonic() - self._began_s
         self._follow_hub()
         self.controller.start()
+        if self._language.why_not is not None:
+            self.window.status.show_note(" ".join(self._language.why_not))
         # Who only wants a picture is not to be disturbed.
         if self._options.screenshot is None and self._options.shown is None:
             self._alerts.start()
@@ -130,6 +138,7 @@ class KmonitorApp(QObject):
             self._keeper.stop()
         self._garbage.stop()
         self.window.close()
+        self._language.stop()
         self._log.close()
 
     def interrupt(self) -> None:
@@ -146,6 +155,8 @@ class KmonitorApp(QObject):
         self.controller.retry_requested.connect(self._on_controller_retry_requested)
         self.controller.settings_changed.connect(self._on_controller_settings_changed)
         self._alerts.run_wanted.connect(self.desk.select)
+        self._language.changed.connect(self._alerts.retranslate)
+        self._language.changed.connect(self._audit.retranslate)
         self._shooter.due.connect(self._on_shooter_due)
 
     def _follow_hub(self) -> None:
@@ -284,10 +295,6 @@ class KmonitorApp(QObject):
         if settings != self._settings:
             self._settings = settings
             save_settings(self._folders.settings, settings)
-
-
-def _translate(text: str) -> str:
-    return QCoreApplication.translate("presenters", text)
 
 
 def _user() -> str:

@@ -56,6 +56,11 @@ class AuditController(QObject):
         self._timer.start()
         self._on_timer_timeout()
 
+    @Slot()
+    def retranslate(self) -> None:
+        """Say what is listed in the language in force."""
+        self._on_timer_timeout()
+
     def _run_name(self, run: str) -> str:
         known = self._desk.book.get(run)
         return known.name if known is not None else ""

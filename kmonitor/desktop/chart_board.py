@@ -1,6 +1,7 @@
 """The charts and what moves them together. Importing this loads numpy and pyqtgraph."""
 
 import time
+from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QKeyEvent
@@ -125,12 +126,20 @@ class ChartBoard(QObject):
 
     def refresh(self) -> None:
         """Draw what changed; cards and charts of the selected run."""
+        self._draw([key for key in self.arrangement.keys if self._grid.is_in_sight(key)])
+
+    def reword(self) -> None:
+        """Say everything in the language in force, also what is scrolled out of sight."""
+        self.presenter.reword()
+        self._draw(self.arrangement.keys)
+
+    def _draw(self, keys: Iterable[str]) -> None:
         if self._desk.book.current() is None:
             return
         self._place_charts()
         now_s = time.monotonic()
-        for key in self.arrangement.keys:
-            card = self.card(key, now_s=now_s) if self._grid.is_in_sight(key) else None
+        for key in keys:
+            card = self.card(key, now_s=now_s)
             if card is None:
                 continue
             chart = self._charts[key]

@@ -4,10 +4,10 @@ from typing import get_args
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from kmonitor.desktop.questions import question_box
+from kmonitor.desktop.questions import QuestionBox
 from kmonitor.desktop.settings_file import LimitAnswer, WindowSettings
 from kmonitor.desktop.window import MainWindow
-from kmonitor.presenters.action_panel import confirm
+from kmonitor.presenters.action_panel import question_before
 from kmonitor.presenters.action_ways import arguments_of
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.event_sentences import COMMAND_TITLES
@@ -56,12 +56,12 @@ class CommandController(QObject):
         run, name = self._desk.book.current(), _command(command)
         if run is None or name is None:
             return
-        question = confirm(run, name)
+        question = question_before(run, name)
         if question is None:
             self._send(name, arguments_of(name, way))
             return
         self._asked_back = name
-        box = question_box(question, self._window)
+        box = QuestionBox(question, self._window)
         box.accepted.connect(self._on_question_accepted)
         box.open()
 

@@ -68,8 +68,12 @@ class CompareController(QObject):
     @Slot()
     def refresh(self) -> None:
         """Bring the page up to date while it is shown."""
+        if not self.panel.isHidden():
+            self._show()
+
+    def _show(self) -> None:
         desk, table, chart = self._desk, self._table, self._chart
-        if desk is None or table is None or chart is None or self.panel.isHidden():
+        if desk is None or table is None or chart is None:
             return
         legend = desk.legend()
         self.panel.show_legend(legend)
@@ -77,6 +81,10 @@ class CompareController(QObject):
         chart.setAccessibleDescription(desk.description())
         rows = table.rows(desk.runs(), only_differences=self.panel.only_differences)
         self.panel.show_rows(rows, legend)
+
+    def retranslate(self) -> None:
+        """Say what was compared in the language in force, also while it is hidden."""
+        self._show()
 
     def _bind(self, chart: "LiveChart") -> None:
         self.panel.attach_chart(chart)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal, Slot
 
@@ -27,7 +28,12 @@ class DemoStart(QObject):
         self._timer.setSingleShot(True)
         self._timer.setInterval(_SHOWS_UP_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
-        self.error = ""
+        self._why: Callable[[], str] | None = None
+
+    @property
+    def error(self) -> str:
+        """Why it could not be started, in the language in force; empty: it could."""
+        return self._why() if self._why is not None else ""
 
     @property
     def is_starting(self) -> bool:
@@ -37,8 +43,8 @@ class DemoStart(QObject):
     @Slot()
     def start(self) -> None:
         """Start it, or say in `error` why that cannot be."""
-        self.error = self._missing()
-        if not self.error:
+        self._why = self._missing()
+        if self._why is None:
             process = QProcess()
             process.setProgram(sys.executable)
             process.setArguments(["-m", _MODULE])
@@ -52,9 +58,7 @@ class DemoStart(QObject):
             if started:
                 self._timer.start()
             else:
-                self.error = self.tr("The demo could not be started: {program}").format(
-                    program=sys.executable
-                )
+                self._why = self._not_started
         self.changed.emit()
 
     def shown_up(self) -> None:
@@ -65,18 +69,32 @@ class DemoStart(QObject):
 
     @Slot()
     def _on_timer_timeout(self) -> None:
-        self.error = self.tr(
-            "The demo did not show up. Run in a terminal to see why: {line}"
-        ).format(line=f"python -m {_MODULE}")
+        self._why = self._not_shown_up
         self.changed.emit()
 
-    def _missing(self) -> str:
-        if importlib.util.find_spec("kmonitor.cli") and importlib.util.find_spec(_MODULE) is None:
-            return self.tr("This installation has no demo training.")
-        missing = [m for m in ("keras", "tensorflow") if importlib.util.find_spec(m) is None]
-        if not missing:
-            return ""
-        return self.tr(
+    def _not_started(self) -> str:
+        text = self.tr("The demo could not be started: {program}")
+        return text.format(program=sys.executable)
+
+    def _not_shown_up(self) -> str:
+        text = self.tr("The demo did not show up. Run in a terminal to see why: {line}")
+        return text.format(line=f"python -m {_MODULE}")
+
+    def _not_installed(self) -> str:
+        return self.tr("This installation has no demo training.")
+
+    def _lacking(self) -> str:
+        text = self.tr(
             "The demo needs {packages}, which this Python lacks. In the clone: "
             'python -m pip install ".[demo]"'
-        ).format(packages=self.tr(" and ").join(missing))
+        )
+        return text.format(packages=self.tr(" and ").join(_missing_packages()))
+
+    def _missing(self) -> Callable[[], str] | None:
+        if importlib.util.find_spec("kmonitor.cli") and importlib.util.find_spec(_MODULE) is None:
+            return self._not_installed
+        return self._lacking if _missing_packages() else None
+
+
+def _missing_packages() -> list[str]:
+    return [m for m in ("keras", "tensorflow") if importlib.util.find_spec(m) is None]

@@ -77,7 +77,10 @@ class ExportController(QObject):
     def ask_export(self) -> None:
         """Let the user choose where the selected run's data go, and as what."""
         is_part = self._held_span_s() is not None
-        title = self.tr("Export what is shown of {run}") if is_part else self.tr("Export {run}")
+
+        def title() -> str:
+            return self.tr("Export what is shown of {run}") if is_part else self.tr("Export {run}")
+
         kinds = {"csv": self.tr("CSV"), "json": self.tr("JSON"), "parquet": self.tr("Parquet")}
         self._ask(title, kinds, self.export_to)
 
@@ -85,14 +88,17 @@ class ExportController(QObject):
     def ask_export_all(self) -> None:
         """Let the user choose where the data of all runs that are drawn go, and as what."""
         n = len(self._desk.book.shown())
-        title = self.tr("Export all {n} runs that are drawn").replace("{n}", str(n))
+
+        def title() -> str:
+            return self.tr("Export all {n} runs that are drawn").replace("{n}", str(n))
+
         kinds = {"csv": self.tr("CSV"), "json": self.tr("JSON"), "parquet": self.tr("Parquet")}
         self._ask(title, kinds, self.export_all_to, of="and-others")
 
     @Slot()
     def ask_report(self) -> None:
         """Let the user choose where the selected run's report goes."""
-        self._ask(self.tr("Report of {run}"), {"html": self.tr("HTML")}, self.report_to)
+        self._ask(lambda: self.tr("Report of {run}"), {"html": self.tr("HTML")}, self.report_to)
 
     @Slot(str, str)
     def ask_picture(self, metric: str, kind: str) -> None:
@@ -102,8 +108,11 @@ class ExportController(QObject):
             metric: Of the card.
             kind: "png" or "svg".
         """
-        write = partial(self.picture_to, metric)
-        self._ask(self.tr("Picture of a chart of {run}"), {kind: kind.upper()}, write, of=metric)
+
+        def title() -> str:
+            return self.tr("Picture of a chart of {run}")
+
+        self._ask(title, {kind: kind.upper()}, partial(self.picture_to, metric), of=metric)
 
     def export_to(self, file: str) -> None:
         """Write the selected run's data; while the view is held those that are shown.
@@ -156,7 +165,12 @@ class ExportController(QObject):
         self._start(lambda: work.write(content, output), output)
 
     def _ask(
-        self, title: str, kinds: dict[str, str], write: Callable[[str], None], *, of: str = ""
+        self,
+        title: Callable[[], str],
+        kinds: dict[str, str],
+        write: Callable[[str], None],
+        *,
+        of: str = "",
     ) -> None:
         run = self._desk.book.current()
         if run is None:
@@ -164,7 +178,9 @@ class ExportController(QObject):
         stem = self._tools().stem(run)
         part = of.replace(":", "-")
         name = f"{stem}-{part}" if part else stem
-        dialog = SaveDialog(title.format(run=run.name), self._folder / name, kinds, self._window)
+        dialog = SaveDialog(
+            lambda: title().format(run=run.name), self._folder / name, kinds, self._window
+        )
         dialog.fileSelected.connect(write)
         dialog.open()
 

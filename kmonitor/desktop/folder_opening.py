@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QProcess, Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from kmonitor.connect.folder_view import see_spools
 from kmonitor.desktop.questions import message_box
@@ -43,10 +43,7 @@ class FolderOpening(QObject):
     @Slot()
     def ask(self) -> None:
         """Let the user choose a folder."""
-        dialog = QFileDialog(self._window, self.tr("Open a folder with runs"))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog = _FolderDialog(self._window)
         dialog.fileSelected.connect(self.look)
         dialog.open()
 
@@ -90,3 +87,16 @@ class FolderOpening(QObject):
     @Slot(str, str)
     def _on_self_refused(self, what: str, remedy: str) -> None:
         message_box(what, remedy, self._window).open()
+
+
+class _FolderDialog(QFileDialog):
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setFileMode(QFileDialog.FileMode.Directory)
+        self.setOption(QFileDialog.Option.ShowDirsOnly)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say its title in the language in force; Qt says the rest."""
+        self.setWindowTitle(self.tr("Open a folder with runs"))

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QInputDialog, QLineEdit
+from PySide6.QtCore import QObject, Signal, Slot
 
 from kmonitor.desktop.compare_controller import CompareController
 from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.panels.name_dialog import NameDialog, NameWords
 from kmonitor.desktop.panels.note_dialog import NoteDialog
 from kmonitor.desktop.panels.run_history import RunHistoryPanel
-from kmonitor.desktop.questions import question_box
+from kmonitor.desktop.questions import QuestionBox
 from kmonitor.desktop.window import MainWindow
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.formats import count_text
@@ -86,6 +86,14 @@ class HistoryController(QObject):
         if is_due and not self.panel.isHidden():
             self._show()
 
+    @Slot()
+    def retranslate(self) -> None:
+        """Say what is shown in the language in force."""
+        self.refresh()
+        # Also while it is hidden: whoever opens it sees nothing of before.
+        self._show()
+        self.comparison.retranslate()
+
     def _show(self) -> None:
         self._shown_s = time.monotonic()
         now_wall_s = self._desk.now_wall_s()
@@ -127,18 +135,13 @@ class HistoryController(QObject):
         self.panel.show_order(self._finder.sorted_by, is_falling=self._finder.is_falling)
 
     def _ask_name(self, run: RunSummary) -> None:
-        box = QInputDialog(self._window)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setWindowTitle(self.tr("Rename run"))
-        box.setLabelText(self.tr("What the run is called, for everyone who looks at it:"))
-        box.setTextValue(run.name)
-        for field in box.findChildren(QLineEdit):
-            field.setMaxLength(MAX_NAME)
-            field.setAccessibleName(self.tr("Name of the run"))
-            field.selectAll()
-        box.resize(440, box.sizeHint().height())
+        box = NameDialog(self._name_words, run.name, self._window, most_letters=MAX_NAME)
         box.textValueSelected.connect(partial(self._desk.edits.rename, run))
         box.open()
+
+    def _name_words(self) -> NameWords:
+        label = self.tr("What the run is called, for everyone who looks at it:")
+        return NameWords(self.tr("Rename run"), label, self.tr("Name of the run"))
 
     def _ask_note(self, run: RunSummary) -> None:
         dialog = NoteDialog(run.name, run.note, self._window)
@@ -147,7 +150,7 @@ class HistoryController(QObject):
 
     def _ask_deletion(self, runs: Sequence[RunSummary]) -> None:
         hosts = list(dict.fromkeys(self._desk.hub_name(run.run) for run in runs))
-        box = question_box(confirm_delete(runs, hosts), self._window)
+        box = QuestionBox(partial(confirm_delete, runs, hosts), self._window)
         box.accepted.connect(partial(self._desk.edits.delete, runs))
         box.open()
 

@@ -5,10 +5,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
-from PySide6.QtWidgets import QInputDialog, QMenu
+from PySide6.QtWidgets import QMenu
 
 from kmonitor.desktop.panels.connect_dialog import ConnectDialog
-from kmonitor.desktop.questions import question_box
+from kmonitor.desktop.panels.name_dialog import NameDialog, NameWords
+from kmonitor.desktop.questions import QuestionBox
 from kmonitor.desktop.window import MainWindow
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.hosts import confirm_remove
@@ -80,14 +81,15 @@ class HostMenus(QObject):
         host = self._desk.hosts.get(address)
         if host is None:
             return
-        box = QInputDialog(self._window)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setWindowTitle(self.tr("Rename host"))
-        asked = self.tr("What {address} is called here:").format(address=address)
-        box.setLabelText(f"{why_not}\n{asked}" if why_not else asked)
-        box.setTextValue(typed or host.name)
+        words = partial(self._name_words, address, why_not)
+        box = NameDialog(words, typed or host.name, self._window)
         box.textValueSelected.connect(partial(self._rename, address))
         box.open()
+
+    def _name_words(self, address: str, why_not: str) -> NameWords:
+        asked = self.tr("What {address} is called here:").format(address=address)
+        label = f"{why_not}\n{asked}" if why_not else asked
+        return NameWords(self.tr("Rename host"), label, self.tr("Name of the host"))
 
     @Slot(str)
     def ask_removal(self, address: str) -> None:
@@ -95,7 +97,7 @@ class HostMenus(QObject):
         host = self._desk.hosts.get(address)
         if host is None:
             return
-        box = question_box(confirm_remove(host.name), self._window)
+        box = QuestionBox(partial(confirm_remove, host.name), self._window)
         box.accepted.connect(partial(self._remove, address))
         box.open()
 

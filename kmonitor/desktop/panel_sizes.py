@@ -51,16 +51,11 @@ class PanelSizes(QObject):
         self._window = window
         self._chosen: dict[Side, int | None] = {"left": None, "right": None, "below": None}
         self._began: dict[Side, int] = {}
-        names = {
-            "left": self.tr("Width of the list of runs: drag; double-click for the usual one"),
-            "right": self.tr("Width of the actions: drag; double-click for the usual one"),
-            "below": self.tr("Height of the events: drag; double-click for the usual one"),
-        }
         self.edges: dict[Side, PanelEdge] = {
             side: PanelEdge(
                 is_upright=side != "below",
                 px=SIZES.gutter if side == "below" else EDGE_PX,
-                name=names[side],
+                name=partial(self._name, side),
             )
             for side in self._chosen
         }
@@ -98,6 +93,15 @@ class PanelSizes(QObject):
             self._due("right", SIZES.right_narrow if is_narrow else SIZES.right),
             self._due("below", below),
         )
+
+    def _name(self, side: Side) -> str:
+        match side:
+            case "left":
+                return self.tr("Width of the list of runs: drag; double-click for the usual one")
+            case "right":
+                return self.tr("Width of the actions: drag; double-click for the usual one")
+            case "below":
+                return self.tr("Height of the events: drag; double-click for the usual one")
 
     def _due(self, side: Side, usual: int) -> int:
         chosen = self._chosen[side]

@@ -1,5 +1,7 @@
 """Boxes above the window: questions before what cannot be undone, and what went wrong."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
@@ -7,6 +9,37 @@ from kmonitor.desktop.controls.look import repolish
 from kmonitor.presenters.action_panel import ConfirmPicture
 
 _BUTTON_SPARE = 24
+
+
+class QuestionBox(QMessageBox):
+    """Asks; `accepted` fires on yes, and it is gone when it is closed."""
+
+    def __init__(self, picture: Callable[[], ConfirmPicture], parent: QWidget) -> None:
+        """Ask nothing before `open`.
+
+        Args:
+            picture: What is asked, in the language in force; no is the default.
+            parent: The window above which it stands.
+        """
+        super().__init__(parent)
+        _prepare(self)
+        self._picture = picture
+        self._yes = self.addButton("", QMessageBox.ButtonRole.AcceptRole)
+        self._yes.setProperty("kind", "danger")
+        self._no = self.addButton("", QMessageBox.ButtonRole.RejectRole)
+        self.setDefaultButton(self._no)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        picture = self._picture()
+        self.setText(picture.title)
+        self.setInformativeText(picture.text)
+        # The default one is drawn bold, after the box has measured it plain.
+        for button, text in ((self._yes, picture.yes), (self._no, picture.no)):
+            button.setText(text)
+            repolish(button)
+            button.setMinimumWidth(button.sizeHint().width() + _BUTTON_SPARE)
 
 
 def message_box(what: str, remedy: str, parent: QWidget) -> QMessageBox:
@@ -18,28 +51,13 @@ def message_box(what: str, remedy: str, parent: QWidget) -> QMessageBox:
         parent: The window above which it stands.
     """
     box = QMessageBox(parent)
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setWindowTitle("kmonitor")
-    box.setTextFormat(Qt.TextFormat.PlainText)
+    _prepare(box)
     box.setText(what)
     box.setInformativeText(remedy)
     return box
 
 
-def question_box(picture: ConfirmPicture, parent: QWidget) -> QMessageBox:
-    """A box that asks; `accepted` fires on yes, and it is gone when it is closed.
-
-    Args:
-        picture: What is asked; no is the default.
-        parent: The window above which it stands.
-    """
-    box = message_box(picture.title, picture.text, parent)
-    yes = box.addButton(picture.yes, QMessageBox.ButtonRole.AcceptRole)
-    yes.setProperty("kind", "danger")
-    no = box.addButton(picture.no, QMessageBox.ButtonRole.RejectRole)
-    box.setDefaultButton(no)
-    # The default one is drawn bold, after the box has measured it plain.
-    for button in (yes, no):
-        repolish(button)
-        button.setMinimumWidth(button.sizeHint().width() + _BUTTON_SPARE)
-    return box
+def _prepare(box: QMessageBox) -> None:
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setWindowTitle("kmonitor")
+    box.setTextFormat(Qt.TextFormat.PlainText)

@@ -34,6 +34,7 @@ class RecordsController(QObject):
         self._desk = desk
         self._look = look
         self._record: RecordWindow | None = None
+        self._opened: tuple[str, int] | None = None
         self._diagnosis: DiagnosisWindow | None = None
         self._shown: int | None = None
         self._shown_of = ""
@@ -101,6 +102,22 @@ class RecordsController(QObject):
         minute = self._desk.ends.get(run.run)
         now_wall_s = self._desk.now_wall_s()
         window.show_picture(end_picture(run, minute, now_wall_s=now_wall_s))
+
+    def retranslate(self) -> None:
+        """Say the record that is open in the language in force; the rest comes with a refresh."""
+        self._show_record()
+
+    def _show_record(self) -> None:
+        """Put the opened record into its window; it stays what it was when its run is gone."""
+        if self._record is None or self._opened is None:
+            return
+        run, row = self._opened
+        summary = self._desk.book.get(run)
+        if summary is None:
+            return
+        picture = self._desk.reclaims.full(run, row, run_name=summary.name)
+        if picture is not None:
+            self._record.show_picture(picture)
 
     def _refresh_diagnosis(self) -> None:
         window, run = self._diagnosis, self._desk.book.current()
@@ -174,14 +191,12 @@ class RecordsController(QObject):
     @Slot(int)
     def _on_table_record_opened(self, row: int) -> None:
         run = self._desk.book.current()
-        picture = (
-            self._desk.reclaims.full(run.run, row, run_name=run.name) if run is not None else None
-        )
-        if picture is None:
+        if run is None or self._desk.reclaims.full(run.run, row, run_name=run.name) is None:
             return
         if self._record is None:
             self._record = RecordWindow(self._look, self._window)
-        self._record.show_picture(picture)
+        self._opened = run.run, row
+        self._show_record()
         self._record.bring_up()
 
     @Slot()

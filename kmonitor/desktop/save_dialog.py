@@ -1,6 +1,6 @@
 """Asks where a file is to go, and as what."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot
@@ -11,17 +11,22 @@ class SaveDialog(QFileDialog):
     """For a new file; an ending that was not typed is that of the chosen kind."""
 
     def __init__(
-        self, title: str, suggested: Path, kinds: Mapping[str, str], parent: QWidget
+        self,
+        title: Callable[[], str],
+        suggested: Path,
+        kinds: Mapping[str, str],
+        parent: QWidget,
     ) -> None:
         """Ask nothing before `open`.
 
         Args:
-            title: What is to be written.
+            title: What is to be written, in the language in force.
             suggested: Folder and name without ending.
             kinds: Ending without its dot to what the kind is called.
             parent: The window above which it stands.
         """
-        super().__init__(parent, title, str(suggested.parent))
+        super().__init__(parent, "", str(suggested.parent))
+        self._title = title
         self._endings = {f"{name} (*.{ending})": ending for ending, name in kinds.items()}
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -30,6 +35,11 @@ class SaveDialog(QFileDialog):
         self.setDefaultSuffix(next(iter(kinds)))
         self.selectFile(suggested.name)
         self.filterSelected.connect(self._on_self_filter_selected)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say its title in the language in force; Qt says the rest."""
+        self.setWindowTitle(self._title())
 
     @Slot(str)
     def _on_self_filter_selected(self, chosen: str) -> None:

@@ -8,8 +8,9 @@ import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from kmonitor.desktop.host_menus import HostMenus
+from kmonitor.desktop.language_keeper import LANGUAGE_TITLES, LanguageKeeper
 from kmonitor.desktop.panels.settings_window import SettingsWindow
-from kmonitor.desktop.questions import question_box
+from kmonitor.desktop.questions import QuestionBox
 from kmonitor.desktop.settings_file import WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.window import MainWindow
@@ -23,8 +24,6 @@ from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.release import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kmonitor.desktop.hub_bridge import HubBridge
     from kmonitor.presenters.settings import Pace
 
@@ -44,7 +43,6 @@ class SettingsController(QObject):
 
     Attributes:
         pace: How often charts are drawn anew.
-        languages: What each language is called in itself, by its name in the settings.
     """
 
     changed = Signal()
@@ -72,7 +70,7 @@ class SettingsController(QObject):
         self._units: ByteUnits = settings.byte_units
         self._seen_wall_s = dict(settings.hosts_seen)
         self.pace: Pace = settings.pace
-        self.languages: Mapping[str, str] = {}
+        self._keeper: LanguageKeeper | None = None
         self._hub: HubSettingsDesk | None = None
         self._page: SettingsWindow | None = None
         self._timer = QTimer(self, interval=_LOOK_MS)
@@ -81,6 +79,11 @@ class SettingsController(QObject):
         hosts.changed.connect(self._show)
         window.header.settings_requested.connect(self.open)
         window.shortcut("settings").activated.connect(self.open)
+
+    def attach_language(self, keeper: LanguageKeeper) -> None:
+        """Offer the languages that can be spoken."""
+        self._keeper = keeper
+        keeper.changed.connect(self._show)
 
     def attach(self, bridge: "HubBridge") -> None:
         """The part that asks this machine's hub is loaded."""
@@ -105,7 +108,8 @@ class SettingsController(QObject):
     def open(self) -> None:
         """Show the settings."""
         if self._page is None:
-            self._page = page = SettingsWindow(self.languages, self._window)
+            languages = {**LANGUAGE_TITLES} if self._keeper is not None else {}
+            self._page = page = SettingsWindow(languages, self._window)
             self._connect(page)
             keep = read_keep(self._folders)
             page.history.show_keep(keep.days, keep.n_bytes)
@@ -114,18 +118,6 @@ class SettingsController(QObject):
         self._page.activateWindow()
         self._timer.start()
         self._on_timer_timeout()
-
-    def retranslate(self) -> None:
-        """Make the page anew in the language in force, where it is open."""
-        if self._page is None:
-            return
-        at, place = self._page.page, self._page.geometry()
-        self._page.close()
-        self._page = None
-        self.open()
-        if self._page is not None:
-            self._page.setGeometry(place)
-            self._page.show_page(at)
 
     def _connect(self, page: SettingsWindow) -> None:
         page.general.theme_chosen.connect(self._on_general_theme_chosen)
@@ -144,13 +136,16 @@ class SettingsController(QObject):
         page.finished.connect(self._timer.stop)
         page.destroyed.connect(self._on_page_destroyed)
 
+    def _spoken(self) -> str:
+        return "system" if self._keeper is None else self._keeper.language
+
     @Slot()
     def _show(self) -> None:
         page = self._page
         if page is None or not page.isVisible():
             return
         page.general.show_choices(
-            theme=self._theme.choice, language=self._language(), units=self._units, pace=self.pace
+            theme=self._theme.choice, language=self._spoken(), units=self._units, pace=self.pace
         )
         now_wall_s = self._desk.now_wall_s()
         page.hosts.show_lines(
@@ -162,9 +157,6 @@ class SettingsController(QObject):
         page.keys.show_picture(self._hub.keys(now_wall_s))
         if self._hub.hub is not None:
             page.history.show_keep(self._hub.hub.keep_days, self._hub.hub.keep_bytes)
-
-    def _language(self) -> str:
-        return "system"
 
     def _keep(self, keep: Keep) -> None:
         page = self._page
@@ -227,7 +219,7 @@ class SettingsController(QObject):
         if not is_tighter or self._page is None:
             self._keep(keep)
             return
-        box = question_box(confirm_keep(keep.days, keep.n_bytes), self._page)
+        box = QuestionBox(partial(confirm_keep, keep.days, keep.n_bytes), self._page)
         box.accepted.connect(partial(self._keep, keep))
         box.rejected.connect(self._page.history.take_back)
         box.open()
@@ -247,7 +239,7 @@ class SettingsController(QObject):
     def _on_keys_revoke_requested(self, key: str, name: str) -> None:
         if self._page is None or self._hub is None:
             return
-        box = question_box(confirm_revoke(name), self._page)
+        box = QuestionBox(partial(confirm_revoke, name), self._page)
         box.accepted.connect(partial(self._hub.revoke, key))
         box.open()
 

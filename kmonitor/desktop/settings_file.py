@@ -15,6 +15,7 @@ _log = logging.getLogger(__name__)
 Pixels = Annotated[int, msgspec.Meta(ge=-100_000, le=100_000)]
 LimitAnswer = Literal["collect", "reload", "auto", "restart"]
 ThemeName = Literal["system", "dark", "light"]
+LanguageName = Literal["system", "en", "zh_CN"]
 Width = Annotated[int, msgspec.Meta(ge=40, le=10_000)]
 """Of a panel or a column, pixels."""
 
@@ -36,6 +37,7 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         theme: Palette, or as the system says.
+        language: Of all texts, or as the system says.
         x_axis: What charts count.
         log_filter: Events shown.
         reloads: Whether a limit set in the window does something, or only tells.
@@ -54,6 +56,7 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     theme: ThemeName = "system"
+    language: LanguageName = "system"
     x_axis: Literal["epochs", "seconds"] = "epochs"
     log_filter: Literal["all", "warnings", "actions"] = "all"
     reloads: bool = True

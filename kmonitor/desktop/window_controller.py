@@ -8,18 +8,19 @@ import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from kmonitor.desktop.chart_arranger import ChartArranger
+from kmonitor.desktop.choices_controller import ChoicesController
 from kmonitor.desktop.command_controller import CommandController
 from kmonitor.desktop.controls.look import Look
-from kmonitor.desktop.controls.row_table import RowTable
 from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.help_controller import HelpController
 from kmonitor.desktop.history_controller import HistoryController
 from kmonitor.desktop.host_menus import HostMenus
-from kmonitor.desktop.panels.first_start import FirstStartPanel
+from kmonitor.desktop.language_keeper import LanguageKeeper
+from kmonitor.desktop.layout_memory import LayoutMemory
 from kmonitor.desktop.records_controller import RecordsController
 from kmonitor.desktop.region_keys import RegionKeys
 from kmonitor.desktop.settings_controller import SettingsController
-from kmonitor.desktop.settings_file import TableLayout, WindowSettings
+from kmonitor.desktop.settings_file import WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.verdict_controller import VerdictController
 from kmonitor.desktop.window import MainWindow
@@ -51,6 +52,7 @@ class Parts:
     look: Look
     theme: ThemeKeeper
     demo: DemoStart
+    language: LanguageKeeper
     folders: Folders
 
 
@@ -72,8 +74,8 @@ class WindowController(QObject):
         self._window = parts.window
         self._desk = parts.desk
         self._look = parts.look
-        self._theme = parts.theme
         self._demo = parts.demo
+        self._language = parts.language
         self._board: ChartBoard | None = None
         self._regions = RegionKeys(parts.window, self)
         self.help = HelpController(parts.window, parts.look, self)
@@ -83,6 +85,14 @@ class WindowController(QObject):
         self.history = HistoryController(parts.window, parts.desk, parts.look, self)
         self.preferences = SettingsController(
             parts.window, parts.desk, self.hosts, parts.theme, parts.folders, settings
+        )
+        self.choices = ChoicesController(
+            parts.window, parts.theme, parts.language, self.preferences, self.help
+        )
+        self.layout = LayoutMemory(
+            parts.window,
+            {"reclaims": parts.window.records.table.table, "history": self.history.panel.table},
+            settings,
         )
         self.commands = CommandController(parts.window, parts.desk, settings, self)
         self.arranger = ChartArranger(parts.window, parts.look, settings.charts, self)
@@ -95,7 +105,6 @@ class WindowController(QObject):
         self._tick.timeout.connect(self._on_tick_timeout)
         self._desk.log.filter = settings.log_filter
         self._window.records.show_tab(settings.records_tab)
-        self._take_layout(settings)
         self._connect()
         self._show_choices(settings)
 
@@ -103,7 +112,6 @@ class WindowController(QObject):
         self._window.event_log.show_filter(settings.log_filter)
         self._window.header.show_axis(settings.x_axis)
         self._window.header.show_live(is_live=True)
-        self._window.header.show_theme(settings.theme)
 
     def start(self) -> None:
         """Show what is known and keep it up to date."""
@@ -132,34 +140,16 @@ class WindowController(QObject):
         """The settings with what is chosen now."""
         frame = self._window.normalGeometry()
         return msgspec.structs.replace(
-            self.preferences.settings(base),
-            theme=self._theme.choice,
+            self.layout.settings(self.choices.settings(self.preferences.settings(base))),
             x_axis=self._wanted_axis,
             log_filter=self._desk.log.filter,
             reloads=self._desk.limits.reloads,
             limit_answer=self.commands.limit_answer,
             records_tab=self._window.records.tab,
-            left_px=self._window.panel_sizes.chosen("left"),
-            right_px=self._window.panel_sizes.chosen("right"),
-            below_px=self._window.panel_sizes.chosen("below"),
-            tables=base.tables | {name: t.layout_now() for name, t in self._tables().items()},
             geometry=(frame.x(), frame.y(), frame.width(), frame.height()),
             is_maximised=self._window.isMaximized(),
             charts=self.arranger.arrangement.saved(),
         )
-
-    def _tables(self) -> dict[str, RowTable]:
-        return {"reclaims": self._window.records.table.table, "history": self.history.panel.table}
-
-    def _take_layout(self, settings: WindowSettings) -> None:
-        sizes = self._window.panel_sizes
-        sizes.choose("left", settings.left_px)
-        sizes.choose("right", settings.right_px)
-        sizes.choose("below", settings.below_px)
-        sizes.changed.emit()
-        sizes.settled.connect(self.settings_changed)
-        for name, table in self._tables().items():
-            table.take_layout(settings.tables.get(name, TableLayout()))
 
     def refresh(self) -> None:
         """Bring every panel up to date."""
@@ -172,7 +162,6 @@ class WindowController(QObject):
         window = self._window
         window.header.x_axis_chosen.connect(self._on_header_x_axis_chosen)
         window.header.live_toggled.connect(self._on_header_live_toggled)
-        window.header.theme_chosen.connect(self._on_header_theme_chosen)
         window.run_tree.run_chosen.connect(self._on_run_tree_run_chosen)
         window.run_tree.search_edited.connect(self._on_run_tree_search_edited)
         self.commands.settings_changed.connect(self.settings_changed)
@@ -187,10 +176,11 @@ class WindowController(QObject):
         window.banner.retry_requested.connect(self._on_banner_retry_requested)
         self.hosts.changed.connect(self.refresh)
         window.banner.close_requested.connect(self._on_banner_close_requested)
-        self._connect_first_start(window.first_start)
+        window.first_start.demo_requested.connect(self._demo.start)
         window.visibility_changed.connect(self._on_window_visibility_changed)
         self._demo.changed.connect(self.refresh)
         self._look.palette_changed.connect(self.refresh)
+        self._language.changed.connect(self._on_language_changed)
         for name, slot in (
             ("hold", self._on_space_activated),
             ("next_run", self._on_next_activated),
@@ -198,18 +188,10 @@ class WindowController(QObject):
         ):
             window.board_shortcut(name).activated.connect(slot)
         self.preferences.changed.connect(self._on_preferences_changed)
-        self.preferences.settings_changed.connect(self.settings_changed)
-        self.preferences.theme_chosen.connect(self._on_header_theme_chosen)
+        for part in (self.preferences, self.choices, self.layout):
+            part.settings_changed.connect(self.settings_changed)
         self.preferences.guide_requested.connect(self.help.open_page)
         self._regions.run_stepped.connect(self._on_regions_run_stepped)
-
-    def _connect_first_start(self, page: FirstStartPanel) -> None:
-        page.demo_requested.connect(self._demo.start)
-        choices = page.choices
-        choices.show_theme(self._theme.choice)
-        choices.theme_chosen.connect(self._on_header_theme_chosen)
-        choices.guide_requested.connect(self._on_choices_guide_requested)
-        choices.keyboard_requested.connect(self.help.open_keyboard)
 
     def _refresh_panels(self) -> None:
         desk, window = self._desk, self._window
@@ -319,14 +301,15 @@ class WindowController(QObject):
         if self._board is not None:
             self._on_header_live_toggled(not self._board.presenter.is_live)
 
-    @Slot(str)
-    def _on_header_theme_chosen(self, theme: str) -> None:
-        self._theme.choose(
-            "dark" if theme == "dark" else "light" if theme == "light" else "system"
-        )
-        self._window.header.show_theme(self._theme.choice)
-        self._window.first_start.choices.show_theme(self._theme.choice)
-        self.settings_changed.emit()
+    @Slot()
+    def _on_language_changed(self) -> None:
+        for part in (self._desk.log, self._desk.reclaims):
+            part.reword()
+        if self._board is not None:
+            self._board.reword()
+        self.refresh()
+        self.history.retranslate()
+        self.records.retranslate()
 
     @Slot(str)
     def _on_run_tree_run_chosen(self, run: str) -> None:
@@ -343,12 +326,9 @@ class WindowController(QObject):
         self._refresh_panels()
 
     @Slot()
-    def _on_choices_guide_requested(self) -> None:
-        self.help.open_page("getting-started.md")
-
-    @Slot()
     def _on_preferences_changed(self) -> None:
-        self.refresh()
+        # Sizes are written otherwise: also where the words were made when the rows came.
+        self._on_language_changed()
 
     @Slot()
     def _on_next_activated(self) -> None:

@@ -1,6 +1,8 @@
 """What can be asked of the selected run, and what will happen at its limits."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Literal
 
 from kmonitor.presenters.action_ways import ActionWay, ways_of
@@ -12,6 +14,7 @@ from kmonitor.presenters.keys import key_of
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitDesk
 from kmonitor.presenters.run_states import has_ended, state_picture
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.messages import RunSummary
 
@@ -125,18 +128,21 @@ def confirm_stop(run: RunSummary) -> ConfirmPicture:
     return ConfirmPicture(title, text, tr("Stop training"), tr("Keep it running"))
 
 
-def confirm(run: RunSummary, name: CommandName) -> ConfirmPicture | None:
+def question_before(run: RunSummary, name: CommandName) -> Callable[[], ConfirmPicture] | None:
     """What is asked before something that ends the process; None where nothing need be.
 
     Args:
         run: The run.
         name: What is about to be asked of it.
+
+    Returns:
+        Puts the question in words, in the language that is in force then.
     """
     match name:
         case "stop":
-            return confirm_stop(run)
+            return partial(confirm_stop, run)
         case "restart":
-            return _confirm_restart(run)
+            return partial(_confirm_restart, run)
         case _:
             return None
 
@@ -251,7 +257,7 @@ def where_it_stands(run: RunSummary, commands: CommandDesk, name: CommandName) -
         return ""
     if asked.is_open:
         return _waiting([asked], run)
-    why = asked.why or tr("no reason was told")
+    why = said(asked.why) or tr("no reason was told")
     return tr("{title} was not done: {why}").format(title=tr(COMMAND_TITLES[name]), why=why)
 
 

@@ -10,6 +10,7 @@ from kmonitor.presenters.limit_desk import LimitLine, metric_now
 from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name, round_amount
 from kmonitor.presenters.rate_words import NO_RATE, RatePicture
 from kmonitor.presenters.run_states import has_ended
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.verdict_words import NO_VERDICT, VerdictPicture
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.messages import MetricNow, RunSummary
@@ -94,7 +95,7 @@ def card_picture(
         rate=NO_RATE if absent else rate,
         limit=limit,
         limit_tone="mute" if line is None else "warn" if line.is_pending else "crit",
-        tooltip=now.source or absent,
+        tooltip=said(now.source) or absent,
         absent=absent,
         can_limit=can_limit and not absent,
         has_limit=can_limit and line is not None,
@@ -139,7 +140,7 @@ def _note(metric: LimitMetric, now: MetricNow) -> str:
 
 def _absent_text(run: RunSummary, metric: LimitMetric, now: MetricNow) -> str:
     if now.absent:
-        return now.absent
+        return said(now.absent)
     if has_ended(run):
         return tr("The run ended before it was measured.")
     match metric:

@@ -41,6 +41,7 @@ from kmonitor.presenters.rates import (
     time_rate,
 )
 from kmonitor.presenters.run_states import has_ended
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.series_store import Window
 from kmonitor.presenters.verdict_card import verdict_picture
 from kmonitor_agent.protocol.commands import LimitMetric, LimitSpec
@@ -76,6 +77,10 @@ class ChartDesk:
     def is_live(self) -> bool:
         """Whether the charts follow the newest data."""
         return self._range is None
+
+    def reword(self) -> None:
+        """Put what is kept in words into the language in force."""
+        self._rates.clear()
 
     def count(self, kind: XKind) -> None:
         """Count epochs or seconds from now on."""
@@ -209,7 +214,7 @@ class ChartDesk:
 
     def _device_absent(self, run: RunSummary) -> str:
         source = self._desk.readings(run.run).source("device_used_bytes")
-        return source.absent if source is not None else ""
+        return said(source.absent) if source is not None else ""
 
     def _as_charted(self, run: RunSummary) -> RunSummary:
         """The run with the step time that its chart ends at, not that of the running epoch."""

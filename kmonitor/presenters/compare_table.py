@@ -23,6 +23,7 @@ from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import metric_now
 from kmonitor.presenters.limit_words import METRIC_UNITS, metric_amount, metric_name
 from kmonitor.presenters.run_states import state_picture
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.verdict_words import (
     headline,
     per_word,
@@ -103,8 +104,8 @@ class CompareTable:
     def _last(self, run: RunSummary, metric: VerdictMetric) -> CompareCell:
         value = metric_now(run, metric).value
         if value is None:
-            return CompareCell(NOT_KNOWN, metric_now(run, metric).absent)
-        return CompareCell(metric_amount(metric, value), metric_now(run, metric).source)
+            return CompareCell(NOT_KNOWN, said(metric_now(run, metric).absent))
+        return CompareCell(metric_amount(metric, value), said(metric_now(run, metric).source))
 
     def _peak(self, run: RunSummary, metric: VerdictMetric) -> CompareCell:
         values = self._feed.store.known_values(run.run, self._feed.column(run.run, metric))

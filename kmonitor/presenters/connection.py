@@ -6,6 +6,7 @@ from typing import Literal
 
 from kmonitor.presenters.formats import clock_text, count_text, duration_text
 from kmonitor.presenters.language import tr
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.messages import HubTold
 
 LinkState = Literal["connecting", "live", "lost"]
@@ -144,7 +145,7 @@ class Connection:
     def banner(self, now_wall_s: float) -> BannerPicture | None:
         """The bar above the charts, or None while all is well."""
         if self._trouble:
-            return BannerPicture(tr("The hub does not start."), self._trouble, "error", "")
+            return BannerPicture(tr("The hub does not start."), said(self._trouble), "error", "")
         if self._failure is not None:
             what, log = self._failure
             text = tr("{what}. It goes on; trainings are not affected. Details are in {log}.")
@@ -184,7 +185,8 @@ class Connection:
             )
             why = f"{unwritten[:1].upper()}{unwritten[1:]}"
             return BannerPicture(title, text.format(why=why), "error", "", can_close=True)
-        words = " ".join(f"{text[:1].upper()}{text[1:]}." for text in self._told)
+        told = (said(text) for text in self._told)
+        words = " ".join(f"{text[:1].upper()}{text[1:]}." for text in told)
         title = tr("The hub on {host} has trouble.").format(host=host)
         return BannerPicture(title, words, "error", "", can_close=True)
 
@@ -194,7 +196,7 @@ class Connection:
         match self.state:
             case "connecting" | "lost" if self._trouble:
                 link = tr("The hub does not start")
-                return StatusPicture("crit", link, "", self._trouble, shown)
+                return StatusPicture("crit", link, "", said(self._trouble), shown)
             case "connecting":
                 link = tr("Starting the hub\u2026")
                 return StatusPicture("warn", link, "", self._why, shown)

@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kmonitor.presenters.event_sentences import EventLine, Level, sentence
@@ -110,7 +110,7 @@ class EventLog:
 
     def __init__(self) -> None:
         self._rows: list[LogRow] = []
-        self._known: set[tuple[str, int]] = set()
+        self._known: dict[tuple[str, int], AnyEvent] = {}
         # By run, by row: beginnings and ends of its processes, and which of these are not told.
         self._lives: dict[str, dict[int, AnyEvent]] = {}
         self._overruled: dict[str, set[int]] = {}
@@ -124,7 +124,7 @@ class EventLog:
         line = event_line(event, name="")
         if line is None:
             return False
-        self._known.add((run, row))
+        self._known[run, row] = event
         entry = LogRow(row, run, name, clock_text(wall_s), line, wall_s, _is_end(event))
         insort(self._rows, entry, key=_moment)
         if isinstance(event, BootStarted | BootEnded | BootDied):
@@ -140,10 +140,17 @@ class EventLog:
     def forget(self, runs: Collection[str]) -> None:
         """Forget the rows of these runs."""
         self._rows = [row for row in self._rows if row.run not in runs]
-        self._known = {row.key for row in self._rows}
+        self._known = {row.key: self._known[row.key] for row in self._rows}
         for run in runs:
             self._lives.pop(run, None)
             self._overruled.pop(run, None)
+
+    def reword(self) -> None:
+        """Put every row in words anew, in the language in force."""
+        self._rows = [
+            replace(row, line=event_line(self._known[row.key], name="") or row.line)
+            for row in self._rows
+        ]
 
     def rows(self) -> Sequence[LogRow]:
         """Rows that pass the filter, newest first."""
@@ -178,7 +185,7 @@ class EventLog:
 
     def _drop_oldest(self) -> None:
         oldest = self._rows.pop(0)
-        self._known.discard(oldest.key)
+        self._known.pop(oldest.key, None)
         self._lives.get(oldest.run, {}).pop(oldest.row, None)
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from kmonitor.presenters.diagnosis import diagnosis_words, is_follow_up
 from kmonitor.presenters.formats import bytes_text, count_text, epochs_text, steps_text
-from kmonitor.presenters.language import tr
+from kmonitor.presenters.language import later, tr
 from kmonitor.presenters.limit_words import (
     action_words,
     limit_text,
@@ -15,6 +15,7 @@ from kmonitor.presenters.limit_words import (
     round_amount,
 )
 from kmonitor.presenters.record_words import action_icon, death_text, record_sentence
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.verdict_words import log_words
 from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.commands import CommandName
@@ -40,16 +41,16 @@ class EventLine:
 
 
 COMMAND_TITLES: dict[CommandName, str] = {
-    "save": "Save checkpoint",
-    "collect": "Collect",
-    "reload": "Save + Clear + Reload",
-    "restart": "Restart process",
-    "auto": "Reclaim",
-    "pause": "Pause",
-    "resume": "Resume",
-    "stop": "Stop training",
-    "diagnose": "Diagnose",
-    "set_limits": "Set limits",
+    "save": later("Save checkpoint"),
+    "collect": later("Collect"),
+    "reload": later("Save + Clear + Reload"),
+    "restart": later("Restart process"),
+    "auto": later("Reclaim"),
+    "pause": later("Pause"),
+    "resume": later("Resume"),
+    "stop": later("Stop training"),
+    "diagnose": later("Diagnose"),
+    "set_limits": later("Set limits"),
 }
 """What the user sees for each command, English source."""
 
@@ -195,7 +196,7 @@ def _command(event: facts.CommandProgress, name: str) -> EventLine | None:
                 "expired": tr("{title} came too late and was dropped"),
             }
             text = words[event.state].format(title=title)
-            text = f"{text}: {event.why}" if event.why else text
+            text = f"{text}: {said(event.why)}" if event.why else text
             return EventLine("warning", "warning", text, is_action=True)
         case _:
             # Received says nothing new; done is told by the action's own record.
@@ -268,7 +269,7 @@ def _notice(event: facts.Notice, name: str) -> EventLine:
 def _lost(event: facts.Lost, name: str) -> EventLine:
     del name
     text = tr("Events {first} to {last} are missing: {why}").format(
-        first=event.first, last=event.last, why=event.why
+        first=event.first, last=event.last, why=said(event.why)
     )
     return EventLine("warning", "warning", text)
 

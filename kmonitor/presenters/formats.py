@@ -214,7 +214,7 @@ def day_minute_text(wall_s: float) -> str:
 def amount_text(value: float, unit: Unit) -> str:
     """A value with its unit."""
     if unit == "functions" and value == 1:
-        return f"{count_text(value)} function"
+        return tr("1 function")
     return _AMOUNTS[unit](value)
 
 
@@ -274,8 +274,8 @@ def _grouped(value: float, decimals: int) -> str:
 _AMOUNTS: Final[dict[Unit, Callable[[float], str]]] = {
     "bytes": bytes_text,
     "seconds": seconds_text,
-    "operations": lambda value: f"{count_text(value)} operations",
-    "functions": lambda value: f"{count_text(value)} functions",
+    "operations": lambda value: tr("{n} operations").format(n=count_text(value)),
+    "functions": lambda value: tr("{n} functions").format(n=count_text(value)),
     "number": number_text,
     "fraction": percent_text,
     "celsius": lambda value: f"{_grouped(value, 0)}{NARROW_SPACE}\u00b0C",

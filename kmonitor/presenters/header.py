@@ -21,6 +21,7 @@ from kmonitor.presenters.formats import (
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import metric_name, round_amount, threshold_value
 from kmonitor.presenters.run_states import Tone, has_ended, has_ended_badly, state_picture
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.verdict_book import VerdictBook
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import Verdict
@@ -92,7 +93,7 @@ def header_picture(
 
 
 def _subtitle(summary: RunSummary, now_wall_s: float) -> str:
-    parts = [shortened(summary.state_why, _LONGEST_WHY)] if has_ended(summary) else []
+    parts = [shortened(said(summary.state_why), _LONGEST_WHY)] if has_ended(summary) else []
     parts += [summary.host, tr("pid {pid}").format(pid=summary.pid)]
     started = moment_text(summary.started_wall_s, now_wall_s=now_wall_s)
     parts.append(tr("started {when}").format(when=started))
@@ -116,7 +117,9 @@ def _progress_chips(summary: RunSummary) -> list[ChipPicture]:
         chips.append(ChipPicture("step", text, tooltip=tr("Steps of this epoch"), rank=5))
     if summary.step_time.value is not None and not has_ended(summary):
         text = tr("{time} / step").format(time=seconds_text(summary.step_time.value))
-        chips.append(ChipPicture("step_time", text, tooltip=summary.step_time.source, rank=4))
+        chips.append(
+            ChipPicture("step_time", text, tooltip=said(summary.step_time.source), rank=4)
+        )
     return chips
 
 

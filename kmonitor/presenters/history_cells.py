@@ -17,6 +17,7 @@ from kmonitor.presenters.limit_desk import metric_now
 from kmonitor.presenters.limit_words import metric_amount, metric_name
 from kmonitor.presenters.run_history import HistoryColumn, HistoryRow, metric_of
 from kmonitor.presenters.run_states import StatePicture, Tone, state_picture
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.verdict_words import alarm_words
 from kmonitor_agent.protocol.messages import RunSummary
 from kmonitor_agent.protocol.verdicts import VERDICT_METRICS, VerdictMetric
@@ -126,10 +127,10 @@ def _note_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
 def _metric_cell(run: RunSummary, metric: VerdictMetric) -> HistoryCell:
     now = metric_now(run, metric)
     if now.value is None:
-        return HistoryCell(NOT_KNOWN, now.absent, "mute")
+        return HistoryCell(NOT_KNOWN, said(now.absent), "mute")
     if metric == "graph":
         return HistoryCell(count_text(now.value), metric_amount(metric, now.value))
-    return HistoryCell(metric_amount(metric, now.value), now.source)
+    return HistoryCell(metric_amount(metric, now.value), said(now.source))
 
 
 def _verdicts_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:

@@ -8,6 +8,7 @@ from kmonitor.presenters.action_panel import ConfirmPicture
 from kmonitor.presenters.connection import BannerPicture, Connection
 from kmonitor.presenters.formats import clock_text, duration_text
 from kmonitor.presenters.language import tr
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.messages import HubTold
 
 HERE: Final = ""
@@ -68,7 +69,7 @@ class Host:
     @property
     def trouble(self) -> str:
         """Why it is not reached, in a sentence; empty: it is, or nobody knows."""
-        return self._what
+        return said(self._what)
 
     def way(self, stage: WayStage, what: str, remedy: str, retry_wall_s: float | None) -> None:
         """The way to it changed.
@@ -108,7 +109,9 @@ class Host:
         if self.link.is_live:
             note = tr("as {host}").format(host=self.same_as) if self.same_as else ""
             return HostPicture(self.address, self.name, note, "mute", self._live_text(version))
-        tooltip = "\n".join(part for part in (self._what, self._remedy) if part) or self.address
+        tooltip = (
+            "\n".join(said(part) for part in (self._what, self._remedy) if part) or self.address
+        )
         if self.link.state == "lost":
             age = duration_text(max(0.0, now_wall_s - self.link.lost_wall_s))
             note = tr("offline {time}").format(time=age)
@@ -125,7 +128,7 @@ class Host:
         if self._is_read or (self.link.state != "lost" and not self._what):
             return None
         retry = self._retry_text(now_wall_s)
-        why = " ".join(part for part in (self._what, self._remedy) if part)
+        why = " ".join(said(part) for part in (self._what, self._remedy) if part)
         if self.link.state != "lost":
             title = tr("{host} is not reached.").format(host=self.name)
             text = f"{why} {retry}".strip()

@@ -8,6 +8,7 @@ import msgspec
 from kmonitor.presenters.action_panel import ConfirmPicture
 from kmonitor.presenters.formats import bytes_text, count_text, moment_text
 from kmonitor.presenters.language import tr
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.messages import (
     ErrorMessage,
     HubAsked,
@@ -135,7 +136,7 @@ class HubSettingsDesk:
         told = self._keys
         if told is None:
             waits = "" if self._trouble else tr("Asking the hub of this machine\u2026")
-            return KeysPicture((), waits, self._trouble)
+            return KeysPicture((), waits, said(self._trouble))
         rows = tuple(
             KeyRow(
                 each.key,
@@ -148,7 +149,7 @@ class HubSettingsDesk:
             )
             for each in told.keys
         )
-        return KeysPicture(rows, _listening(told.address, rows), self._trouble or told.fault)
+        return KeysPicture(rows, _listening(told.address, rows), said(self._trouble or told.fault))
 
 
 def confirm_revoke(name: str) -> ConfirmPicture:

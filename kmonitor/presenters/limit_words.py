@@ -11,7 +11,8 @@ from kmonitor.presenters.formats import (
     count_text,
     percent_text,
 )
-from kmonitor.presenters.language import tr
+from kmonitor.presenters.language import later, tr
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.commands import LimitAction, LimitMetric, LimitSpec
 
 METRIC_UNITS: Final[dict[LimitMetric, Unit]] = {
@@ -28,21 +29,21 @@ _RAW_LIMIT: Final = re.compile(
 """As agents before 0.2 named a limit: the number as `format` writes it in short."""
 
 _NAMES: Final[dict[LimitMetric, str]] = {
-    "ram": "RAM",
-    "vram": "VRAM",
-    "graph": "Graph size",
-    "step_time": "Step time",
-    "functions": "Functions",
+    "ram": later("RAM"),
+    "vram": later("VRAM"),
+    "graph": later("Graph size"),
+    "step_time": later("Step time"),
+    "functions": later("Functions"),
 }
 
 _ACTIONS: Final[dict[LimitAction, str]] = {
-    "notify": "notify",
-    "save": "save",
-    "collect": "collect",
-    "reload": "reload",
-    "restart": "restart",
-    "auto": "reclaim",
-    "stop": "stop",
+    "notify": later("notify"),
+    "save": later("save"),
+    "collect": later("collect"),
+    "reload": later("reload"),
+    "restart": later("restart"),
+    "auto": later("reclaim"),
+    "stop": later("stop"),
 }
 
 
@@ -106,10 +107,10 @@ def asked_by_words(asked_by: str) -> str:
     """
     match = _RAW_LIMIT.fullmatch(asked_by)
     if match is None:
-        return asked_by
+        return said(asked_by)
     metric, value = match["metric"], float(match["value"])
     amount = bytes_text(value) if metric in ("ram", "vram") else count_text(value)
-    return f"limit {metric} {amount.replace(f'.0{NARROW_SPACE}', NARROW_SPACE)}"
+    return said(f"limit {metric} {amount.replace(f'.0{NARROW_SPACE}', NARROW_SPACE)}")
 
 
 def threshold_value(limit: LimitSpec, of: float | None) -> float | None:

@@ -24,6 +24,7 @@ from kmonitor.presenters.language import tr
 from kmonitor.presenters.metric_words import best_words, drawn_as, source_words
 from kmonitor.presenters.rate_words import NO_RATE
 from kmonitor.presenters.run_states import has_ended
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.series_store import Window
 from kmonitor.presenters.smoothing import smoothed
 from kmonitor_agent.protocol.messages import RunSummary
@@ -209,7 +210,7 @@ class MetricCharts:
             return tr("Loading\u2026")
         told = self._desk.readings(run.run).source(kind.key.removeprefix("epoch:"))
         if told is not None and told.absent:
-            return told.absent
+            return said(told.absent)
         if has_ended(run):
             return tr("This run did not measure it.")
         if kind.log:

@@ -10,6 +10,7 @@ from kmonitor.presenters.chart_picture import FloatArray
 from kmonitor.presenters.formats import amount_text, count_text, number_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.rate_words import NO_RATE, RatePicture
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.series_store import SeriesStore
 from kmonitor_agent.protocol.facts import SourceOf
 
@@ -57,7 +58,7 @@ def drawn_as(setup: ChartSetup, *, is_within: bool) -> str:
 def source_words(kind: ChartKind, told: SourceOf | None) -> str:
     """Where the values come from."""
     if told is not None and told.source:
-        return told.source
+        return said(told.source)
     return tr("Keras' logs, at each epoch's end") if kind.log else ""
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.presenters.formats import Unit, amount_text, count_text
-from kmonitor.presenters.language import tr
+from kmonitor.presenters.language import later, tr
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.facts import Sample, SourceOf, Sources
 
 _RARE: Final = ("ram_unique_bytes", "ram_children_bytes")
@@ -19,31 +20,31 @@ _UNITS: Final[dict[str, Unit]] = {
 
 _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
     (
-        "RAM",
+        later("RAM"),
         (
-            ("ram_bytes", "With children"),
-            ("ram_process_bytes", "This process"),
-            ("ram_peak_bytes", "Peak"),
-            ("ram_unique_bytes", "Unique to it"),
-            ("ram_children_bytes", "Children"),
-            ("host_available_bytes", "Host could give"),
-            ("cgroup_limit_bytes", "Container limit"),
+            ("ram_bytes", later("With children")),
+            ("ram_process_bytes", later("This process")),
+            ("ram_peak_bytes", later("Peak")),
+            ("ram_unique_bytes", later("Unique to it")),
+            ("ram_children_bytes", later("Children")),
+            ("host_available_bytes", later("Host could give")),
+            ("cgroup_limit_bytes", later("Container limit")),
         ),
     ),
     (
-        "GPU and allocator",
+        later("GPU and allocator"),
         (
-            ("allocator_in_use_bytes", "Allocator in use"),
-            ("allocator_peak_bytes", "Allocator peak"),
-            ("device_process_bytes", "GPU, this process"),
-            ("device_used_bytes", "GPU, all processes"),
-            ("device_total_bytes", "GPU in all"),
-            ("device_utilisation_fraction", "GPU utilisation"),
-            ("device_temperature_c", "GPU temperature"),
-            ("device_power_w", "GPU power"),
+            ("allocator_in_use_bytes", later("Allocator in use")),
+            ("allocator_peak_bytes", later("Allocator peak")),
+            ("device_process_bytes", later("GPU, this process")),
+            ("device_used_bytes", later("GPU, all processes")),
+            ("device_total_bytes", later("GPU in all")),
+            ("device_utilisation_fraction", later("GPU utilisation")),
+            ("device_temperature_c", later("GPU temperature")),
+            ("device_power_w", later("GPU power")),
         ),
     ),
-    ("Graph", (("functions", "Registered functions"),)),
+    (later("Graph"), (("functions", later("Registered functions")),)),
 )
 
 READING_COLUMNS: Final = tuple(field for _, fields in _GROUPS for field, _ in fields)
@@ -130,7 +131,7 @@ class RunReadings:
                 rows.append(_row(field, tr(words), self._values[field], source))
             elif source is not None and source.absent and source.absent not in reasons:
                 reasons.append(source.absent)
-        return ReadingGroup(tr(title), tuple(rows), "; ".join(reasons))
+        return ReadingGroup(tr(title), tuple(rows), "; ".join(said(reason) for reason in reasons))
 
 
 def _row(field: str, title: str, value: float, source: SourceOf | None) -> ReadingRow:
@@ -138,4 +139,4 @@ def _row(field: str, title: str, value: float, source: SourceOf | None) -> Readi
     for end, unit in _UNITS.items():
         if field.endswith(end):
             text = amount_text(value, unit)
-    return ReadingRow(title, text, source.source if source else "")
+    return ReadingRow(title, text, said(source.source) if source else "")

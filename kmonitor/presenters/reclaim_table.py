@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kmonitor.presenters.formats import NOT_KNOWN, clock_text, plain_text, seconds_text
@@ -21,6 +21,7 @@ from kmonitor.presenters.record_words import (
     record_changes,
     released_text,
 )
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.facts import ActionRecord
 
 RECLAIMS: Final = frozenset({"save", "collect", "reload", "restart"})
@@ -133,6 +134,13 @@ class ReclaimBook:
         insort(kept, _Kept(row, wall_s, record, _row(row, record, wall_s)), key=_row_id)
         del kept[:-MAX_ROWS]
         return True
+
+    def reword(self) -> None:
+        """Put every row in words anew, in the language in force."""
+        for run, kept in self._runs.items():
+            self._runs[run] = [
+                replace(each, picture=_row(each.row, each.record, each.wall_s)) for each in kept
+            ]
 
     def forget(self, runs: Collection[str]) -> None:
         """Forget all of these runs."""
@@ -279,7 +287,7 @@ def _result(record: ActionRecord) -> Cell:
     word = tr("done") if record.ok else tr("failed")
     if record.export:
         word += ", " + tr("exported as {file}").format(file=record.export)
-    text = f"{word}: {record.why}" if record.why else word
+    text = f"{word}: {said(record.why)}" if record.why else word
     tone = "plain" if record.ok else "warn"
     return Cell(text, text.casefold(), text if record.why or record.export else "", tone)
 

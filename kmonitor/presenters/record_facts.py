@@ -11,6 +11,7 @@ from kmonitor.presenters.record_words import (
     record_changes,
     released_text,
 )
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.facts import ActionRecord
 
 _MOST_HELD = 4
@@ -87,7 +88,7 @@ def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
     if record.export:
         lines.append(tr("exported as {file}").format(file=_short(record.export)))
     if record.why:
-        lines.append(_short(record.why))
+        lines.append(_short(said(record.why)))
     lines.append(asked_text(record))
     return "\n".join(line for line in lines if line)
 
@@ -103,7 +104,7 @@ def asked_text(record: ActionRecord) -> str:
 
 def _facts(record: ActionRecord) -> list[Fact]:
     result = tr("done") if record.ok else tr("failed")
-    facts = [Fact(tr("Result"), f"{result}: {record.why}" if record.why else result)]
+    facts = [Fact(tr("Result"), f"{result}: {said(record.why)}" if record.why else result)]
     facts += [Fact(_capital(each.title), each.text) for each in record_changes(record)]
     facts.append(Fact(tr("The training waited"), seconds_text(record.seconds)))
     if record.action in ("collect", "reload"):

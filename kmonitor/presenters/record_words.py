@@ -12,6 +12,7 @@ from kmonitor.presenters.formats import (
 )
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import asked_by_words
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.facts import ActionRecord, BootDied, Footprint
 
 _TIMED: Final = ("save", "collect", "reload", "restart", "diagnose")
@@ -49,7 +50,7 @@ def record_sentence(record: ActionRecord) -> str:
     if record.export:
         parts.append(tr("exported as {file}").format(file=record.export))
     if record.why:
-        parts.append(record.why)
+        parts.append(said(record.why))
     if record.asked_by:
         parts.append(tr("asked by {who}").format(who=asked_by_words(record.asked_by)))
     if record.part_of:
@@ -132,9 +133,9 @@ def place_text(record: ActionRecord) -> str:
 def death_text(event: BootDied) -> str:
     """How a process died: "Process died: out of memory: the kernel killed it (...)"."""
     if event.why and event.asked:
-        return tr("Process was ended by {why}").format(why=event.why)
+        return tr("Process was ended by {why}").format(why=said(event.why))
     if event.why and event.how != "status":
-        return tr("Process died: {why}").format(why=event.why)
+        return tr("Process died: {why}").format(why=said(event.why))
     match event.how:
         case "memory":
             return tr("Process was killed for want of memory")

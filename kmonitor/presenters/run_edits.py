@@ -11,6 +11,7 @@ from kmonitor.presenters.connection import Connection
 from kmonitor.presenters.formats import bytes_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.run_states import has_ended
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.messages import EditAsked, EditTold, ErrorMessage, RunSummary
 
 MAX_NAME: Final = 200
@@ -23,16 +24,20 @@ _NAMED_AT_MOST: Final = 4
 
 
 class EditDesk:
-    """Sends edits and keeps what became of them; main thread only.
-
-    Attributes:
-        trouble: Why the last edit was refused, in words; empty: it was not.
-    """
+    """Sends edits and keeps what became of them; main thread only."""
 
     def __init__(self, ask: Ask) -> None:
-        self.trouble = ""
+        self._refused: tuple[str, str] | None = None
         self._ask = ask
         self._open: dict[int, tuple[EditAsked, str]] = {}
+
+    @property
+    def trouble(self) -> str:
+        """Why the last edit was refused, in words; empty: it was not."""
+        if self._refused is None:
+            return ""
+        name, why = self._refused
+        return tr("\u201c{name}\u201d was not changed: {why}.").format(name=name, why=said(why))
 
     @property
     def n_open(self) -> int:
@@ -69,15 +74,14 @@ class EditDesk:
             return False
         edit, name = asked
         if isinstance(told, ErrorMessage) and not _is_done(edit, told):
-            text = tr("\u201c{name}\u201d was not changed: {why}.")
-            self.trouble = text.format(name=name, why=told.text.rstrip("."))
+            self._refused = name, told.text.rstrip(".")
         elif isinstance(told, EditTold) and not self._open:
-            self.trouble = self.trouble if edit.delete else ""
+            self._refused = self._refused if edit.delete else None
         return True
 
     def _send(self, run: RunSummary, edit: EditAsked) -> None:
         if not self._open:
-            self.trouble = ""
+            self._refused = None
         self._open[self._ask(edit)] = (edit, run.name)
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from kmonitor.presenters.formats import duration_text
-from kmonitor.presenters.language import tr
+from kmonitor.presenters.language import later, tr
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.messages import ENDED_STATES, RunState, RunSummary
 
 Tone = Literal["plain", "accent", "ok", "warn", "crit", "mute"]
@@ -28,27 +29,29 @@ class StatePicture:
 
 
 _PICTURES: Final[dict[RunState, tuple[str, str, Tone]]] = {
-    "starting": ("clock", "Starting", "accent"),
-    "training": ("dot", "Training", "ok"),
-    "idle": ("idle", "Between fits", "mute"),
-    "paused": ("pause", "Paused", "warn"),
-    "reclaiming": ("reload", "Reclaiming", "accent"),
-    "finished": ("check", "Finished", "mute"),
-    "stopped": ("stop", "Stopped", "mute"),
-    "failed": ("error", "Failed", "crit"),
-    "interrupted": ("bolt", "Interrupted", "warn"),
-    "silent": ("clock", "No data", "warn"),
-    "lost": ("unplug", "Lost", "crit"),
+    "starting": ("clock", later("Starting"), "accent"),
+    "training": ("dot", later("Training"), "ok"),
+    "idle": ("idle", later("Between fits"), "mute"),
+    "paused": ("pause", later("Paused"), "warn"),
+    "reclaiming": ("reload", later("Reclaiming"), "accent"),
+    "finished": ("check", later("Finished"), "mute"),
+    "stopped": ("stop", later("Stopped"), "mute"),
+    "failed": ("error", later("Failed"), "crit"),
+    "interrupted": ("bolt", later("Interrupted"), "warn"),
+    "silent": ("clock", later("No data"), "warn"),
+    "lost": ("unplug", later("Lost"), "crit"),
 }
 
-_RESTARTING: Final[tuple[str, str, Tone]] = ("restart", "Restarting", "accent")
+_RESTARTING: Final[tuple[str, str, Tone]] = ("restart", later("Restarting"), "accent")
 
 _REASONS: Final[dict[RunState, str]] = {
-    "starting": "The process has started; no fit has begun yet.",
-    "reclaiming": "A save, collect or reload is running; the training waits for it.",
-    "idle": "The process lives; no fit is running.",
-    "silent": "Its process lives but sends nothing: a long trace or collection may hold it.",
-    "lost": "Its process is gone without a word; the cause is unknown.",
+    "starting": later("The process has started; no fit has begun yet."),
+    "reclaiming": later("A save, collect or reload is running; the training waits for it."),
+    "idle": later("The process lives; no fit is running."),
+    "silent": later(
+        "Its process lives but sends nothing: a long trace or collection may hold it."
+    ),
+    "lost": later("Its process is gone without a word; the cause is unknown."),
 }
 
 _ENDED_BADLY: Final = frozenset[RunState]({"failed", "interrupted", "lost"})
@@ -80,12 +83,12 @@ def state_picture(
         is_connected: False: the hub is lost and what is known of a living run grows old.
     """
     icon, word, tone = _RESTARTING if is_restarting(summary) else _PICTURES[summary.state]
-    why = summary.state_why or tr(_REASONS.get(summary.state, ""))
+    why = said(summary.state_why) or _reason(summary.state)
     quiet_s = now_wall_s - summary.last_wall_s
     if has_ended(summary):
         word = tr(word)
         if summary.cause:
-            word = tr("{state}: {cause}").format(state=word, cause=summary.cause)
+            word = tr("{state}: {cause}").format(state=word, cause=said(summary.cause))
         return StatePicture(icon, word, tone, why)
     if not is_connected:
         text = tr("No data for {time}").format(time=duration_text(quiet_s))
@@ -94,3 +97,8 @@ def state_picture(
         text = tr("No data for {time}").format(time=duration_text(quiet_s))
         return StatePicture(icon, text, tone, why)
     return StatePicture(icon, tr(word), tone, why)
+
+
+def _reason(state: RunState) -> str:
+    reason = _REASONS.get(state)
+    return tr(reason) if reason is not None else ""

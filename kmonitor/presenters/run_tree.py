@@ -10,6 +10,7 @@ from kmonitor.presenters.language import tr
 from kmonitor.presenters.run_book import RunBook
 from kmonitor.presenters.run_groups import RunGroup, group_line, groups_of, rank_name
 from kmonitor.presenters.run_states import StatePicture, has_ended, state_picture
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.verdict_card import suspicion_words
 from kmonitor_agent.protocol.messages import RunSummary
 
@@ -221,7 +222,7 @@ def _run_row(summary: RunSummary, state: StatePicture, hue: int | None) -> RunRo
 def _line(summary: RunSummary, state: StatePicture) -> str:
     if has_ended(summary):
         when = clock_text(summary.last_wall_s, seconds=False)
-        told = summary.state_why if state.tone == "crit" and not summary.cause else ""
+        told = said(summary.state_why) if state.tone == "crit" and not summary.cause else ""
         more = shortened(told, _LONGEST_WHY) or epochs_text(summary.epochs_done)
         return f"{state.word} {when} \u00b7 {more}"
     if summary.state != "training" or state.tone == "crit":

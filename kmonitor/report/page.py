@@ -5,7 +5,7 @@ from typing import Final
 
 from kmonitor.presenters.formats import NARROW_SPACE, day_clock_text
 from kmonitor.presenters.header import ChipPicture
-from kmonitor.presenters.language import tr
+from kmonitor.presenters.language import language_tag, tr
 from kmonitor.presenters.rate_words import RatePicture
 from kmonitor.presenters.verdict_card import EvidencePicture
 from kmonitor.presenters.verdict_words import VerdictPicture
@@ -51,7 +51,7 @@ def report_page(contents: ReportContents) -> str:
         tag("title", f"{contents.run.name} \u00b7 kmonitor"),
         style(),
     )
-    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang='en')}\n"
+    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang=language_tag())}\n"
 
 
 def _head(contents: ReportContents) -> Markup:

@@ -219,7 +219,7 @@ def test_what_the_user_chose_is_there_at_the_next_start(
     start: Callable[..., KmonitorApp], folders: Folders
 ) -> None:
     first = start(with_hub=False, size=None)
-    first.controller._on_header_theme_chosen("light")
+    first.controller.choices.choose_theme("light")
     first.stop()
     second = start(with_hub=False, size=None)
     assert second.controller.settings(WindowSettings()).theme == "light"

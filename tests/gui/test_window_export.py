@@ -229,7 +229,8 @@ def test_without_a_run_there_is_nothing_to_export() -> None:
     window.window.header._on_theme_button_clicked()
 
     assert window.window.findChildren(QFileDialog) == []
-    (menu,) = window.window.header.findChildren(QMenu)
+    menu = window.window.header.findChild(QMenu)
+    assert menu is not None
     assert "Export\u2026" not in [action.text() for action in menu.actions()]
     menu.close()
     controller.deleteLater()

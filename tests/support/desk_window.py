@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent
 from kmonitor.desktop.chart_board import ChartBoard
 from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.demo_start import DemoStart
+from kmonitor.desktop.language_keeper import LanguageKeeper
 from kmonitor.desktop.qt_application import make_qt_application
 from kmonitor.desktop.settings_file import ThemeName, WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
@@ -68,11 +69,14 @@ class DeskWindow:
         self.look = Look()
         self.theme = ThemeKeeper(self.qt, self.look)
         self.theme.choose(theme)
+        self.language = LanguageKeeper(self.qt)
+        self.language.choose((settings or WindowSettings()).language)
         self.desk = Desk(ask=self._ask, clock=SystemClock(), user="tester")
         self.window = MainWindow(self.look)
         self.window.resize(*size)
         self.demo = DemoStart(find_folders())
-        parts = Parts(self.window, self.desk, self.look, self.theme, self.demo, find_folders())
+        shown = (self.window, self.desk, self.look, self.theme)
+        parts = Parts(*shown, self.demo, self.language, find_folders())
         self.controller = WindowController(parts, settings or WindowSettings())
         self.window.show()
         self.window.leave_focus_alone()
@@ -134,7 +138,11 @@ class DeskWindow:
         """Delete everything now."""
         self.controller.stop()
         self.window.close()
-        for part in (self.board, self.controller, self.demo, self.theme, self.window, self.look):
+        self.language.stop()
+        for part in (
+            *(self.board, self.controller, self.demo, self.theme),
+            *(self.window, self.look, self.language),
+        ):
             if part is not None:
                 part.deleteLater()
         self.qt.processEvents()

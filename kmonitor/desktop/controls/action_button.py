@@ -42,6 +42,7 @@ class ActionButton(QPushButton):
         super().__init__(parent)
         self._look = look
         self._picture: ButtonPicture | None = None
+        self._shown_ways: Sequence[ActionWay] = ()
         self._keeps_focus = False
         self._shortcut = QShortcut(self)
         self._shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
@@ -163,8 +164,8 @@ class ActionButton(QPushButton):
         self._hint.setVisible(taken + hint <= self.width())
 
     def _show_ways(self, picture: ButtonPicture) -> None:
-        known = [entry.data() for entry in self._ways.actions()]
-        if known != [way.key for way in picture.ways]:
+        if self._shown_ways != picture.ways:
+            self._shown_ways = picture.ways
             self._make_ways(picture.ways)
         self._ways.setEnabled(picture.is_enabled)
         self._more.setVisible(self.has_ways)

@@ -60,6 +60,12 @@ class MenuButton(QPushButton):
         kept = {} if self.key in choices else {self.key: self._choices[self.key]}
         self._choices = {**choices, **kept}
 
+    def rename(self, name: str, choices: Mapping[str, str]) -> None:
+        """Call the same choices, and what is chosen, by other words."""
+        self._name = name
+        self._choices = {key: choices.get(key, title) for key, title in self._choices.items()}
+        self._show()
+
     def choose(self, key: str) -> None:
         """Set the choice without telling anyone."""
         self.key = key

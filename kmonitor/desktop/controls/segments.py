@@ -1,5 +1,7 @@
 """A choice of one among few, side by side."""
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -20,27 +22,42 @@ class Segments(QFrame):
 
     chosen = Signal(str)
 
-    def __init__(self, choices: dict[str, str], name: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, choices: Mapping[str, str], name: str, parent: QWidget | None = None
+    ) -> None:
+        """With the first choice at the left and none down.
+
+        Args:
+            choices: Titles by key.
+            name: What is chosen.
+            parent: Its parent.
+        """
         super().__init__(parent)
         self.setObjectName("segments")
-        self.setAccessibleName(name)
         self._group = QButtonGroup(self)
         self._group.setExclusive(True)
         self._buttons: dict[str, QPushButton] = {}
         row = QHBoxLayout(self)
         row.setContentsMargins(2, 2, 2, 2)
         row.setSpacing(2)
-        for key, text in choices.items():
-            button = QPushButton(text)
+        for key in choices:
+            button = QPushButton()
             button.setCheckable(True)
             # A click leaves the focus where it is, and with it what the Space key does.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.setAccessibleName(f"{name}: {text}")
             button.setProperty("key", key)
             self._group.addButton(button)
             self._buttons[key] = button
             row.addWidget(button)
         self._group.buttonClicked.connect(self._on_group_button_clicked)
+        self.rename(choices, name)
+
+    def rename(self, choices: Mapping[str, str], name: str) -> None:
+        """Call the same choices, and what is chosen, by other words."""
+        self.setAccessibleName(name)
+        for key, text in choices.items():
+            self._buttons[key].setText(text)
+            self._buttons[key].setAccessibleName(f"{name}: {text}")
 
     def choose(self, key: str) -> None:
         """Set the choice without telling anyone."""

@@ -11,22 +11,18 @@ from kmonitor.desktop.controls.look import role_label, set_tone
 class SettingRow(QFrame):
     """Title and control in one line, words below."""
 
-    def __init__(
-        self,
-        title: str,
-        controls: Sequence[QWidget],
-        words: str = "",
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, controls: Sequence[QWidget], parent: QWidget | None = None) -> None:
+        """Without words yet."""
         super().__init__(parent)
-        self._words = role_label("sub", words)
-        self._words.setVisible(bool(words))
+        self._title = role_label("strong_small")
+        self._words = role_label("sub")
+        self._words.hide()
         self._why = role_label("body")
         set_tone(self._why, "crit")
         self._why.hide()
         line = QHBoxLayout()
         line.setSpacing(8)
-        line.addWidget(role_label("strong_small", title), 1)
+        line.addWidget(self._title, 1)
         for control in controls:
             line.addWidget(control, 0, Qt.AlignmentFlag.AlignVCenter)
         column = QVBoxLayout(self)
@@ -36,6 +32,10 @@ class SettingRow(QFrame):
         for label in (self._why, self._words):
             label.setWordWrap(True)
             column.addWidget(label)
+
+    def call(self, title: str) -> None:
+        """Say what it is called."""
+        self._title.setText(title)
 
     def explain(self, words: str) -> None:
         """Say what it means now."""

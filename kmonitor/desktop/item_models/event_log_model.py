@@ -38,6 +38,7 @@ class EventLogModel(QAbstractListModel):
             self.endRemoveRows()
             end = start
         self._insert_new(rows)
+        self._renew(rows)
 
     @override
     def rowCount(self, parent: _Index = _NOWHERE) -> int:
@@ -55,6 +56,14 @@ class EventLogModel(QAbstractListModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return f"{row.time} \u00b7 {row.run_name}\n{row.line.text}"
         return None
+
+    def _renew(self, rows: Sequence[LogRow]) -> None:
+        """Take rows that say something else; with another language all of them do."""
+        changed = [at for at, row in enumerate(rows) if row is not self._rows[at]]
+        for at in changed:
+            self._rows[at] = rows[at]
+        if changed:
+            self.dataChanged.emit(self.index(changed[0], 0), self.index(changed[-1], 0))
 
     def _insert_new(self, rows: Sequence[LogRow]) -> None:
         at = 0

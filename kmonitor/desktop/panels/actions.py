@@ -49,10 +49,16 @@ class ActionsPanel(QFrame):
         self._at_limit = AtLimitPart(look)
         self._area = QScrollArea()
         self._column = QVBoxLayout()
+        self._heading = role_label("section")
         self._is_close = False
         self._build()
         self._at_limit.switched.connect(self.reload_switched)
         self._at_limit.answer_chosen.connect(self.answer_chosen)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._heading.setText(self.tr("ACTIONS"))
 
     def show_picture(self, picture: ActionsPicture) -> None:
         """Show what can be asked of the selected run."""
@@ -102,7 +108,7 @@ class ActionsPanel(QFrame):
         column.setSpacing(_APART)
         column.addWidget(self._readings)
         column.addSpacing(8)
-        column.addWidget(role_label("section", self.tr("ACTIONS")))
+        column.addWidget(self._heading)
         self._grid.setSpacing(8)
         for part in (0, 1):
             self._grid.setColumnStretch(part, 1)

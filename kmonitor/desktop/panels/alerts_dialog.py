@@ -1,5 +1,6 @@
 """Chooses what is worth an alert, and where alerts go beside the desktop."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QGridLayout,
     QHBoxLayout,
+    QLabel,
     QLineEdit,
     QPushButton,
     QScrollArea,
@@ -25,6 +27,7 @@ from kmonitor.presenters.alert_rules import (
     LONGEST_HOLD_S,
     AlertRule,
     AlertSettings,
+    RuleKey,
     rule_keys,
     rule_name,
     rule_words,
@@ -37,6 +40,7 @@ _MINUTE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class _Row:
+    key: RuleKey
     is_on: QCheckBox
     hold: QSpinBox
     cool_down: QSpinBox
@@ -47,6 +51,19 @@ class _Row:
             hold_s=float(self.hold.value()),
             cool_down_s=self.cool_down.value() * _MINUTE_S,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class AlertsWords:
+    """What others tell in the dialog, each in the language in force.
+
+    Attributes:
+        way: How alerts are shown on this desktop, in a sentence.
+        dry_run: What the selected run's limits would have done so far; nothing without limits.
+    """
+
+    way: Callable[[], str]
+    dry_run: Callable[[], tuple[str, ...]]
 
 
 class AlertsDialog(QDialog):
@@ -60,31 +77,65 @@ class AlertsDialog(QDialog):
     chosen = Signal(object)
     test_wanted = Signal(object)
 
-    def __init__(self, settings: AlertSettings, way: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        settings: AlertSettings,
+        words: AlertsWords,
+        parent: QWidget | None = None,
+    ) -> None:
         """Not shown yet.
 
         Args:
             settings: In force now.
-            way: How alerts are shown on this desktop, in a sentence.
+            words: What is told of this desktop and of the selected run.
             parent: The window.
         """
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("guide_page", "alerts.md")
-        self.setWindowTitle(self.tr("Alerts"))
         self.resize(*_SIZE)
+        self._words = words
         self._rows: dict[str, _Row] = {}
         self._command = QLineEdit(settings.command)
         self._webhook = QLineEdit(settings.webhook)
-        self._test = QPushButton(self.tr("Send a test"))
+        self._test = QPushButton()
+        self._lead = role_label("sub")
+        self._heads = [role_label("section") for _ in range(3)]
+        self._scroll = QScrollArea()
+        self._form = QFormLayout()
         self._why = role_label("body")
         self._dry_run = role_label("sub")
-        self._build(settings, way)
+        self._build(settings)
+        self.retranslate()
 
-    def show_dry_run(self, lines: tuple[str, ...]) -> None:
-        """What the selected run's limits would have done so far; nothing without limits."""
+    def retranslate(self) -> None:
+        """Say every text in the language in force; what was typed stays."""
+        self.setWindowTitle(self.tr("Alerts"))
+        self._lead.setText(self._words.way())
+        lines = self._words.dry_run()
         self._dry_run.setText("\n".join(lines))
         self._dry_run.setVisible(bool(lines))
+        self._scroll.setAccessibleName(self.tr("Rules"))
+        heads = (self.tr("Tell me when"), self.tr("once it lasts"), self.tr("at most every"))
+        for label, text in zip(self._heads, heads, strict=True):
+            label.setText(text)
+        for row in self._rows.values():
+            self._word_row(row)
+        self._say(
+            self._command,
+            self.tr("Command"),
+            self.tr("run here for each alert, with JSON at its input; empty: none"),
+        )
+        self._say(
+            self._webhook,
+            self.tr("Webhook"),
+            self.tr("https://\u2026 that each alert is posted to as JSON; empty: none"),
+        )
+        self._test.setText(self.tr("Send a test"))
+        self._test.setToolTip(self.tr("Hand a made-up alert to the command and the webhook"))
+        self._test.setAccessibleName(self._test.text())
+        # It was said in the other language.
+        self.tell("", is_bad=False)
 
     def tell(self, text: str, *, is_bad: bool) -> None:
         """Say what came of it."""
@@ -104,17 +155,12 @@ class AlertsDialog(QDialog):
         command, webhook = self._command.text().strip(), self._webhook.text().strip()
         return AlertSettings(rules=rules, command=command, webhook=webhook)
 
-    def _build(self, settings: AlertSettings, way: str) -> None:
-        lead = role_label("sub")
-        lead.setText(way)
-        for label in (lead, self._why, self._dry_run):
+    def _build(self, settings: AlertSettings) -> None:
+        for label in (self._lead, self._why, self._dry_run):
             label.setWordWrap(True)
-        self._why.hide()
-        self._dry_run.hide()
-        scroll = QScrollArea()
+        scroll = self._scroll
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setAccessibleName(self.tr("Rules"))
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setWidget(self._rules(settings))
         buttons = QDialogButtonBox(
@@ -129,36 +175,21 @@ class AlertsDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 16, 18, 14)
         column.setSpacing(10)
-        column.addWidget(lead)
+        column.addWidget(self._lead)
         column.addWidget(scroll, 1)
         column.addWidget(self._dry_run)
-        column.addLayout(self._outlets())
+        self._build_outlets()
+        column.addLayout(self._form)
         column.addWidget(self._why)
         column.addLayout(last)
 
-    def _outlets(self) -> QFormLayout:
-        form = QFormLayout()
-        for title, field, hint in (
-            (
-                self.tr("Command"),
-                self._command,
-                self.tr("run here for each alert, with JSON at its input; empty: none"),
-            ),
-            (
-                self.tr("Webhook"),
-                self._webhook,
-                self.tr("https://\u2026 that each alert is posted to as JSON; empty: none"),
-            ),
-        ):
-            field.setPlaceholderText(hint)
-            field.setAccessibleName(title)
+    def _build_outlets(self) -> None:
+        for field in (self._command, self._webhook):
             field.setMaxLength(4096)
-            form.addRow(title, field)
+            # Qt's own label, which stands in line with its field.
+            self._form.addRow(" ", field)
         self._test.setAutoDefault(False)
-        self._test.setToolTip(self.tr("Hand a made-up alert to the command and the webhook"))
-        self._test.setAccessibleName(self._test.text())
         self._test.clicked.connect(self._on_test_clicked)
-        return form
 
     def _rules(self, settings: AlertSettings) -> QWidget:
         inside = QWidget()
@@ -166,24 +197,17 @@ class AlertsDialog(QDialog):
         grid = QGridLayout(inside)
         grid.setContentsMargins(0, 0, 8, 0)
         grid.setColumnStretch(0, 1)
-        heads = (self.tr("Tell me when"), self.tr("once it lasts"), self.tr("at most every"))
-        for column, text in enumerate(heads):
-            grid.addWidget(role_label("section", text), 0, column)
+        for column, head in enumerate(self._heads):
+            grid.addWidget(head, 0, column)
         for number, key in enumerate(rule_keys(), 1):
-            words, rule = rule_words(*key), settings.rule(*key)
+            rule = settings.rule(*key)
             row = _Row(
-                QCheckBox(words),
-                _amount(int(rule.hold_s), int(LONGEST_HOLD_S), self.tr(" s"), self.tr("at once")),
-                _amount(
-                    round(rule.cool_down_s / _MINUTE_S),
-                    int(LONGEST_COOL_DOWN_S / _MINUTE_S),
-                    self.tr(" min"),
-                    self.tr("each time"),
-                ),
+                key,
+                QCheckBox(),
+                _amount(int(rule.hold_s), int(LONGEST_HOLD_S)),
+                _amount(round(rule.cool_down_s / _MINUTE_S), int(LONGEST_COOL_DOWN_S / _MINUTE_S)),
             )
             row.is_on.setChecked(rule.is_on)
-            row.hold.setAccessibleName(self.tr("{rule}: once it lasts").format(rule=words))
-            row.cool_down.setAccessibleName(self.tr("{rule}: at most every").format(rule=words))
             for box in (row.hold, row.cool_down):
                 box.setEnabled(rule.is_on)
                 row.is_on.toggled.connect(box.setEnabled)
@@ -192,6 +216,23 @@ class AlertsDialog(QDialog):
             self._rows[rule_name(*key)] = row
         grid.setRowStretch(grid.rowCount(), 1)
         return inside
+
+    def _word_row(self, row: _Row) -> None:
+        words = rule_words(*row.key)
+        row.is_on.setText(words)
+        row.hold.setSuffix(f" {self.tr('s')}")
+        row.hold.setSpecialValueText(self.tr("at once"))
+        row.hold.setAccessibleName(self.tr("{rule}: once it lasts").format(rule=words))
+        row.cool_down.setSuffix(f" {self.tr('min')}")
+        row.cool_down.setSpecialValueText(self.tr("each time"))
+        row.cool_down.setAccessibleName(self.tr("{rule}: at most every").format(rule=words))
+
+    def _say(self, field: QLineEdit, title: str, hint: str) -> None:
+        label = self._form.labelForField(field)
+        if isinstance(label, QLabel):
+            label.setText(title)
+        field.setPlaceholderText(hint)
+        field.setAccessibleName(title)
 
     def _why_not(self) -> str:
         settings = self.settings()
@@ -215,10 +256,8 @@ class AlertsDialog(QDialog):
             self.test_wanted.emit(settings)
 
 
-def _amount(value: int, most: int, suffix: str, none: str) -> QSpinBox:
+def _amount(value: int, most: int) -> QSpinBox:
     box = QSpinBox()
-    box.setSpecialValueText(none)
     box.setRange(0, most)
-    box.setSuffix(suffix)
     box.setValue(value)
     return box

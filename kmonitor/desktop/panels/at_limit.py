@@ -24,12 +24,24 @@ class AtLimitPart(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._picture: AtLimitPicture | None = None
-        self._switch = Switch(look, self.tr("Reload automatically"))
-        self._choose = QPushButton(self.tr("Change"))
+        self._switch = Switch(look, "")
+        self._heading = role_label("section")
+        self._choose = QPushButton()
         self._sentence = role_label("sub")
         self._build()
         self._switch.clicked.connect(self.switched)
         self._choose.clicked.connect(self._on_choose_clicked)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._heading.setText(self.tr("AT THE LIMIT"))
+        self._choose.setText(self.tr("Change"))
+        self._choose.setToolTip(self.tr("Choose what is done at a limit"))
+        self._choose.setAccessibleName(self.tr("What is done at a limit"))
+        if self._picture is None:
+            self._switch.setText(self.tr("Reload automatically"))
+            self._switch.setAccessibleName(self._switch.text())
 
     def show_picture(self, picture: AtLimitPicture) -> None:
         """Show this from now on."""
@@ -62,13 +74,11 @@ class AtLimitPart(QWidget):
 
     def _build(self) -> None:
         self._choose.setProperty("kind", "small")
-        self._choose.setToolTip(self.tr("Choose what is done at a limit"))
-        self._choose.setAccessibleName(self.tr("What is done at a limit"))
         self._choose.hide()
         self._sentence.setWordWrap(True)
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(role_label("section", self.tr("AT THE LIMIT")))
+        row.addWidget(self._heading)
         row.addStretch(1)
         row.addWidget(self._choose)
         column = QVBoxLayout(self)

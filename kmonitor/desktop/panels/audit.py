@@ -30,15 +30,29 @@ class AuditWindow(QDialog):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Audit"))
         self.setProperty("guide_page", "keys-and-roles.md")
         self.resize(940, 480)
-        self._host = MenuButton(look, self.tr("Host"), {ALL: self.tr("all")})
+        self._host = MenuButton(look, "", self._all_hosts())
+        self._lead = role_label("sub")
         self._model = AuditModel(self)
         self._table = RowTable()
         self._text = role_label("sub")
-        self._close = QPushButton(self.tr("Close"))
+        self._close = QPushButton()
         self._build()
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force; rows come with the next picture."""
+        self.setWindowTitle(self.tr("Audit"))
+        self._host.rename(self.tr("Host"), self._all_hosts())
+        self._lead.setText(
+            self.tr("Who commanded, edited or let in whom, and what came of it. Newest first.")
+        )
+        self._model.retranslate()
+        self._table.setAccessibleName(self.tr("Audit"))
+        self._close.setText(self.tr("Close"))
+        self._close.setAccessibleName(self._close.text())
+        self._close.setToolTip(self.tr("Close this list (Esc)"))
 
     @property
     def wanted(self) -> str:
@@ -47,31 +61,27 @@ class AuditWindow(QDialog):
 
     def show_picture(self, picture: AuditPicture) -> None:
         """Show this list."""
-        self._host.offer({ALL: self.tr("all"), **picture.hosts})
+        self._host.offer({**self._all_hosts(), **picture.hosts})
         self._host.setVisible(len(picture.hosts) > 1 or self._host.key != ALL)
         self._model.show_rows(picture.lines)
         self._table.setVisible(bool(picture.lines))
         self._text.setText(picture.text)
         self._text.setVisible(bool(picture.text))
 
+    def _all_hosts(self) -> dict[str, str]:
+        return {ALL: self.tr("all")}
+
     def _build(self) -> None:
-        lead = role_label("sub")
-        lead.setText(
-            self.tr("Who commanded, edited or let in whom, and what came of it. Newest first.")
-        )
         top = QHBoxLayout()
-        top.addWidget(lead, 1)
+        top.addWidget(self._lead, 1)
         top.addWidget(self._host)
         self._host.chosen.connect(self.host_chosen)
         table = self._table
         table.setModel(self._model)
-        table.setAccessibleName(self.tr("Audit"))
         head = table.horizontalHeader()
         head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         head.setSectionResizeMode(_RESULT, QHeaderView.ResizeMode.Stretch)
         self._text.setWordWrap(True)
-        self._close.setAccessibleName(self._close.text())
-        self._close.setToolTip(self.tr("Close this list (Esc)"))
         self._close.clicked.connect(self.reject)
         row = QHBoxLayout()
         row.addWidget(self._text, 1)

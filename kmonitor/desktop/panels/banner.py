@@ -39,13 +39,17 @@ class Banner(QFrame):
         self._text.setWordWrap(True)
         self._button = QPushButton()
         self._close = QToolButton()
-        self._close.setToolTip(self.tr("Close this message"))
-        self._close.setAccessibleName(self.tr("Close this message"))
         self._build()
         self._button.clicked.connect(self.retry_requested)
         self._close.clicked.connect(self.close_requested)
         look.palette_changed.connect(self._on_look_palette_changed)
+        self.retranslate()
         self.hide()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._close.setToolTip(self.tr("Close this message"))
+        self._close.setAccessibleName(self.tr("Close this message"))
 
     @property
     def is_up(self) -> bool:

@@ -127,12 +127,31 @@ class ChartCard(QFrame):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         self._build()
         self._fit_to_width()
+        self.retranslate()
         self._set_limit.clicked.connect(self._on_set_limit_clicked)
         self._more.clicked.connect(self._on_more_clicked)
         self._limit.clicked.connect(self._on_limit_clicked)
         self._quiet.clicked.connect(self._on_verdict_clicked)
         self._verdict.clicked.connect(self._on_verdict_clicked)
         look.palette_changed.connect(self._on_look_palette_changed)
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._set_limit.setToolTip(
+            self.tr("Put a limit line a little above the highest value, to be dragged from there")
+        )
+        self._set_limit.setAccessibleName(
+            self.tr("Set a limit on {metric}").format(metric=self._title.text())
+        )
+        self._more.setToolTip(self.tr("Limit, place and look of this chart; drag it by its words"))
+        self._more.setAccessibleName(self.tr("More of {metric}").format(metric=self._title.text()))
+        self._set_limit.setText("" if self._is_narrow else self.tr("Set a limit"))
+        self._elide_limit()
+
+    def rename(self, title: str) -> None:
+        """Call the metric by another word."""
+        self._title.setText(title)
+        self.retranslate()
 
     def attach_chart(self, chart: QWidget, signals: Chart) -> None:
         """Put the chart where the grey drawing was.
@@ -219,12 +238,6 @@ class ChartCard(QFrame):
 
     def _build(self) -> None:
         self._set_limit.setProperty("kind", "small")
-        self._set_limit.setToolTip(
-            self.tr("Put a limit line a little above the highest value, to be dragged from there")
-        )
-        self._set_limit.setAccessibleName(
-            self.tr("Set a limit on {metric}").format(metric=self._title.text())
-        )
         self._set_limit.hide()
         self._limit.setProperty("kind", "limit")
         self._limit.hide()
@@ -238,8 +251,6 @@ class ChartCard(QFrame):
         top.addWidget(self._set_limit)
         top.addWidget(self._more)
         self._more.setProperty("kind", "tiny")
-        self._more.setToolTip(self.tr("Limit, place and look of this chart; drag it by its words"))
-        self._more.setAccessibleName(self.tr("More of {metric}").format(metric=self._title.text()))
         # The same height with and without the button, so that four cards stand in line.
         self._title.setMinimumHeight(_TOP_HEIGHT)
         self._build_words(top)

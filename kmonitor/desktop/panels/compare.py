@@ -55,24 +55,38 @@ class ComparePanel(QFrame):
         self._model = CompareModel(self)
         self._table = RowTable()
         self._legend = CompareLegend(look)
-        self._back = QPushButton(self.tr("History"))
-        self._only = QPushButton(self.tr("Only differences"))
-        self._copy = QPushButton(self.tr("Copy"))
-        self._axis = Segments(
-            {
-                "epochs": self.tr("Epochs"),
-                "seconds": self.tr("Time"),
-                "models": self.tr("Models"),
-            },
-            self.tr("Horizontal axis"),
-        )
-        self._metrics = Segments(
-            {metric: metric_name(metric) for metric in CHART_METRICS}, self.tr("Metric")
-        )
+        self._back = QPushButton()
+        self._only = QPushButton()
+        self._copy = QPushButton()
+        self._title = role_label("title")
+        self._table_title = role_label("name")
+        self._axis = Segments(self._axis_titles(), "")
+        self._metrics = Segments(_metric_titles(), "")
         self._chart_box = QVBoxLayout()
         self._build()
         self._connect()
         self._on_look_palette_changed()
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._back.setText(self.tr("History"))
+        self._back.setToolTip(self.tr("Back to the history (Esc)"))
+        self._only.setText(self.tr("Only differences"))
+        self._only.setToolTip(self.tr("Leave out what is the same for all"))
+        for button in (self._back, self._only):
+            button.setAccessibleName(button.text())
+        self._copy.setText(self.tr("Copy"))
+        self._copy.setToolTip(self.tr("Copy the selected rows, or all, as text (Ctrl+C)"))
+        self._copy.setAccessibleName(self.tr("Copy the table"))
+        self._metrics.rename(_metric_titles(), self.tr("Metric"))
+        self._axis.rename(self._axis_titles(), self.tr("Horizontal axis"))
+        self._axis.explain("epochs", self.tr("Epochs of all fits in a row"))
+        self._axis.explain("seconds", self.tr("Run time, from each run's start"))
+        self._axis.explain("models", self.tr("Models built: the fits of a run in a row"))
+        self._title.setText(self.tr("Compare"))
+        self._table_title.setText(self.tr("What differs"))
+        self._table.setAccessibleName(self.tr("What differs"))
 
     @property
     def only_differences(self) -> bool:
@@ -120,23 +134,20 @@ class ComparePanel(QFrame):
         QGuiApplication.clipboard().setText(text)
         return text
 
+    def _axis_titles(self) -> dict[str, str]:
+        return {
+            "epochs": self.tr("Epochs"),
+            "seconds": self.tr("Time"),
+            "models": self.tr("Models"),
+        }
+
     def _build(self) -> None:
-        self._back.setToolTip(self.tr("Back to the history (Esc)"))
-        self._only.setToolTip(self.tr("Leave out what is the same for all"))
-        self._copy.setToolTip(self.tr("Copy the selected rows, or all, as text (Ctrl+C)"))
         self._only.setCheckable(True)
         self._only.setProperty("kind", "filter")
         self._copy.setProperty("kind", "small")
-        for button in (self._back, self._only):
-            button.setAccessibleName(button.text())
-        self._copy.setAccessibleName(self.tr("Copy the table"))
-        self._axis.explain("epochs", self.tr("Epochs of all fits in a row"))
-        self._axis.explain("seconds", self.tr("Run time, from each run's start"))
-        self._axis.explain("models", self.tr("Models built: the fits of a run in a row"))
         table, head = self._table, self._table.horizontalHeader()
         table.setModel(self._model)
         table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
-        table.setAccessibleName(self.tr("What differs"))
         head.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         head.setSectionsMovable(False)
         head.setStretchLastSection(False)
@@ -145,7 +156,7 @@ class ComparePanel(QFrame):
         top.setSpacing(10)
         top.addWidget(self._back)
         top.addSpacing(4)
-        top.addWidget(role_label("title", self.tr("Compare")))
+        top.addWidget(self._title)
         top.addStretch(1)
         top.addWidget(self._metrics)
         top.addWidget(self._axis)
@@ -159,7 +170,7 @@ class ComparePanel(QFrame):
         inside.setContentsMargins(10, 8, 10, 8)
         inside.addLayout(self._chart_box)
         tools = QHBoxLayout()
-        tools.addWidget(role_label("name", self.tr("What differs")))
+        tools.addWidget(self._table_title)
         tools.addStretch(1)
         tools.addWidget(self._only)
         tools.addWidget(self._copy)
@@ -214,6 +225,10 @@ class ComparePanel(QFrame):
         self._back.setIcon(self._look.icon("back", "mute"))
         self._copy.setIcon(self._look.icon("copy"))
         self._table.viewport().update()
+
+
+def _metric_titles() -> dict[str, str]:
+    return {metric: metric_name(metric) for metric in CHART_METRICS}
 
 
 def _cell_of(index: Index, colours: Palette) -> CellLook | None:

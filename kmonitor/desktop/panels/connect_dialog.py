@@ -5,6 +5,7 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFormLayout,
+    QLabel,
     QLineEdit,
     QPushButton,
     QVBoxLayout,
@@ -28,17 +29,42 @@ class ConnectDialog(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("Connect to a host"))
         self.setProperty("guide_page", "remote-hosts.md")
         self.setMinimumWidth(_WIDTH)
         self._address = QLineEdit()
         self._name = QLineEdit()
         self._command = QLineEdit()
         self._why = role_label("body")
-        self._connect = QPushButton(self.tr("Connect"))
+        self._connect = QPushButton()
+        self._intro = role_label("sub")
+        self._form = QFormLayout()
         self._build()
         self._address.textChanged.connect(self._on_address_text_changed)
         self._on_address_text_changed("")
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force; what was typed stays."""
+        self.setWindowTitle(self.tr("Connect to a host"))
+        self._intro.setText(
+            self.tr(
+                "Your own ssh carries it: what works as \u201cssh gpu-01\u201d without a question "
+                "works here. kmonitor must be installed there; no port is opened. A hub that "
+                "listens on the network is reached with its key: tcp://gpu-01:5577?key=\u2026"
+            )
+        )
+        self._say(self._address, self.tr("Host"), self.tr("gpu-01, user@gpu-01 or tcp://\u2026"))
+        self._say(
+            self._name, self.tr("Name"), self.tr("as it is to be called here; may stay empty")
+        )
+        self._say(
+            self._command,
+            self.tr("Command"),
+            self.tr("/path/to/bin/kmonitor there; may stay empty"),
+        )
+        self._connect.setText(self.tr("Connect"))
+        # It was said in the other language.
+        self._why.hide()
 
     def refuse(self, why: str) -> None:
         """Say why this host cannot be connected to, and stay."""
@@ -47,34 +73,12 @@ class ConnectDialog(QDialog):
         self._address.setFocus()
 
     def _build(self) -> None:
-        intro = role_label("sub")
-        intro.setText(
-            self.tr(
-                "Your own ssh carries it: what works as \u201cssh gpu-01\u201d without a question "
-                "works here. kmonitor must be installed there; no port is opened. A hub that "
-                "listens on the network is reached with its key: tcp://gpu-01:5577?key=\u2026"
-            )
-        )
-        for label in (intro, self._why):
+        for label in (self._intro, self._why):
             label.setWordWrap(True)
         self._why.hide()
-        form = QFormLayout()
-        for title, field, hint in (
-            (
-                self.tr("Host"),
-                self._address,
-                self.tr("gpu-01, user@gpu-01 or tcp://\u2026"),
-            ),
-            (self.tr("Name"), self._name, self.tr("as it is to be called here; may stay empty")),
-            (
-                self.tr("Command"),
-                self._command,
-                self.tr("/path/to/bin/kmonitor there; may stay empty"),
-            ),
-        ):
-            field.setPlaceholderText(hint)
-            field.setAccessibleName(title)
-            form.addRow(title, field)
+        for field in (self._address, self._name, self._command):
+            # Qt's own label, which stands in line with its field.
+            self._form.addRow(" ", field)
         self._connect.setProperty("kind", "primary")
         self._connect.setDefault(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
@@ -84,10 +88,17 @@ class ConnectDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 16, 18, 14)
         column.setSpacing(12)
-        column.addWidget(intro)
-        column.addLayout(form)
+        column.addWidget(self._intro)
+        column.addLayout(self._form)
         column.addWidget(self._why)
         column.addWidget(buttons)
+
+    def _say(self, field: QLineEdit, title: str, hint: str) -> None:
+        label = self._form.labelForField(field)
+        if isinstance(label, QLabel):
+            label.setText(title)
+        field.setPlaceholderText(hint)
+        field.setAccessibleName(title)
 
     @Slot(str)
     def _on_address_text_changed(self, text: str) -> None:

@@ -1,5 +1,7 @@
 """The quiet bar and the window that offer a crash report of an earlier start."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import (
@@ -39,27 +41,40 @@ class CrashNoticeBar(QFrame):
         self._icon = QLabel()
         self._title = role_label("strong_small")
         self._text = role_label("sub")
-        self._show = QPushButton(self.tr("Show report\u2026"))
-        self._later = QPushButton(self.tr("Later"))
-        self._discard = QPushButton(self.tr("Discard"))
+        self._notice: Callable[[], CrashNotice] | None = None
+        self._show = QPushButton()
+        self._later = QPushButton()
+        self._discard = QPushButton()
         self._build()
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
+        self.retranslate()
         self.hide()
 
-    def show_notice(self, notice: CrashNotice | None) -> None:
-        """Offer this; None: nothing any more."""
-        if notice is not None:
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        for button, text, tip in (
+            (self._show, self.tr("Show report\u2026"), self.tr("Read it, copy it, save it")),
+            (self._later, self.tr("Later"), self.tr("Ask again at the next start")),
+            (self._discard, self.tr("Discard"), self.tr("Delete what was kept")),
+        ):
+            button.setText(text)
+            button.setAccessibleName(text)
+            button.setToolTip(tip)
+        if self._notice is not None:
+            notice = self._notice()
             self._title.setText(notice.title)
             self._text.setText(notice.text)
             self.setAccessibleName(f"{notice.title} {notice.text}")
+
+    def show_notice(self, notice: Callable[[], CrashNotice] | None) -> None:
+        """Offer this, in the language in force; None: nothing any more."""
+        self._notice = notice
+        self.retranslate()
         self.setVisible(notice is not None)
         self.toggled.emit()
 
     def _build(self) -> None:
-        self._show.setToolTip(self.tr("Read it, copy it, save it"))
-        self._later.setToolTip(self.tr("Ask again at the next start"))
-        self._discard.setToolTip(self.tr("Delete what was kept"))
         words = QVBoxLayout()
         words.setSpacing(1)
         for label in (self._title, self._text):
@@ -76,7 +91,6 @@ class CrashNoticeBar(QFrame):
             (self._later, self.later_requested),
         ):
             button.setProperty("kind", "filter")
-            button.setAccessibleName(button.text())
             button.clicked.connect(told)
             row.addWidget(button)
 
@@ -96,49 +110,75 @@ class CrashReportWindow(QDialog):
     save_requested = Signal()
     discard_requested = Signal()
 
-    def __init__(self, notice: CrashNotice, text: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, notice: Callable[[], CrashNotice], text: str, parent: QWidget | None = None
+    ) -> None:
+        """Not shown yet.
+
+        Args:
+            notice: What stands above the report, in the language in force.
+            text: The report, in English as it was kept.
+            parent: The window.
+        """
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Crash report"))
         self.resize(760, 560)
+        self._notice = notice
+        self._title, self._lead = role_label("title"), role_label("sub")
         self._text = QPlainTextEdit(text)
-        self._copy = QPushButton(self.tr("Copy"))
-        self._save = QPushButton(self.tr("Save\u2026"))
-        self._discard = QPushButton(self.tr("Discard"))
-        self._close = QPushButton(self.tr("Close"))
+        self._copy = QPushButton()
+        self._save = QPushButton()
+        self._discard = QPushButton()
+        self._close = QPushButton()
         self._told = role_label("sub")
-        self._build(notice)
+        self._build()
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        notice = self._notice()
+        self.setWindowTitle(self.tr("Crash report"))
+        self._title.setText(notice.title)
+        self._lead.setText(notice.lead)
+        self._text.setAccessibleName(self.tr("Crash report"))
+        for button, text, tip in (
+            (self._discard, self.tr("Discard"), self.tr("Delete what was kept")),
+            (self._save, self.tr("Save\u2026"), self.tr("Write it to a file")),
+            (self._copy, self.tr("Copy"), self.tr("Copy all of it as text")),
+            (self._close, self.tr("Close"), self.tr("Close this window (Esc)")),
+        ):
+            button.setText(text)
+            button.setAccessibleName(text)
+            button.setToolTip(tip)
+        # It was said in the other language.
+        self.tell("")
 
     def tell(self, text: str) -> None:
         """Say what came of it."""
         self._told.setText(text)
 
-    def _build(self, notice: CrashNotice) -> None:
-        title, lead = role_label("title", notice.title), role_label("sub", notice.lead)
-        for label in (title, lead, self._told):
+    def _build(self) -> None:
+        for label in (self._title, self._lead, self._told):
             label.setWordWrap(True)
         self._text.setReadOnly(True)
-        self._text.setAccessibleName(self.tr("Crash report"))
         self._text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._text.setTabChangesFocus(True)
         bottom = QHBoxLayout()
         bottom.addWidget(self._told, 1)
-        for button, tip, slot in (
-            (self._discard, self.tr("Delete what was kept"), self.discard_requested),
-            (self._save, self.tr("Write it to a file"), self.save_requested),
-            (self._copy, self.tr("Copy all of it as text"), self._on_copy_clicked),
-            (self._close, self.tr("Close this window (Esc)"), self.close),
+        for button, slot in (
+            (self._discard, self.discard_requested),
+            (self._save, self.save_requested),
+            (self._copy, self._on_copy_clicked),
+            (self._close, self.close),
         ):
-            button.setAccessibleName(button.text())
-            button.setToolTip(tip)
             button.setAutoDefault(False)
             button.clicked.connect(slot)
             bottom.addWidget(button)
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 16, 18, 14)
         column.setSpacing(8)
-        column.addWidget(title)
-        column.addWidget(lead)
+        column.addWidget(self._title)
+        column.addWidget(self._lead)
         column.addWidget(self._text, 1)
         column.addLayout(bottom)
 

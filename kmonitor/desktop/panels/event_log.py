@@ -45,19 +45,18 @@ class EventLogPanel(QWidget):
         super().__init__(parent)
         self._model = EventLogModel(self)
         self._list = QListView()
-        self.filter_switch = Segments(
-            {
-                "all": self.tr("All"),
-                "warnings": self.tr("Warnings"),
-                "actions": self.tr("Actions"),
-            },
-            self.tr("Events shown"),
-        )
+        self.filter_switch = Segments(self._filter_titles(), "")
         self._empty = role_label("meta")
         self._build(look)
         self.filter_switch.choose("all")
         self.filter_switch.chosen.connect(self.filter_chosen)
         look.palette_changed.connect(self._on_look_palette_changed)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self.filter_switch.rename(self._filter_titles(), self.tr("Events shown"))
+        self._list.setAccessibleName(self.tr("Events"))
 
     def show_rows(self, rows: Sequence[LogRow], empty_text: str) -> None:
         """Show these rows, or the text when there are none."""
@@ -70,6 +69,13 @@ class EventLogPanel(QWidget):
         """Set the filter switch."""
         self.filter_switch.choose(key)
 
+    def _filter_titles(self) -> dict[str, str]:
+        return {
+            "all": self.tr("All"),
+            "warnings": self.tr("Warnings"),
+            "actions": self.tr("Actions"),
+        }
+
     def _build(self, look: Look) -> None:
         self._list.setModel(self._model)
         self._list.setItemDelegate(_LogRowDelegate(look, self._list))
@@ -78,7 +84,6 @@ class EventLogPanel(QWidget):
         self._list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self._list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._list.setAccessibleName(self.tr("Events"))
         self._list.activated.connect(self._on_list_activated)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -25,30 +25,36 @@ class FirstChoices(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = Segments(
-            {
-                "system": self.tr("As the system"),
-                "dark": self.tr("Dark"),
-                "light": self.tr("Light"),
-            },
-            self.tr("Theme"),
-        )
+        self._theme = Segments(self._themes(), "")
         self._language: Segments | None = None
+        self._languages: dict[str, str] = {}
+        self._guide = QPushButton()
+        self._keyboard = QPushButton()
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(10)
         self._row.addWidget(self._theme)
-        for title, tip, told in (
-            (self.tr("Guide"), self.tr("The first steps, and more (F1)"), self.guide_requested),
-            (self.tr("Keyboard"), self.tr("Every key (?)"), self.keyboard_requested),
+        for button, told in (
+            (self._guide, self.guide_requested),
+            (self._keyboard, self.keyboard_requested),
         ):
-            button = QPushButton(title)
             button.setProperty("kind", "filter")
-            button.setAccessibleName(title)
-            button.setToolTip(tip)
             button.clicked.connect(told)
             self._row.addWidget(button)
         self._theme.chosen.connect(self.theme_chosen)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._theme.rename(self._themes(), self.tr("Theme"))
+        if self._language is not None:
+            self._language.rename(self._spoken(), self.tr("Language"))
+        self._guide.setText(self.tr("Guide"))
+        self._guide.setToolTip(self.tr("The first steps, and more (F1)"))
+        self._keyboard.setText(self.tr("Keyboard"))
+        self._keyboard.setToolTip(self.tr("Every key (?)"))
+        for button in (self._guide, self._keyboard):
+            button.setAccessibleName(button.text())
 
     def show_theme(self, theme: str) -> None:
         """Show which theme is in force."""
@@ -64,8 +70,18 @@ class FirstChoices(QWidget):
         if not languages:
             return
         if self._language is None:
-            choices = {"system": self.tr("As the system"), **languages}
-            self._language = Segments(choices, self.tr("Language"))
+            self._languages = dict(languages)
+            self._language = Segments(self._spoken(), self.tr("Language"))
             self._language.chosen.connect(self.language_chosen)
             self._row.insertWidget(1, self._language)
         self._language.choose(chosen)
+
+    def _themes(self) -> dict[str, str]:
+        return {
+            "system": self.tr("As the system"),
+            "dark": self.tr("Dark"),
+            "light": self.tr("Light"),
+        }
+
+    def _spoken(self) -> dict[str, str]:
+        return {"system": self.tr("As the system"), **self._languages}

@@ -37,9 +37,9 @@ class FirstStartPanel(QFrame):
         self._title = role_label("big")
         self._text = role_label("sub")
         self._snippet = role_label("snippet", SNIPPET)
-        self._copy = QPushButton(self.tr("Copy the two lines"))
+        self._copy = QPushButton()
         self._demo = QPushButton()
-        self._connect = QPushButton(self.tr("Connect to a host\u2026"))
+        self._connect = QPushButton()
         self._folder = FolderButton()
         self._note = role_label("meta")
         self._about = role_label("meta")
@@ -51,6 +51,24 @@ class FirstStartPanel(QFrame):
         self._connect.clicked.connect(self.connect_requested)
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._about.setText(
+            self.tr(
+                "The first line imports the callback, the second hands it to fit. It works with "
+                "Keras 3 and tf_keras; what it measures stays on this machine."
+            )
+        )
+        self._copy.setText(self.tr("Copy the two lines"))
+        self._copy.setToolTip(self.tr("Copy both lines to the clipboard"))
+        self._copy.setAccessibleName(self._copy.text())
+        self._demo.setToolTip(self.tr("A real training of about a minute, in its own process"))
+        self._connect.setText(self.tr("Connect to a host\u2026"))
+        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
+        self._connect.setAccessibleName(self._connect.text())
+        self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
 
     def show_picture(self, picture: FirstStartPicture) -> None:
         """Show this."""
@@ -65,23 +83,11 @@ class FirstStartPanel(QFrame):
             label.setFixedHeight(max(0, label.heightForWidth(_TEXT_WIDTH)))
 
     def _build(self) -> None:
-        self._about.setText(
-            self.tr(
-                "The first line imports the callback, the second hands it to fit. It works with "
-                "Keras 3 and tf_keras; what it measures stays on this machine."
-            )
-        )
         self._copy.setProperty("kind", "primary")
-        self._copy.setToolTip(self.tr("Copy both lines to the clipboard"))
-        self._copy.setAccessibleName(self._copy.text())
-        self._demo.setToolTip(self.tr("A real training of about a minute, in its own process"))
-        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
-        self._connect.setAccessibleName(self._connect.text())
         self._snippet.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
         centre = Qt.AlignmentFlag.AlignHCenter
         for label in (self._mark, self._title, self._text, self._about, self._note):
             label.setAlignment(centre)

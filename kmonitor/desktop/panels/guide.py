@@ -29,7 +29,6 @@ class GuideWindow(QDialog):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("kmonitor guide"))
         self.resize(820, 680)
         self._look = look
         self._folder = _guide_folder()
@@ -39,8 +38,8 @@ class GuideWindow(QDialog):
         self._order: list[str] = []
         self._found: Place | None = None
         self._reader = QTextBrowser()
-        self._back = QPushButton(self.tr("Back"))
-        self._index = QPushButton(self.tr("Contents"))
+        self._back = QPushButton()
+        self._index = QPushButton()
         self._search = QLineEdit()
         self._search_icon = QAction(self)
         self._count = role_label("meta")
@@ -49,6 +48,27 @@ class GuideWindow(QDialog):
         self._reader.setFocus(Qt.FocusReason.OtherFocusReason)
         self._on_look_palette_changed()
         self.open_page(FIRST_PAGE)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force; the pages themselves are in English."""
+        self.setWindowTitle(self.tr("kmonitor guide"))
+        self._back.setText(self.tr("Back"))
+        self._back.setAccessibleName(self._back.text())
+        self._back.setToolTip(self.tr("Previous page (Alt+Left)"))
+        self._index.setText(self.tr("Contents"))
+        self._index.setAccessibleName(self._index.text())
+        self._index.setToolTip(self.tr("First page of the guide"))
+        self._search.setPlaceholderText(self.tr("Find in the guide   Ctrl+F"))
+        self._search.setAccessibleName(self.tr("Find in the guide"))
+        self._search.setToolTip(self.tr("Words of any page; Enter or F3: the next place (Ctrl+F)"))
+        for part in self._search.findChildren(QToolButton):
+            part.setAccessibleName(self._search.accessibleName())
+        self._reader.setAccessibleName(self.tr("Guide"))
+        # It was said in the other language.
+        self._count.setText("")
+        if not self._page:
+            self._reader.setPlainText(self.tr("This page of the guide is missing."))
 
     @property
     def page(self) -> str:
@@ -118,22 +138,12 @@ class GuideWindow(QDialog):
         self._order = reading_order(sources)
 
     def _build(self) -> None:
-        self._back.setAccessibleName(self._back.text())
-        self._back.setToolTip(self.tr("Previous page (Alt+Left)"))
-        self._index.setAccessibleName(self._index.text())
-        self._index.setToolTip(self.tr("First page of the guide"))
         for button in (self._back, self._index):
             button.setAutoDefault(False)
-        self._search.setPlaceholderText(self.tr("Find in the guide   Ctrl+F"))
-        self._search.setAccessibleName(self.tr("Find in the guide"))
-        self._search.setToolTip(self.tr("Words of any page; Enter or F3: the next place (Ctrl+F)"))
         self._search.setClearButtonEnabled(True)
         self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
-        for part in self._search.findChildren(QToolButton):
-            part.setAccessibleName(self._search.accessibleName())
         self._search.setMaximumWidth(320)
         self._reader.setOpenLinks(False)
-        self._reader.setAccessibleName(self.tr("Guide"))
         self._reader.document().setDocumentMargin(18)
         row = QHBoxLayout()
         row.addWidget(self._back)

@@ -10,11 +10,13 @@ from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.keys import key_sequence
 from kmonitor.desktop.controls.look import Look, repolish, role_label
 from kmonitor.desktop.controls.segments import Segments
+from kmonitor.desktop.language_keeper import LANGUAGE_TITLES
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.header import HeaderPicture
 
 _THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
 _AUDIT, _ALERTS, _EXPORT, _REPORT = "audit", "alerts", "export", "report"
+_LANGUAGE = "language:"
 _SETTINGS = "settings"
 _EXPORT_ALL = "export_all"
 _TITLE_SHARE = 0.3
@@ -28,6 +30,7 @@ class HeaderPanel(QFrame):
         x_axis_chosen: "epochs" or "seconds".
         live_toggled: Whether the charts follow the newest data.
         theme_chosen: "system", "dark" or "light".
+        language_chosen: "system", or the name of a language.
         help_requested: The guide is wanted.
         audit_requested: The list of what was done is wanted.
         alerts_requested: The rules of alerts are wanted.
@@ -42,6 +45,7 @@ class HeaderPanel(QFrame):
     x_axis_chosen = Signal(str)
     live_toggled = Signal(bool)
     theme_chosen = Signal(str)
+    language_chosen = Signal(str)
     help_requested = Signal()
     audit_requested = Signal()
     alerts_requested = Signal()
@@ -57,7 +61,7 @@ class HeaderPanel(QFrame):
         self.setObjectName("header")
         self.setFixedHeight(SIZES.header)
         self._look = look
-        self._theme = "system"
+        self._theme = self._language = "system"
         self._is_live = True
         self._is_away = self._has_run = False
         self._mark = QLabel()
@@ -66,10 +70,7 @@ class HeaderPanel(QFrame):
         self._subtitle = ElidedLabel("meta", at_end=True)
         self._chips = ChipRow(look)
         self._middle = _TitleAndChips(self._title, self._subtitle, self._chips)
-        self._axis = Segments(
-            {"epochs": self.tr("Epochs"), "seconds": self.tr("Seconds")},
-            self.tr("Horizontal axis"),
-        )
+        self._axis = Segments(self._axis_titles(), "")
         self._live = QPushButton()
         self._theme_button = QPushButton()
         self._help = QPushButton()
@@ -78,6 +79,21 @@ class HeaderPanel(QFrame):
         self._build()
         self._connect()
         self._draw_icons()
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._axis.rename(self._axis_titles(), self.tr("Horizontal axis"))
+        self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
+        self._axis.explain("seconds", self.tr("Count seconds of run time"))
+        self.add_chart.setToolTip(self.tr("Add a chart (Ctrl+N)"))
+        self.add_chart.setAccessibleName(self.tr("Add a chart"))
+        self._help.setToolTip(self.tr("Guide (F1)"))
+        self._help.setAccessibleName(self.tr("Guide"))
+        self._theme_button.setAccessibleName(self.tr("Theme and language"))
+        words = self.tr("Theme, language; settings, alerts, export, report, audit")
+        self._theme_button.setToolTip(words)
+        self.show_live(is_live=self._is_live)
 
     def set_left_width(self, width_px: int) -> None:
         """Let the title begin at the charts' left edge."""
@@ -122,6 +138,10 @@ class HeaderPanel(QFrame):
         self._theme = theme
         self._draw_icons()
 
+    def show_language(self, language: str) -> None:
+        """Set which language is marked as chosen."""
+        self._language = language
+
     def _build(self) -> None:
         brand = QHBoxLayout(self._brand)
         brand.setContentsMargins(SIZES.padding, 0, 0, 0)
@@ -141,23 +161,17 @@ class HeaderPanel(QFrame):
         self._theme_button.setProperty("kind", "icon")
         self._help.setProperty("kind", "icon")
         self.add_chart.setProperty("kind", "icon")
-        self.add_chart.setToolTip(self.tr("Add a chart (Ctrl+N)"))
-        self.add_chart.setAccessibleName(self.tr("Add a chart"))
         self.add_chart.clicked.connect(self.add_chart_requested)
-        self._help.setToolTip(self.tr("Guide (F1)"))
-        self._help.setAccessibleName(self.tr("Guide"))
-        self._theme_button.setAccessibleName(self.tr("Theme"))
-        words = self.tr("Theme: system, dark or light; settings, alerts, export, report, audit")
-        self._theme_button.setToolTip(words)
         self._live.setMinimumWidth(82)
-        self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
-        self._axis.explain("seconds", self.tr("Count seconds of run time"))
         self._axis.chosen.connect(self.x_axis_chosen)
         self._chips.chip_clicked.connect(self.state_opened)
         self._live.clicked.connect(self._on_live_clicked)
         self._theme_button.clicked.connect(self._on_theme_button_clicked)
         self._help.clicked.connect(self.help_requested)
         self._look.palette_changed.connect(self._on_look_palette_changed)
+
+    def _axis_titles(self) -> dict[str, str]:
+        return {"epochs": self.tr("Epochs"), "seconds": self.tr("Seconds")}
 
     def _show_parts(self) -> None:
         for part in self._view_parts:
@@ -183,6 +197,7 @@ class HeaderPanel(QFrame):
             action.setCheckable(True)
             action.setChecked(key == self._theme)
             action.setData(key)
+        self._add_languages(menu)
         menu.addSeparator()
         settings = menu.addAction(self.tr("Settings\u2026"), key_sequence("settings"))
         settings.setToolTip(self.tr("Theme, language, sizes, history, hosts, keys (Ctrl+,)"))
@@ -197,6 +212,14 @@ class HeaderPanel(QFrame):
         audit.setData(_AUDIT)
         menu.triggered.connect(self._on_menu_triggered)
         menu.popup(self._theme_button.mapToGlobal(self._theme_button.rect().bottomLeft()))
+
+    def _add_languages(self, menu: QMenu) -> None:
+        languages = menu.addMenu(self.tr("Language"))
+        for key, title in {"system": self.tr("As the system"), **LANGUAGE_TITLES}.items():
+            action = languages.addAction(title)
+            action.setCheckable(True)
+            action.setChecked(key == self._language)
+            action.setData(_LANGUAGE + key)
 
     def _add_files(self, menu: QMenu) -> None:
         export = menu.addAction(self.tr("Export\u2026"), key_sequence("export"))
@@ -222,6 +245,8 @@ class HeaderPanel(QFrame):
         }
         if chosen in opened:
             opened[chosen].emit()
+        elif chosen.startswith(_LANGUAGE):
+            self.language_chosen.emit(chosen.removeprefix(_LANGUAGE))
         else:
             self.theme_chosen.emit(chosen)
 

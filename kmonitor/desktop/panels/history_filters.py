@@ -28,17 +28,31 @@ class HistoryFilters(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._pinned = QPushButton(self.tr("Pinned"))
-        self._clear = QPushButton(self.tr("Clear filters"))
-        self._since = MenuButton(look, self.tr("Started"), self._times())
-        self._ending = MenuButton(look, self.tr("State"), self._endings())
-        self._judged = MenuButton(look, self.tr("Verdict"), self._verdicts())
-        self._host = MenuButton(look, self.tr("Host"), {"": self.tr("all")})
-        columns = {head.key: head.title for head in history_heads()}
-        self._sort = MenuButton(look, self.tr("Sort"), columns, stands_out=False)
+        self._pinned = QPushButton()
+        self._clear = QPushButton()
+        self._since = MenuButton(look, "", self._times())
+        self._ending = MenuButton(look, "", self._endings())
+        self._judged = MenuButton(look, "", self._verdicts())
+        self._host = MenuButton(look, "", self._any_host())
+        self._sort = MenuButton(look, "", _columns(), stands_out=False)
         self._build()
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._pinned.setText(self.tr("Pinned"))
+        self._pinned.setToolTip(self.tr("Only runs that are pinned"))
+        self._clear.setText(self.tr("Clear filters"))
+        self._clear.setToolTip(self.tr("Show all runs again"))
+        for button in (self._pinned, self._clear):
+            button.setAccessibleName(button.text())
+        self._since.rename(self.tr("Started"), self._times())
+        self._ending.rename(self.tr("State"), self._endings())
+        self._judged.rename(self.tr("Verdict"), self._verdicts())
+        self._host.rename(self.tr("Host"), self._any_host())
+        self._sort.rename(self.tr("Sort"), _columns())
 
     def wanted(self, words: str) -> HistoryFilter:
         """Which runs are wanted.
@@ -61,7 +75,7 @@ class HistoryFilters(QWidget):
 
     def show_hosts(self, hosts: Sequence[str]) -> None:
         """Offer these hosts."""
-        self._host.offer({"": self.tr("all"), **{host: host for host in hosts}})
+        self._host.offer({**self._any_host(), **{host: host for host in hosts}})
         self._host.setVisible(len(hosts) > 1 or bool(self._host.key))
 
     def show_clear(self, *, is_needed: bool) -> None:
@@ -74,6 +88,9 @@ class HistoryFilters(QWidget):
             menu.choose("any")
         self._host.choose("")
         self._pinned.setChecked(False)
+
+    def _any_host(self) -> dict[str, str]:
+        return {"": self.tr("all")}
 
     def _times(self) -> dict[str, str]:
         return {
@@ -102,14 +119,10 @@ class HistoryFilters(QWidget):
         }
 
     def _build(self) -> None:
-        self._pinned.setToolTip(self.tr("Only runs that are pinned"))
-        self._clear.setToolTip(self.tr("Show all runs again"))
         self._pinned.setCheckable(True)
         self._pinned.setProperty("kind", "filter")
         self._clear.setProperty("kind", "filter")
         self._clear.hide()
-        for button in (self._pinned, self._clear):
-            button.setAccessibleName(button.text())
         for menu in (self._since, self._ending, self._judged, self._host):
             menu.chosen.connect(self.changed)
         self._pinned.clicked.connect(self._on_pinned_clicked)
@@ -131,3 +144,7 @@ class HistoryFilters(QWidget):
     @Slot()
     def _on_look_palette_changed(self) -> None:
         self._pinned.setIcon(self._look.icon("pin", "mute"))
+
+
+def _columns() -> dict[str, str]:
+    return {head.key: head.title for head in history_heads()}

@@ -28,21 +28,29 @@ class KeyboardWindow(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("guide_page", "keyboard.md")
-        self.setWindowTitle(self.tr("Keyboard"))
         self.setMinimumWidth(_LEAST_WIDTH)
         self.resize(*_SIZE)
-        scroll = QScrollArea()
+        self._title = role_label("title")
+        self._scroll = scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setAccessibleName(self.tr("Keyboard"))
         scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        scroll.setWidget(_page(keyboard_map()))
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 16, 8, 14)
         column.setSpacing(10)
-        column.addWidget(role_label("title", self.tr("Keyboard")))
+        column.addWidget(self._title)
         column.addWidget(scroll, 1)
+        self.retranslate()
         scroll.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force; the place scrolled to stays."""
+        self.setWindowTitle(self.tr("Keyboard"))
+        self._title.setText(self.tr("Keyboard"))
+        self._scroll.setAccessibleName(self.tr("Keyboard"))
+        at = self._scroll.verticalScrollBar().value()
+        self._scroll.setWidget(_page(keyboard_map()))
+        self._scroll.verticalScrollBar().setValue(at)
 
 
 def _page(groups: tuple[KeyGroup, ...]) -> QWidget:

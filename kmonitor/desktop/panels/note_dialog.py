@@ -29,26 +29,35 @@ class NoteDialog(QDialog):
     def __init__(self, name: str, note: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("Note"))
+        self._name = name
         self.resize(460, 280)
         self._field = QPlainTextEdit(note)
         self._length = role_label("meta")
-        self._save = QPushButton(self.tr("Save"))
-        self._cancel = QPushButton(self.tr("Cancel"))
-        self._build(name)
-        self._on_field_changed()
+        self._save = QPushButton()
+        self._cancel = QPushButton()
+        self._build()
+        self.retranslate()
 
-    def _build(self, name: str) -> None:
-        title = ElidedLabel("strong", name)
-        self._field.setTabChangesFocus(True)
-        self._field.setAccessibleName(self.tr("Note on {name}").format(name=name))
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self.setWindowTitle(self.tr("Note"))
+        self._field.setAccessibleName(self.tr("Note on {name}").format(name=self._name))
         self._field.setPlaceholderText(self.tr("What it was for, or what came of it"))
-        self._save.setProperty("kind", "primary")
+        self._save.setText(self.tr("Save"))
+        # A text takes the key of a button with it.
         press_by_key("note_save", self._save)
         self._save.setToolTip(self.tr("Save the note (Ctrl+Return)"))
+        self._cancel.setText(self.tr("Cancel"))
         self._cancel.setToolTip(self.tr("Leave it as it was (Esc)"))
         for button in (self._save, self._cancel):
             button.setAccessibleName(button.text())
+        self._on_field_changed()
+
+    def _build(self) -> None:
+        title = ElidedLabel("strong", self._name)
+        self._field.setTabChangesFocus(True)
+        self._save.setProperty("kind", "primary")
+        for button in (self._save, self._cancel):
             button.setAutoDefault(False)
         self._field.textChanged.connect(self._on_field_changed)
         self._save.clicked.connect(self._on_save_clicked)

@@ -60,12 +60,19 @@ class ReclaimTablePanel(QWidget):
         self._table.activated.connect(self._on_table_activated)
         self._table.copy_requested.connect(self._on_table_copy_requested)
         look.palette_changed.connect(self._on_look_palette_changed)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._model.retranslate()
+        self._table.setAccessibleName(self.tr("Reclaims"))
+        self._table.setAccessibleDescription(
+            self.tr("Enter shows a record in full, Ctrl+C copies the selected ones")
+        )
 
     def show_rows(self, rows: Sequence[ReclaimRow], empty_text: str) -> None:
         """Show these rows, or the text when there are none."""
-        shown = [row.row for row in self._model.rows()]
-        self._model.show_rows(rows)
-        if shown != [row.row for row in rows]:
+        if self._model.show_rows(rows):
             self._fit_columns(rows)
         self._empty.setText(empty_text)
         self._empty.setVisible(not rows)
@@ -111,10 +118,6 @@ class ReclaimTablePanel(QWidget):
         table.setSortingEnabled(True)
         table.sortByColumn(0, Qt.SortOrder.DescendingOrder)
         table.name_columns([column.key for column in columns()])
-        table.setAccessibleName(self.tr("Reclaims"))
-        table.setAccessibleDescription(
-            self.tr("Enter shows a record in full, Ctrl+C copies the selected ones")
-        )
         self._empty.setWordWrap(True)
         self._empty.setContentsMargins(0, 6, 8, 0)
         column_box = QVBoxLayout(self)

@@ -50,11 +50,9 @@ class RecordsPanel(QFrame):
         self.log = EventLogPanel(look)
         self.table = ReclaimTablePanel(look)
         self.tab: RecordsTab = "events"
-        self._tabs = Segments(
-            {_EVENTS: self.tr("Events"), _RECLAIMS: self.tr("Reclaims")},
-            self.tr("Below the charts"),
-        )
-        self._copy = QPushButton(self.tr("Copy"))
+        self._n = 0
+        self._tabs = Segments(self._titles(), "")
+        self._copy = QPushButton()
         self._pages = QStackedWidget()
         self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._build()
@@ -63,6 +61,21 @@ class RecordsPanel(QFrame):
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
         self.show_tab("events")
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._tabs.rename(self._titles(), self.tr("Below the charts"))
+        self._tabs.explain(_EVENTS, self.tr("One sentence for each event (Ctrl+1)"))
+        self._tabs.explain(
+            _RECLAIMS, self.tr("What each save, collect, reload and restart gave back (Ctrl+2)")
+        )
+        self._copy.setText(self.tr("Copy"))
+        self._copy.setAccessibleName(self.tr("Copy the table"))
+        self._copy.setToolTip(
+            self.tr("Copy the selected rows, or all, as text (Ctrl+C in the table)")
+        )
+        self.show_count(self._n)
 
     def show_tab(self, tab: str) -> None:
         """Show this page."""
@@ -77,8 +90,12 @@ class RecordsPanel(QFrame):
 
     def show_count(self, n: int) -> None:
         """How many records the table has, in its switch."""
+        self._n = n
         title = self.tr("Reclaims")
         self._tabs.button(_RECLAIMS).setText(f"{title} {n}" if n else title)
+
+    def _titles(self) -> dict[str, str]:
+        return {_EVENTS: self.tr("Events"), _RECLAIMS: self.tr("Reclaims")}
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -93,15 +110,7 @@ class RecordsPanel(QFrame):
         self._top.setDirection(ways.TopToBottom if is_narrow else ways.LeftToRight)
 
     def _build(self) -> None:
-        self._tabs.explain(_EVENTS, self.tr("One sentence for each event (Ctrl+1)"))
-        self._tabs.explain(
-            _RECLAIMS, self.tr("What each save, collect, reload and restart gave back (Ctrl+2)")
-        )
         self._copy.setProperty("kind", "small")
-        self._copy.setAccessibleName(self.tr("Copy the table"))
-        self._copy.setToolTip(
-            self.tr("Copy the selected rows, or all, as text (Ctrl+C in the table)")
-        )
         self._pages.addWidget(self.log)
         self._pages.addWidget(self.table)
         # What is too narrow for both puts the switches below each other, and cuts off neither.

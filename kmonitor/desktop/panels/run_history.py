@@ -83,13 +83,14 @@ class RunHistoryPanel(QFrame):
         self.setProperty("guide_page", "history.md")
         self._look = look
         self._heads = history_heads()
+        self._title = role_label("title")
         self._model = RunHistoryModel(self)
         self._table = RowTable()
         self._count = role_label("sub")
         self._empty = role_label("sub")
         self._search = QLineEdit()
         self._search_icon = QAction(self)
-        self._back = QPushButton(self.tr("Charts"))
+        self._back = QPushButton()
         self.filters = HistoryFilters(look)
         self._is_fitted = False
         self._is_showing = False
@@ -97,6 +98,31 @@ class RunHistoryPanel(QFrame):
         self._build()
         self._connect()
         self._on_look_palette_changed()
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._heads = history_heads()
+        self._model.retranslate()
+        # What the columns hold has other widths now.
+        self._is_fitted = False
+        self._title.setText(self.tr("History"))
+        self._back.setText(self.tr("Charts"))
+        self._back.setToolTip(self.tr("Back to the charts (Esc)"))
+        self._back.setAccessibleName(self._back.text())
+        self._search.setPlaceholderText(self.tr("Name, host, model, note or date   Ctrl+F"))
+        self._search.setAccessibleName(self.tr("Find runs"))
+        self._search.setToolTip(
+            self.tr(
+                "Words of name, host, model, note, job or id, or a date as 2026-11-22 (Ctrl+F)"
+            )
+        )
+        for part in self._search.findChildren(QToolButton):
+            part.setAccessibleName(self._search.accessibleName())
+        self._table.setAccessibleName(self.tr("All runs"))
+        self._table.setAccessibleDescription(
+            self.tr("Enter opens a run on the charts, F2 renames it, Delete removes it")
+        )
 
     def wanted(self) -> HistoryFilter:
         """Which runs the search and the filters ask for."""
@@ -181,33 +207,21 @@ class RunHistoryPanel(QFrame):
         return self._table
 
     def _build(self) -> None:
-        title = role_label("title", self.tr("History"))
         self._build_search()
-        self._back.setToolTip(self.tr("Back to the charts (Esc)"))
-        self._back.setAccessibleName(self._back.text())
         self._build_table()
         top = QHBoxLayout()
         top.setSpacing(10)
         top.addWidget(self._back)
         top.addSpacing(4)
-        top.addWidget(title)
+        top.addWidget(self._title)
         top.addWidget(self._count)
         top.addStretch(1)
         top.addWidget(self._search, 2)
         self._lay_out(top)
 
     def _build_search(self) -> None:
-        self._search.setPlaceholderText(self.tr("Name, host, model, note or date   Ctrl+F"))
-        self._search.setAccessibleName(self.tr("Find runs"))
-        self._search.setToolTip(
-            self.tr(
-                "Words of name, host, model, note, job or id, or a date as 2026-11-22 (Ctrl+F)"
-            )
-        )
         self._search.setClearButtonEnabled(True)
         self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
-        for part in self._search.findChildren(QToolButton):
-            part.setAccessibleName(self._search.accessibleName())
         self._search.setMaximumWidth(420)
 
     def _lay_out(self, top: QHBoxLayout) -> None:
@@ -232,10 +246,6 @@ class RunHistoryPanel(QFrame):
         table.setItemDelegate(CellDelegate(self._look, _cell_of, table))
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.name_columns([head.key for head in self._heads])
-        table.setAccessibleName(self.tr("All runs"))
-        table.setAccessibleDescription(
-            self.tr("Enter opens a run on the charts, F2 renames it, Delete removes it")
-        )
         head.setSectionsClickable(True)
         head.setSortIndicatorShown(True)
         self._empty.setWordWrap(True)

@@ -68,6 +68,24 @@ class RunTreePanel(QFrame):
         add_key("find_run", self, self._on_find_activated)
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._word_search()
+        self._search.setAccessibleName(self.tr("Find run or host"))
+        self._search.setToolTip(
+            self.tr("Words of a run's name or host (Ctrl+F); Enter goes to the first one")
+        )
+        for part in self._search.findChildren(QToolButton):
+            part.setAccessibleName(self._search.accessibleName())
+        self._tree.setAccessibleName(self.tr("Runs by host"))
+        self._connect.setText(self.tr("Connect to a host\u2026"))
+        self._connect.setAccessibleName(self._connect.text())
+        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
+        self._history.setToolTip(
+            self.tr("All runs ever recorded: find, name, note and delete them (Ctrl+Shift+H)")
+        )
 
     def show_rows(self, hosts: Sequence[HostRow], selected: str | None, empty_text: str) -> None:
         """Show these rows with this run selected.
@@ -99,20 +117,17 @@ class RunTreePanel(QFrame):
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._word_search()
+
+    def _word_search(self) -> None:
         words = self.tr("Find run or host")
         # The tooltip says the keys as well.
         has_room = self.width() >= SIZES.left
         self._search.setPlaceholderText(f"{words}   Ctrl+F" if has_room else words)
 
     def _build(self) -> None:
-        self._search.setAccessibleName(self.tr("Find run or host"))
-        self._search.setToolTip(
-            self.tr("Words of a run's name or host (Ctrl+F); Enter goes to the first one")
-        )
         self._search.setClearButtonEnabled(True)
         self._search.addAction(self._search_icon, QLineEdit.ActionPosition.LeadingPosition)
-        for part in self._search.findChildren(QToolButton):
-            part.setAccessibleName(self._search.accessibleName())
         self._tree.setModel(self._model)
         self._tree.setItemDelegate(RunRowDelegate(self._look, self._tree))
         self._tree.setHeaderHidden(True)
@@ -123,14 +138,7 @@ class RunTreePanel(QFrame):
         self._tree.setFrameShape(QFrame.Shape.NoFrame)
         self._tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._tree.setVerticalScrollMode(QTreeView.ScrollMode.ScrollPerPixel)
-        self._tree.setAccessibleName(self.tr("Runs by host"))
         self._tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self._connect.setText(self.tr("Connect to a host\u2026"))
-        self._connect.setAccessibleName(self._connect.text())
-        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
-        self._history.setToolTip(
-            self.tr("All runs ever recorded: find, name, note and delete them (Ctrl+Shift+H)")
-        )
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._empty.setContentsMargins(6, 10, 6, 0)

@@ -35,26 +35,52 @@ class GeneralSettings(QWidget):
             parent: Its parent.
         """
         super().__init__(parent)
-        system = self.tr("As the system")
-        self._theme = Segments(
-            {"system": system, "dark": self.tr("Dark"), "light": self.tr("Light")},
-            self.tr("Theme"),
-        )
-        self._language = Segments({"system": system, **languages}, self.tr("Language"))
-        self._language_row = SettingRow(self.tr("Language"), [self._language])
+        self._theme = Segments(self._themes(), "")
+        self._language = Segments({"system": "", **languages}, "")
+        self._units = Segments(self._unit_titles(), "")
+        self._pace = Segments({**pace_titles()}, "")
+        self._alerts = QPushButton()
+        self._theme_row = SettingRow([self._theme])
+        self._language_row = SettingRow([self._language])
         self._language_row.setVisible(bool(languages))
-        self._units = Segments(
-            {"binary": self.tr("MiB, GiB"), "decimal": self.tr("MB, GB")}, self.tr("Sizes")
-        )
-        self._pace = Segments({**pace_titles()}, self.tr("Charts move"))
-        self._pace_row = SettingRow(self.tr("Charts move"), [self._pace])
-        self._alerts = QPushButton(self.tr("Alerts\u2026"))
+        self._units_row = SettingRow([self._units])
+        self._pace_row = SettingRow([self._pace])
+        self._alerts_row = SettingRow([self._alerts])
         self._build()
+        self.retranslate()
         self._theme.chosen.connect(self.theme_chosen)
         self._language.chosen.connect(self.language_chosen)
         self._units.chosen.connect(self.units_chosen)
         self._pace.chosen.connect(self.pace_chosen)
         self._alerts.clicked.connect(self.alerts_requested)
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force; what the pace means comes with the choices."""
+        language = {"system": self.tr("As the system")}
+        for row, choice, titles, title in (
+            (self._theme_row, self._theme, self._themes(), self.tr("Theme")),
+            (self._language_row, self._language, language, self.tr("Language")),
+            (self._units_row, self._units, self._unit_titles(), self.tr("Sizes")),
+            (self._pace_row, self._pace, {**pace_titles()}, self.tr("Charts move")),
+        ):
+            row.call(title)
+            choice.rename(titles, title)
+        self._units_row.explain(
+            self.tr(
+                "1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Everywhere in the "
+                "window; the command line and what trainings print keep to MiB and GiB."
+            )
+        )
+        self._alerts.setText(self.tr("Alerts\u2026"))
+        self._alerts.setAccessibleName(self._alerts.text())
+        self._alerts.setToolTip(self.tr("What you want to be told, and how (Ctrl+L)"))
+        self._alerts_row.call(self.tr("Alerts and limits"))
+        self._alerts_row.explain(
+            self.tr(
+                "What is worth a notification. What is done at a limit is chosen per run, "
+                "beside the charts, and is the same for the next run until it is changed."
+            )
+        )
 
     def show_choices(self, *, theme: str, language: str, units: str, pace: Pace) -> None:
         """Show what is in force."""
@@ -64,34 +90,21 @@ class GeneralSettings(QWidget):
         self._pace.choose(pace)
         self._pace_row.explain(pace_words(pace))
 
+    def _themes(self) -> dict[str, str]:
+        system = self.tr("As the system")
+        return {"system": system, "dark": self.tr("Dark"), "light": self.tr("Light")}
+
+    def _unit_titles(self) -> dict[str, str]:
+        return {"binary": self.tr("MiB, GiB"), "decimal": self.tr("MB, GB")}
+
     def _build(self) -> None:
-        self._alerts.setAccessibleName(self._alerts.text())
-        self._alerts.setToolTip(self.tr("What you want to be told, and how (Ctrl+L)"))
         self._alerts.setAutoDefault(False)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(20)
-        column.addWidget(SettingRow(self.tr("Theme"), [self._theme]))
-        column.addWidget(self._language_row)
-        column.addWidget(
-            SettingRow(
-                self.tr("Sizes"),
-                [self._units],
-                self.tr(
-                    "1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Everywhere in the "
-                    "window; the command line and what trainings print keep to MiB and GiB."
-                ),
-            )
-        )
-        column.addWidget(self._pace_row)
-        column.addWidget(
-            SettingRow(
-                self.tr("Alerts and limits"),
-                [self._alerts],
-                self.tr(
-                    "What is worth a notification. What is done at a limit is chosen per run, "
-                    "beside the charts, and is the same for the next run until it is changed."
-                ),
-            )
-        )
+        for row in (
+            *(self._theme_row, self._language_row, self._units_row),
+            *(self._pace_row, self._alerts_row),
+        ):
+            column.addWidget(row)
         column.addStretch(1)

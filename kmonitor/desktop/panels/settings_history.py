@@ -28,18 +28,36 @@ class HistorySettings(QWidget):
         self._trouble = role_label("body")
         self._days = QLineEdit()
         self._size = QLineEdit()
-        self._days_row = SettingRow(
-            self.tr("Days"), [self._days], self.tr("Runs that ended longer ago are removed.")
-        )
-        self._size_row = SettingRow(
-            self.tr("Size"),
-            [self._size],
-            self.tr("While the history is larger, the run that ended first is removed."),
-        )
+        self._notes = role_label("sub")
+        self._days_row = SettingRow([self._days])
+        self._size_row = SettingRow([self._size])
         self._build()
+        self.retranslate()
         for field in (self._days, self._size):
             field.editingFinished.connect(self._on_field_editing_finished)
             field.textEdited.connect(self._on_field_text_edited)
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force; what is stored comes with its picture."""
+        self._days_row.call(self.tr("Days"))
+        self._days_row.explain(self.tr("Runs that ended longer ago are removed."))
+        self._size_row.call(self.tr("Size"))
+        self._size_row.explain(
+            self.tr("While the history is larger, the run that ended first is removed.")
+        )
+        self._days.setAccessibleName(self.tr("Days of history"))
+        self._size.setAccessibleName(self.tr("Size of the history"))
+        for field in (self._days, self._size):
+            field.setPlaceholderText(self.tr("all"))
+        self._days.setToolTip(self.tr("A number of days; nothing: all are kept"))
+        self._size.setToolTip(self.tr("Such as 20 GiB; nothing: no bound"))
+        self._notes.setText(
+            self.tr(
+                "Pinned runs and living ones stay in any case, and so do checkpoints. It counts "
+                "for this machine's hub, whoever starts it, within seconds."
+            )
+        )
+        self._check()
 
     def show_keep(self, days: float, n_bytes: int) -> None:
         """Show the bounds in force, unless others are being typed."""
@@ -68,37 +86,22 @@ class HistorySettings(QWidget):
         self._check()
 
     def _build(self) -> None:
-        everything = self.tr("all")
-        for field, name in (
-            (self._days, self.tr("Days of history")),
-            (self._size, self.tr("Size of the history")),
-        ):
+        for field in (self._days, self._size):
             field.setFixedWidth(_FIELD_PX)
-            field.setAccessibleName(name)
-            field.setPlaceholderText(everything)
             field.setMaxLength(40)
-        self._days.setToolTip(self.tr("A number of days; nothing: all are kept"))
-        self._size.setToolTip(self.tr("Such as 20 GiB; nothing: no bound"))
         set_tone(self._fixed, "warn")
         set_tone(self._trouble, "crit")
-        notes = role_label(
-            "sub",
-            self.tr(
-                "Pinned runs and living ones stay in any case, and so do checkpoints. It counts "
-                "for this machine's hub, whoever starts it, within seconds."
-            ),
-        )
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(14)
-        for label in (self._stored, self._fixed, self._trouble, notes):
+        for label in (self._stored, self._fixed, self._trouble, self._notes):
             label.setWordWrap(True)
         column.addWidget(self._stored)
         column.addWidget(self._fixed)
         column.addWidget(self._days_row)
         column.addWidget(self._size_row)
         column.addWidget(self._trouble)
-        column.addWidget(notes)
+        column.addWidget(self._notes)
         column.addStretch(1)
         self._fixed.hide()
         self._trouble.hide()

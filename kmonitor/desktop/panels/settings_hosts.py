@@ -31,15 +31,30 @@ class HostSettings(QWidget):
         self._lines: tuple[HostLine, ...] | None = None
         self._rows: list[QWidget] = []
         self._text = role_label("sub")
-        self._connect = QPushButton(self.tr("Connect to a host\u2026"))
+        self._connect = QPushButton()
         self._column = QVBoxLayout()
         self._build()
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._text.setText(
+            self.tr("No other machine is remembered. What works as ssh NAME works here.")
+        )
+        self._connect.setText(self.tr("Connect to a host\u2026"))
+        self._connect.setAccessibleName(self._connect.text())
+        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
+        self._make_rows()
 
     def show_lines(self, lines: Sequence[HostLine]) -> None:
         """Show these hosts."""
         if tuple(lines) == self._lines:
             return
         self._lines = tuple(lines)
+        self._make_rows()
+
+    def _make_rows(self) -> None:
+        lines = self._lines or ()
         for row in self._rows:
             self._column.removeWidget(row)
             row.hide()
@@ -50,12 +65,7 @@ class HostSettings(QWidget):
         self._text.setVisible(not lines)
 
     def _build(self) -> None:
-        self._text.setText(
-            self.tr("No other machine is remembered. What works as ssh NAME works here.")
-        )
         self._text.setWordWrap(True)
-        self._connect.setAccessibleName(self._connect.text())
-        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
         self._connect.setAutoDefault(False)
         self._connect.clicked.connect(self.connect_requested)
         self._column.setSpacing(8)

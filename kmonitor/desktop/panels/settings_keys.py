@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.look import role_label, set_tone
@@ -28,15 +28,39 @@ class KeySettings(QWidget):
         self._picture: KeysPicture | None = None
         self._rows: list[QWidget] = []
         self._own = role_label("snippet_small")
-        self._show = QPushButton(self.tr("Show this device's key"))
-        self._copy = QPushButton(self.tr("Copy"))
+        self._show = QPushButton()
+        self._copy = QPushButton()
+        self._own_head = role_label("strong_small")
+        self._own_words = role_label("sub")
+        self._others_head = role_label("strong_small")
         self._why = role_label("body")
         self._text = role_label("sub")
         self._trouble = role_label("body")
         self._column = QVBoxLayout()
         self._build()
+        self.retranslate()
         self._show.clicked.connect(self.own_key_wanted)
         self._copy.clicked.connect(self._on_copy_clicked)
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force; who may connect comes with its picture."""
+        self._own_head.setText(self.tr("This device"))
+        self._own_words.setText(
+            self.tr(
+                "Give this public key to whoever runs a hub on the network, who lets it in "
+                "with kmonitor authorize. Its secret never leaves this machine."
+            )
+        )
+        self._others_head.setText(self.tr("Who may connect to this machine"))
+        self._own.setAccessibleName(self.tr("This device's key"))
+        self._text.setAccessibleName(self.tr("Where the hub listens"))
+        self._copy.setText(self.tr("Copy"))
+        self._copy.setToolTip(self.tr("Copy the key to the clipboard"))
+        self._show.setText(self.tr("Show this device's key"))
+        self._show.setToolTip(self.tr("It is made if there is none; its secret stays here"))
+        for button in (self._copy, self._show):
+            button.setAccessibleName(button.text())
+        self._show_rows(self._picture.rows if self._picture is not None else ())
 
     def show_own(self, key: str, why_not: str = "") -> None:
         """Show the own key, or why there is none."""
@@ -59,7 +83,7 @@ class KeySettings(QWidget):
         self._show_rows(picture.rows)
 
     def _build(self) -> None:
-        for label in (self._text, self._trouble, self._why, self._own):
+        for label in (self._text, self._trouble, self._why, self._own, self._own_words):
             label.setWordWrap(True)
         for label in (self._trouble, self._why):
             set_tone(label, "crit")
@@ -68,16 +92,9 @@ class KeySettings(QWidget):
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        for label, name in (
-            (self._own, self.tr("This device's key")),
-            (self._text, self.tr("Where the hub listens")),
-        ):
+        for label in (self._own, self._text):
             label.setTextInteractionFlags(selectable)
-            label.setAccessibleName(name)
-        self._copy.setToolTip(self.tr("Copy the key to the clipboard"))
-        self._show.setToolTip(self.tr("It is made if there is none; its secret stays here"))
         for button in (self._copy, self._show):
-            button.setAccessibleName(button.text())
             button.setAutoDefault(False)
         self._own.hide()
         self._copy.hide()
@@ -89,19 +106,12 @@ class KeySettings(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
-        column.addWidget(role_label("strong_small", self.tr("This device")))
-        column.addWidget(
-            _words(
-                self.tr(
-                    "Give this public key to whoever runs a hub on the network, who lets it in "
-                    "with kmonitor authorize. Its secret never leaves this machine."
-                )
-            )
-        )
+        column.addWidget(self._own_head)
+        column.addWidget(self._own_words)
         column.addLayout(own)
         column.addWidget(self._why)
         column.addSpacing(10)
-        column.addWidget(role_label("strong_small", self.tr("Who may connect to this machine")))
+        column.addWidget(self._others_head)
         column.addWidget(self._text)
         column.addWidget(self._trouble)
         column.addLayout(self._column)
@@ -143,9 +153,3 @@ class KeySettings(QWidget):
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self._own.text())
         self._copy.setText(self.tr("Copied"))
-
-
-def _words(text: str) -> QLabel:
-    label = role_label("sub", text)
-    label.setWordWrap(True)
-    return label

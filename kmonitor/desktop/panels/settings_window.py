@@ -49,7 +49,6 @@ class SettingsWindow(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("guide_page", "settings.md")
-        self.setWindowTitle(self.tr("Settings"))
         self.resize(*_SIZE)
         self.general = GeneralSettings(languages)
         self.history = HistorySettings()
@@ -58,12 +57,32 @@ class SettingsWindow(QDialog):
         self._list = QListWidget()
         self._title = role_label("title")
         self._pages = QStackedWidget()
-        self._guide = QPushButton(self.tr("Guide"))
-        self._close = QPushButton(self.tr("Close"))
+        self._frames: list[QScrollArea] = []
+        self._guide = QPushButton()
+        self._close = QPushButton()
         self._build()
+        self.retranslate()
         self._list.currentRowChanged.connect(self._on_list_row_changed)
         self._list.setCurrentRow(0)
         self._list.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force; each page says its own."""
+        self.setWindowTitle(self.tr("Settings"))
+        self._list.setAccessibleName(self.tr("Settings"))
+        for at, title in enumerate(
+            (self.tr("General"), self.tr("History"), self.tr("Hosts"), self.tr("Keys"))
+        ):
+            self._list.item(at).setText(title)
+            self._frames[at].setAccessibleName(title)
+            if at == self.page:
+                self._title.setText(title)
+        self._guide.setText(self.tr("Guide"))
+        self._guide.setToolTip(self.tr("What each setting means (F1)"))
+        self._close.setText(self.tr("Close"))
+        self._close.setToolTip(self.tr("Close the settings (Esc); they are in force already"))
+        for button in (self._guide, self._close):
+            button.setAccessibleName(button.text())
 
     @property
     def page(self) -> int:
@@ -77,22 +96,12 @@ class SettingsWindow(QDialog):
     def _build(self) -> None:
         self._list.setObjectName("sections")
         self._list.setFixedWidth(_LIST_PX)
-        self._list.setAccessibleName(self.tr("Settings"))
         self._list.setFrameShape(QFrame.Shape.NoFrame)
-        for title, page in (
-            (self.tr("General"), self.general),
-            (self.tr("History"), self.history),
-            (self.tr("Hosts"), self.hosts),
-            (self.tr("Keys"), self.keys),
-        ):
-            self._list.addItem(title)
-            self._pages.addWidget(_scrolled(page, title))
-        for button, tip in (
-            (self._guide, self.tr("What each setting means (F1)")),
-            (self._close, self.tr("Close the settings (Esc); they are in force already")),
-        ):
-            button.setAccessibleName(button.text())
-            button.setToolTip(tip)
+        for page in (self.general, self.history, self.hosts, self.keys):
+            self._list.addItem("")
+            self._frames.append(_scrolled(page))
+            self._pages.addWidget(self._frames[-1])
+        for button in (self._guide, self._close):
             button.setAutoDefault(False)
         self._guide.clicked.connect(self.guide_requested)
         self._close.clicked.connect(self.close)
@@ -119,13 +128,12 @@ class SettingsWindow(QDialog):
         self.page_shown.emit()
 
 
-def _scrolled(page: QWidget, title: str) -> QScrollArea:
+def _scrolled(page: QWidget) -> QScrollArea:
     page.setObjectName("scrolled")
     scroll = QScrollArea()
     scroll.setWidgetResizable(True)
     scroll.setFrameShape(QFrame.Shape.NoFrame)
     scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    scroll.setAccessibleName(title)
     scroll.setWidget(page)
     return scroll

@@ -26,23 +26,33 @@ _BELOW_SUBTITLE = 2
 class SheetWindow(QDialog):
     """Title, a sentence, the evidence, and a button that copies all of it; not modal."""
 
-    def __init__(self, look: Look, title: str, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._text = ""
-        self.setWindowTitle(title)
         self.resize(660, 560)
         self._title = ElidedLabel("title")
         self._subtitle = ElidedLabel("sub", at_end=True)
         self._lead = role_label("strong_small")
         self._lead.setWordWrap(True)
         self._reader = QTextBrowser()
-        self._copy = QPushButton(self.tr("Copy"))
-        self._close = QPushButton(self.tr("Close"))
+        self._copy = QPushButton()
+        self._close = QPushButton()
         self.bottom = QHBoxLayout()
         self._build_sheet()
+        SheetWindow.retranslate(self)
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
+
+    def retranslate(self) -> None:
+        """Say every text in the language in force."""
+        self._reader.setAccessibleName(self.tr("Evidence"))
+        self._copy.setText(self.tr("Copy"))
+        self._copy.setToolTip(self.tr("Copy all of it as text"))
+        self._close.setText(self.tr("Close"))
+        self._close.setToolTip(self.tr("Close this window (Esc)"))
+        for button in (self._copy, self._close):
+            button.setAccessibleName(button.text())
 
     def text(self) -> str:
         """What Copy copies."""
@@ -82,12 +92,8 @@ class SheetWindow(QDialog):
         self._reader.setOpenLinks(False)
         # Long paths and type names go on in the next line.
         self._reader.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        self._reader.setAccessibleName(self.tr("Evidence"))
         self._reader.document().setDocumentMargin(2)
-        self._copy.setToolTip(self.tr("Copy all of it as text"))
-        self._close.setToolTip(self.tr("Close this window (Esc)"))
         for button in (self._copy, self._close):
-            button.setAccessibleName(button.text())
             button.setAutoDefault(False)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._close.clicked.connect(self.close)
@@ -117,7 +123,7 @@ class EvidenceWindow(SheetWindow):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         self._picture: EvidencePicture | None = None
-        super().__init__(look, "", parent)
+        super().__init__(look, parent)
 
     def show_picture(self, picture: EvidencePicture) -> None:
         """Show this."""
@@ -141,8 +147,14 @@ class EndWindow(EvidenceWindow):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
-        self.setWindowTitle(self.tr("End of a run"))
         self.resize(600, 340)
+        self.retranslate()
+
+    @override
+    def retranslate(self) -> None:
+        """Say every text in the language in force; the end comes anew with its picture."""
+        super().retranslate()
+        self.setWindowTitle(self.tr("End of a run"))
 
 
 class RecordWindow(SheetWindow):
@@ -150,7 +162,13 @@ class RecordWindow(SheetWindow):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         self._picture: RecordPicture | None = None
-        super().__init__(look, "", parent)
+        super().__init__(look, parent)
+        self.retranslate()
+
+    @override
+    def retranslate(self) -> None:
+        """Say every text in the language in force; the record comes anew with its picture."""
+        super().retranslate()
         self.setWindowTitle(self.tr("Reclaim"))
 
     def show_picture(self, picture: RecordPicture) -> None:
@@ -181,14 +199,31 @@ class DiagnosisWindow(SheetWindow):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         self._picture: DiagnosisPicture | None = None
-        super().__init__(look, "", parent)
-        self.setWindowTitle(self.tr("Diagnosis"))
+        super().__init__(look, parent)
         self._progress = role_label("sub")
         self._progress.setWordWrap(True)
-        self._before = QPushButton(self.tr("Before"))
-        self._after = QPushButton(self.tr("After"))
-        self._again = QPushButton(self.tr("Diagnose"))
+        self._before = QPushButton()
+        self._after = QPushButton()
+        self._again = QPushButton()
         self._build()
+        self.retranslate()
+
+    @override
+    def retranslate(self) -> None:
+        """Say every text in the language in force; the diagnosis comes anew with its picture."""
+        super().retranslate()
+        self.setWindowTitle(self.tr("Diagnosis"))
+        self._before.setText(self.tr("Before"))
+        self._before.setToolTip(self.tr("The diagnosis before (Alt+Left)"))
+        self._after.setText(self.tr("After"))
+        self._after.setToolTip(self.tr("The diagnosis after (Alt+Right)"))
+        # A text takes the key of a button with it.
+        press_by_key("diagnosis_before", self._before)
+        press_by_key("diagnosis_after", self._after)
+        self._again.setText(self.tr("Diagnose"))
+        self._again.setToolTip(self.tr("Take another one at the next safe point"))
+        for button in (self._before, self._after, self._again):
+            button.setAccessibleName(button.text())
 
     def show_picture(self, picture: DiagnosisPicture | None, *, title: str, empty: str) -> None:
         """Show this diagnosis, or why there is none.
@@ -240,13 +275,7 @@ class DiagnosisWindow(SheetWindow):
         column = self.layout()
         if isinstance(column, QVBoxLayout):
             column.insertWidget(_BELOW_SUBTITLE, self._progress)
-        self._before.setToolTip(self.tr("The diagnosis before (Alt+Left)"))
-        self._after.setToolTip(self.tr("The diagnosis after (Alt+Right)"))
-        press_by_key("diagnosis_before", self._before)
-        press_by_key("diagnosis_after", self._after)
-        self._again.setToolTip(self.tr("Take another one at the next safe point"))
         for button in (self._before, self._after, self._again):
-            button.setAccessibleName(button.text())
             button.setAutoDefault(False)
         self._before.clicked.connect(self._on_before_clicked)
         self._after.clicked.connect(self._on_after_clicked)

@@ -25,8 +25,16 @@ class VerdictWindow(EvidenceWindow):
         self._actions: tuple[tuple[str, str], ...] = ()
         self._buttons: list[QPushButton] = []
         super().__init__(look, parent)
-        self.setWindowTitle(self.tr("Verdict"))
         self.resize(560, 380)
+        self.retranslate()
+
+    @override
+    def retranslate(self) -> None:
+        """Say every text in the language in force; the verdict comes anew with its picture."""
+        super().retranslate()
+        self.setWindowTitle(self.tr("Verdict"))
+        for button in self._buttons:
+            self._explain(button)
 
     @override
     def show_picture(self, picture: EvidencePicture) -> None:
@@ -51,12 +59,15 @@ class VerdictWindow(EvidenceWindow):
             button = QPushButton(title)
             button.setObjectName(command)
             button.setAccessibleName(title)
-            button.setToolTip(self.tr("Ask the training for it, at its next safe point"))
+            self._explain(button)
             button.setAutoDefault(False)
             button.clicked.connect(self._on_action_clicked)
             self.bottom.insertWidget(at, button)
             self._buttons.append(button)
             button.show()
+
+    def _explain(self, button: QPushButton) -> None:
+        button.setToolTip(self.tr("Ask the training for it, at its next safe point"))
 
     @Slot()
     def _on_action_clicked(self) -> None:

@@ -153,7 +153,7 @@ class CrosshairLayer(QWidget):
             row_box.translate(0.0, _ROW_PX)
             painter.setFont(colours.font(colours.meta_px))
             painter.setPen(colours.colour("mute"))
-            text = self.tr("and %n more", "", rest)
+            text = self.tr("and {n} more").format(n=rest)
             painter.drawText(row_box, Qt.AlignmentFlag.AlignLeft | middle, text)
 
     def _paint_row(

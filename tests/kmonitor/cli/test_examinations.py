@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kmonitor.cli import disk_probe, examinations
-from kmonitor.cli.chinese_font import has_chinese_font
 from kmonitor.cli.examinations import Finding, examine
+from kmonitor.desktop.chinese_font import has_chinese_font
 from kmonitor.errors import Expected
 from kmonitor_agent.local import file_system
 from kmonitor_agent.local.folders import Folders, find_folders

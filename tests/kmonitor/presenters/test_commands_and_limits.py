@@ -5,8 +5,8 @@ import pytest
 from kmonitor.presenters.action_panel import (
     ActionsPicture,
     actions_picture,
-    confirm,
     confirm_stop,
+    question_before,
     where_it_stands,
 )
 from kmonitor.presenters.at_limit import choices_at_limit
@@ -258,14 +258,18 @@ def test_what_ends_the_process_is_asked_back_with_what_is_kept():
     plain = made_up_run()
     supervised = made_up_run(actions=["auto", "restart"])
 
-    question = confirm(supervised, "restart")
+    ask = question_before(supervised, "restart")
+    assert ask is not None
+    question = ask()
     assert question is not None
     assert "weights, optimizer, history and random state are kept" in question.text
     assert question.text.count(".") == 1
     assert supervised.name in question.title
-    assert confirm(plain, "stop") == confirm_stop(plain)
+    ask = question_before(plain, "stop")
+    assert ask is not None
+    assert ask() == confirm_stop(plain)
     for name in ("auto", "collect", "reload", "diagnose", "save"):
-        assert confirm(supervised, name) is None
+        assert question_before(supervised, name) is None
 
 
 def test_a_command_is_followed_to_its_end_or_why_it_failed(desks: Desks):

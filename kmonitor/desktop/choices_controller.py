@@ -1,0 +1,81 @@
+"""Puts theme and language in force, wherever they are chosen, and shows them everywhere."""
+
+import msgspec
+from PySide6.QtCore import QObject, Signal, Slot
+
+from kmonitor.desktop.help_controller import HelpController
+from kmonitor.desktop.language_keeper import LANGUAGE_TITLES, LanguageKeeper
+from kmonitor.desktop.questions import message_box
+from kmonitor.desktop.settings_controller import SettingsController
+from kmonitor.desktop.settings_file import WindowSettings
+from kmonitor.desktop.theme_keeper import ThemeKeeper
+from kmonitor.desktop.window import MainWindow
+
+
+class ChoicesController(QObject):
+    """Binds the header's menu, the page before the first run, and the settings; main thread only.
+
+    Signals:
+        settings_changed: Something to be remembered changed.
+    """
+
+    settings_changed = Signal()
+
+    def __init__(
+        self,
+        window: MainWindow,
+        theme: ThemeKeeper,
+        language: LanguageKeeper,
+        preferences: SettingsController,
+        guide: HelpController,
+    ) -> None:
+        """Of the window that is its parent, which shows what is in force from now on."""
+        super().__init__(window)
+        self._window = window
+        self._theme = theme
+        self._language = language
+        self._guide = guide
+        preferences.attach_language(language)
+        header, page = window.header, window.first_start.choices
+        for part in (header, page, preferences):
+            part.theme_chosen.connect(self.choose_theme)
+            part.language_chosen.connect(self.choose_language)
+        page.guide_requested.connect(self._on_page_guide_requested)
+        page.keyboard_requested.connect(guide.open_keyboard)
+        language.refused.connect(self._on_language_refused)
+        self._show()
+
+    def settings(self, base: WindowSettings) -> WindowSettings:
+        """The settings with what is chosen now."""
+        return msgspec.structs.replace(
+            base, theme=self._theme.choice, language=self._language.language
+        )
+
+    @Slot(str)
+    def choose_theme(self, theme: str) -> None:
+        """Use this theme from now on: "system", "dark" or "light"."""
+        self._theme.choose_named(theme)
+        self._show()
+        self.settings_changed.emit()
+
+    @Slot(str)
+    def choose_language(self, language: str) -> None:
+        """Speak this language from now on, by its name in the settings."""
+        self._language.choose(language)
+        self._show()
+        self.settings_changed.emit()
+
+    def _show(self) -> None:
+        theme, language = self._theme.choice, self._language.language
+        self._window.header.show_theme(theme)
+        self._window.header.show_language(language)
+        self._window.first_start.choices.show_theme(theme)
+        self._window.first_start.choices.show_languages({**LANGUAGE_TITLES}, language)
+
+    @Slot()
+    def _on_page_guide_requested(self) -> None:
+        self._guide.open_page("getting-started.md")
+
+    @Slot(str, str)
+    def _on_language_refused(self, what: str, remedy: str) -> None:
+        message_box(what, remedy, self._window).open()

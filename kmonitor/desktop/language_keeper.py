@@ -1,0 +1,153 @@
+"""Puts a language in force: English as it stands in the code, or a catalogue beside it."""
+
+import logging
+from typing import Final, Literal, Protocol, runtime_checkable
+
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QLibraryInfo,
+    QLocale,
+    QObject,
+    QTranslator,
+    Signal,
+)
+from PySide6.QtWidgets import QApplication
+
+from kmonitor.desktop.chinese_font import PACKAGE, has_chinese_font
+from kmonitor.desktop.settings_file import LanguageName
+from kmonitor.presenters.language import use_translation
+from kmonitor.resource_files import resource_path
+
+_log = logging.getLogger(__name__)
+
+Spoken = Literal["en", "zh_CN"]
+
+LANGUAGE_TITLES: Final[dict[Spoken, str]] = {
+    "en": "English",
+    # With a word that can be read where there is no font for the others.
+    "zh_CN": "\u7b80\u4f53\u4e2d\u6587 (Simplified Chinese)",
+}
+"""Each language by its own name, the same in every language."""
+
+
+@runtime_checkable
+class Worded(Protocol):
+    """A widget with texts of its own, beside those that its pictures bring."""
+
+    def retranslate(self) -> None:
+        """Say every text anew in the language in force; what was typed and chosen stays."""
+        ...
+
+
+class LanguageKeeper(QObject):
+    """Owns the choice of the language; main thread only.
+
+    Signals (main thread):
+        changed: Another language is in force, and every `Worded` widget speaks it already.
+        refused: What was chosen cannot be shown, and what to do about it; both in English.
+    """
+
+    changed = Signal()
+    refused = Signal(str, str)
+
+    def __init__(self, app: QApplication, parent: QObject | None = None) -> None:
+        """English, until another is chosen."""
+        super().__init__(parent)
+        self._app = app
+        self._language: LanguageName = "system"
+        self._spoken: Spoken = "en"
+        self._translators: list[QTranslator] = []
+        self.why_not: tuple[str, str] | None = None
+        use_translation(_translate)
+
+    @property
+    def language(self) -> LanguageName:
+        """What the user chose."""
+        return self._language
+
+    @property
+    def spoken(self) -> Spoken:
+        """What is in force."""
+        return self._spoken
+
+    def choose(self, name: str) -> None:
+        """Speak this from now on; an unknown name means the system's language."""
+        match name:
+            case "en" | "zh_CN":
+                self._language = name
+            case _:
+                self._language = "system"
+        wanted = self._language if self._language != "system" else _language_of_system()
+        self.why_not = _why_not(wanted)
+        self._speak("en" if self.why_not else wanted)
+        if self.why_not is not None:
+            _log.warning("%s %s", *self.why_not)
+            self.refused.emit(*self.why_not)
+
+    def stop(self) -> None:
+        """Leave Qt as it was found."""
+        self._unload()
+        use_translation(str)
+
+    def _speak(self, wanted: Spoken) -> None:
+        if wanted == self._spoken:
+            return
+        self._unload()
+        if wanted != "en":
+            self._load(wanted)
+        self._spoken = wanted
+        use_translation(_translate, wanted.replace("_", "-"))
+        # Qt's own words, on the buttons of its dialogs, follow this event, which it has posted.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LanguageChange.value)
+        for widget in self._app.allWidgets():
+            if isinstance(widget, Worded):
+                widget.retranslate()
+        self.changed.emit()
+
+    def _load(self, language: Spoken) -> None:
+        for name, folder in (
+            (f"qtbase_{language}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)),
+            (f"kmonitor_{language}", _own_folder()),
+        ):
+            translator = QTranslator(self)
+            if translator.load(name, folder):
+                self._app.installTranslator(translator)
+                self._translators.append(translator)
+            else:
+                _log.warning("the language file %s is missing in %r", name, folder)
+
+    def _unload(self) -> None:
+        for translator in self._translators:
+            self._app.removeTranslator(translator)
+            translator.deleteLater()
+        self._translators = []
+
+
+def _translate(text: str) -> str:
+    return QCoreApplication.translate("presenters", text)
+
+
+def _own_folder() -> str:
+    try:
+        return str(resource_path("languages"))
+    except FileNotFoundError:
+        return ""
+
+
+def _language_of_system() -> Spoken:
+    for name in QLocale.system().uiLanguages():
+        if name.startswith("zh-Hans") or name in {"zh-CN", "zh-SG"}:
+            return "zh_CN"
+        if name.startswith("en"):
+            break
+    return "en"
+
+
+def _why_not(wanted: Spoken) -> tuple[str, str] | None:
+    if wanted == "en" or has_chinese_font() is not False:
+        return None
+    return (
+        "This machine has no font with Chinese letters, so the window stays in English.",
+        f"Install one and start kmonitor anew: sudo apt-get install {PACKAGE}",
+    )

@@ -1,0 +1,152 @@
+"""What trainings, hubs and hosts said of themselves, in the language in force.
+
+They know no language: their sentences are English, are stored, and are read by windows of any
+language. Those that are met often are known here by their form; every other stays as it was said.
+"""
+
+import re
+from functools import lru_cache
+from string import Formatter
+from typing import Final
+
+from kmonitor.presenters.language import later, tr
+
+_SAID: Final = (
+    # Where a figure comes from, and why there is none.
+    later("begin to begin"),
+    later("process and children"),
+    later("{process}; children: psutil"),
+    later("{allocator} allocator, {device}"),
+    later("{allocator} allocator, {device} in use"),
+    later("{allocator} allocator, {device} peak"),
+    later("{allocator} allocator, {device} limit"),
+    later("tensorflow: live traces"),
+    later("tensorflow: registered functions"),
+    later("tensorflow: registered functions and gradient registry"),
+    later("tensorflow: operations of the v1 default graph"),
+    later("jax: compiled programs"),
+    later("jax: instructions of all compiled programs"),
+    later("torch.compile: graphs captured since the start or the last reload"),
+    later("torch.compile: calls captured since the start or the last reload"),
+    later("process: unique set (psutil)"),
+    later("process: peak working set"),
+    later("process: psutil resident set"),
+    later("process: {file}"),
+    later("children: resident sets (psutil)"),
+    later("host: total memory"),
+    later("host: available memory"),
+    later("driver: NVML, this process"),
+    later("driver: NVML, all processes"),
+    later("driver: NVML, device total"),
+    later("no cgroup limits this process"),
+    later("no cgroup limits this process's memory"),
+    later("control groups are a Linux feature"),
+    later("no NVIDIA driver on this host"),
+    later("no GPU is visible to this process (CUDA_VISIBLE_DEVICES)"),
+    later("nvidia-ml-py is not installed"),
+    later("the driver reports no per-process memory: {why}"),
+    later("TensorFlow has not started its devices yet"),
+    later("JAX has not started its devices yet"),
+    later("PyTorch has not started its GPU yet"),
+    later("nothing was counted yet"),
+    later("not read yet"),
+    # Who asked, and what became of it.
+    later("script"),
+    later("ram"),
+    later("vram"),
+    later("graph"),
+    later("functions"),
+    later("limit {metric} {amount}"),
+    later("nothing to release"),
+    later("the training is not paused"),
+    later("the training is paused already"),
+    later("the training has ended"),
+    later("the training's process is gone"),
+    later("the training could not be reached in time"),
+    later("it was sent, but the training never answered"),
+    later("the training ended before it answered"),
+    later("the process was restarted before it answered"),
+    later("no safe point came within its time to live"),
+    later("its time to live passed before a safe point came"),
+    later("this training takes no commands: it was started with commands=False"),
+    later("this training takes no commands (it was started with commands=False)"),
+    later("this hub knows no such run"),
+    later("it was done less than the cool-down ago and did not help"),
+    later("the checkpoint could not be written: {why}"),
+    # How runs end.
+    later("out of memory"),
+    later("out of memory: the kernel killed it ({how}: oom_kill)"),
+    later("out of memory: the kernel killed for want of memory on this host (oom_kill)"),
+    later("killed; no counter here tells whether for want of memory"),
+    later("killed by a process, not for want of memory: no such kill was counted"),
+    later("exit status {status}"),
+    later("time limit ({limit})"),
+    later("the last fit failed"),
+    later("the last fit was interrupted"),
+    later("the last fit ended early"),
+    later("restarting in a new process"),
+    later("its process is gone without a word"),
+    later("what it told ends at the time limit of its job"),
+    later("its process on {host} cannot be seen from here"),
+    # Ways to hosts and hubs.
+    later("the connection ended"),
+    later("not connected yet"),
+    later("the hub stopped answering"),
+    later("the hub was started anew with another database"),
+    later("{host} does not answer."),
+    later("It is off, asleep, or in a network that this machine does not reach."),
+    later("{host} is there and refuses ssh."),
+    later("Its ssh server is not running, or listens on another port (Port in ~/.ssh/config)."),
+    later("No host is called {host}."),
+    later("See how it is spelled in ~/.ssh/config, and whether this machine is in its network."),
+    later("{host} did not accept your key."),
+    later("Give it your key: {line}   Or unlock the key: ssh-add"),
+    later("The host key of {host} is not known here yet."),
+    later("Compare and accept it once in a terminal: {line}"),
+    later("{host} shows another host key than before: set up anew, or not the same machine."),
+    later("There is no kmonitor on {host}. Tried there: {what}"),
+    later("The hub on {host} has ended."),
+    later("The connection to {host} ended."),
+    later("There is no ssh on this machine."),
+    later("Install it: {line}"),
+)
+
+
+def said(text: str) -> str:
+    """A sentence of a training, hub or host in the language in force, where its form is known.
+
+    Args:
+        text: As it came; empty stays empty.
+    """
+    form, fields = _form_of(text)
+    return tr(form).format(**{name: said(value) for name, value in fields}) if form else text
+
+
+@lru_cache(maxsize=1024)
+def _form_of(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The known form of a sentence and what stands in its fields; "" where there is none."""
+    if text in _PLAIN:
+        return text, ()
+    for form, pattern in _PATTERNS:
+        match = pattern.fullmatch(text)
+        if match is not None:
+            return form, tuple(match.groupdict().items())
+    return "", ()
+
+
+def _pattern(form: str) -> re.Pattern[str]:
+    parts: list[str] = []
+    for literal, name, _, _ in Formatter().parse(form):
+        parts.append(re.escape(literal))
+        if name is not None:
+            parts.append(f"(?P<{name}>.+?)")
+    return re.compile("".join(parts))
+
+
+_PLAIN: Final = frozenset(form for form in _SAID if "{" not in form)
+_PATTERNS: Final = tuple(
+    # The longest first: a form that says less would take what another says better.
+    (form, _pattern(form))
+    for form in sorted(_SAID, key=len, reverse=True)
+    if "{" in form
+)

@@ -1,0 +1,1 @@
+"""Finds the texts that the window says, and keeps their translations."""

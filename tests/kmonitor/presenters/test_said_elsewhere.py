@@ -1,0 +1,48 @@
+"""Sentences of trainings and hosts, in the window's language where their form is known."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kmonitor.presenters.language import use_translation
+from kmonitor.presenters.said_elsewhere import said
+
+WORDS = {
+    "begin to begin": "a",
+    "limit {metric} {amount}": "{amount} von {metric}",
+    "ram": "Speicher",
+    "{allocator} allocator, {device}": "{device}, {allocator}",
+    "{allocator} allocator, {device} in use": "belegt: {device}, {allocator}",
+    "{host} does not answer.": "{host} schweigt.",
+}
+
+
+@pytest.fixture
+def _other_language() -> Iterator[None]:
+    use_translation(lambda text: WORDS.get(text, text))
+    yield
+    use_translation(str)
+
+
+@pytest.mark.usefixtures("_other_language")
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("begin to begin", "a"),
+        ("limit ram 128 GiB", "128 GiB von Speicher"),
+        ("tensorflow allocator, GPU:0", "GPU:0, tensorflow"),
+        ("tensorflow allocator, GPU:0 in use", "belegt: GPU:0, tensorflow"),
+        ("gpu-{01} does not answer.", "gpu-{01} schweigt."),
+        ("a sentence of a later version", "a sentence of a later version"),
+        ("", ""),
+    ],
+)
+def test_what_is_known_is_translated_and_the_rest_stays(told: str, shown: str):
+    assert said(told) == shown
+
+
+@pytest.mark.parametrize(
+    "told", ["begin to begin", "limit ram 128 GiB", "gpu-{01} does not answer.", "odd {braces}"]
+)
+def test_english_stays_as_it_was_said(told: str):
+    assert said(told) == told
