@@ -8,6 +8,7 @@ import msgspec
 
 from kmonitor.presenters.formats import moment_text
 from kmonitor.presenters.language import tr
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.messages import AuditAsked, AuditRow, AuditTold, ErrorMessage
 
 _MOST_ROWS = 500
@@ -182,7 +183,10 @@ def _line(number: int, row: AuditRow, host: str, run_name: str, now_wall_s: floa
     is_command = row.what.startswith("command")
     subject = run_name or (row.run[:_ID_LENGTH] if is_command else row.subject)
     when = moment_text(row.wall_s, now_wall_s=now_wall_s)
-    cells = (when, host, row.who, row.what, subject, row.result)
-    whole = " \u00b7 ".join(part for part in (when, host, row.who, row.what) if part)
+    what = said(row.what)
+    # A name or a note is the user's own.
+    result = row.result if row.what in {"rename", "note"} else said(row.result)
+    cells = (when, host, row.who, what, subject, result)
+    whole = " \u00b7 ".join(part for part in (when, host, row.who, what) if part)
     of = " ".join(part for part in (run_name, row.run, row.subject) if part)
-    return AuditLine(number, cells, "\n".join(part for part in (whole, of, row.result) if part))
+    return AuditLine(number, cells, "\n".join(part for part in (whole, of, result) if part))

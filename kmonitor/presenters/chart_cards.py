@@ -118,7 +118,7 @@ def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
 def _hint(source: str, device_absent: str) -> str:
     """Why there is no VRAM, and what the CPU's allocator counts, as its source says."""
     counted = source.partition("(")[2].rpartition(")")[0]
-    words = tr("counts {what}").format(what=counted) if counted else ""
+    words = tr("counts {what}").format(what=said(counted)) if counted else ""
     return "\n".join(part for part in (device_absent, words) if part)
 
 

@@ -130,7 +130,7 @@ def group_title(group: ChartGroup) -> str:
         "memory": tr("Memory"),
         "graph": tr("Graph"),
         "time": tr("Time"),
-        "training": tr("Training"),
+        "training": tr("Training metrics"),
         "gpu": tr("GPU"),
     }
     return titles[group]

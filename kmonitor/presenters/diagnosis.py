@@ -19,6 +19,7 @@ from kmonitor.presenters.formats import (
     shortened,
 )
 from kmonitor.presenters.language import tr
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.facts import AllocationGrowth, Diagnosis, ObjectGrowth
 
 MAX_KEPT: Final = 50
@@ -242,7 +243,7 @@ def _grown_words(found: Diagnosis) -> list[str]:
     parts: list[str] = []
     culprits = [line for line in found.holders if any(mark in line for mark in _CULPRITS)]
     if culprits:
-        parts.append(_of_many(culprits))
+        parts.append(_of_many([said(line) for line in culprits]))
     grown = max(found.objects, key=_growth, default=None)
     if grown is not None and _growth(grown) > 0:
         parts.append(
@@ -265,7 +266,7 @@ def _holders(found: Diagnosis) -> DiagnosisSection:
         tr("Traces and who holds them"),
         tr("Functions with their live traces; first those that hold what is dead or too many"),
         (),
-        tuple(DiagnosisRow(line) for line in found.holders),
+        tuple(DiagnosisRow(said(line)) for line in found.holders),
         tr("Nobody, as far as could be seen."),
     )
 

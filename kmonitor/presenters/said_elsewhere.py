@@ -50,6 +50,24 @@ _SAID: Final = (
     later("PyTorch has not started its GPU yet"),
     later("nothing was counted yet"),
     later("not read yet"),
+    later("tensors of 256 KiB and more"),
+    later("TensorFlow's allocator cannot be read: {why}"),
+    later("PyTorch's allocator cannot be read: {why}"),
+    later("JAX' allocator cannot be read: {why}"),
+    later("JAX does not tell the memory of {name}"),
+    # Who holds traces.
+    later("`{name}`: traces {n}, operations {operations}"),
+    later(
+        "`{name}`: traces {n} ({dead} of them kept for models that are gone), "
+        "operations {operations}"
+    ),
+    later("1 trace in use by live models"),
+    later("{n} traces in use by live models"),
+    later("1 trace held by `{name}` (a tf.function of the script)"),
+    later("{n} traces held by `{name}` (a tf.function of the script)"),
+    later("{n} traces held by `{name}` (a tf.function of the script, {why})"),
+    later("{n} custom gradients whose trace cannot be told"),
+    later("traces cannot be counted: {why}"),
     # Who asked, and what became of it.
     later("script"),
     later("ram"),
@@ -57,6 +75,13 @@ _SAID: Final = (
     later("graph"),
     later("functions"),
     later("limit {metric} {amount}"),
+    *(later("command {name}"), later("save"), later("collect"), later("reload")),
+    *(later("restart"), later("pause"), later("resume"), later("stop"), later("diagnose")),
+    *(later("delete"), later("rename"), later("pin"), later("unpin"), later("note")),
+    *(later("authorize"), later("revoke"), later("role {role}"), later("set_limits")),
+    *(later("viewer"), later("operator"), later("done"), later("failed"), later("refused")),
+    *(later("failed: {why}"), later("expired: {why}"), later("refused: {why}")),
+    *(later("done: {why}"), later("unknown: {why}")),
     later("nothing to release"),
     later("the training is not paused"),
     later("the training is paused already"),

@@ -1890,6 +1890,16 @@
         <translation>1 个追踪</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>1 trace held by `{name}` (a tf.function of the script)</source>
+        <translation>1 个追踪被 `{name}` 持有（脚本中的 tf.function）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>1 trace in use by live models</source>
+        <translation>1 个追踪由存活模型使用</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/settings.py"/>
         <source>10 times a second under the pointer, else 4: less than half of that.</source>
         <translation>指针在窗口中时每秒 10 次，否则 4 次：开销不到前者的一半。</translation>
@@ -2750,8 +2760,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>JAX does not tell the memory of {name}</source>
+        <translation>JAX 不报告 {name} 的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>JAX has not started its devices yet</source>
         <translation>JAX 尚未启动其设备</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>JAX' allocator cannot be read: {why}</source>
+        <translation>无法读取 JAX 的分配器：{why}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/report/environment_section.py"/>
@@ -3386,6 +3406,11 @@
         <translation>PyTorch 尚未启动其 GPU</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>PyTorch's allocator cannot be read: {why}</source>
+        <translation>无法读取 PyTorch 的分配器：{why}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>Python keeps objects</source>
         <translation>Python 持有对象</translation>
@@ -3969,6 +3994,11 @@
         <translation>TensorFlow 尚未启动其设备</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>TensorFlow's allocator cannot be read: {why}</source>
+        <translation>无法读取 TensorFlow 的分配器：{why}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>That very thing was counted, and grew over the same units</source>
         <translation>正是它被统计到，并在相同区间内增长</translation>
@@ -4230,7 +4260,6 @@
         <translation>可训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
         <location filename="../../kmonitor/presenters/run_states.py"/>
         <source>Training</source>
         <translation>训练中</translation>
@@ -4244,6 +4273,11 @@
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
         <source>Training is paused</source>
         <translation>训练已暂停</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <source>Training metrics</source>
+        <translation>训练指标</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/settings.py"/>
@@ -4506,6 +4540,16 @@
         <translation>放大、缩小</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>`{name}`: traces {n} ({dead} of them kept for models that are gone), operations {operations}</source>
+        <translation>`{name}`：{n} 个追踪（其中 {dead} 个为已失效模型滞留），{operations} 个算子</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>`{name}`: traces {n}, operations {operations}</source>
+        <translation>`{name}`：{n} 个追踪，{operations} 个算子</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>a function</source>
         <translation>某个函数</translation>
@@ -4574,6 +4618,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>authorize</source>
+        <translation>授权</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>begin to begin</source>
         <translation>从一步开始到下一步开始</translation>
     </message>
@@ -4616,8 +4665,14 @@
     <message>
         <location filename="../../kmonitor/presenters/flags.py"/>
         <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>collect</source>
         <translation>清理</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>command {name}</source>
+        <translation>命令：{name}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/host_settings.py"/>
@@ -4640,15 +4695,31 @@
         <translation>统计{what}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>delete</source>
+        <translation>删除</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/forecast_words.py"/>
         <source>device limit {amount}</source>
         <translation>设备上限 {amount}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>diagnose</source>
+        <translation>诊断</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>done</source>
         <translation>完成</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>done: {why}</source>
+        <translation>完成：{why}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/chart_desk.py"/>
@@ -4700,6 +4771,11 @@
         <translation>退出状态 {status}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>expired: {why}</source>
+        <translation>已过期：{why}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
         <location filename="../../kmonitor/presenters/record_words.py"/>
@@ -4709,8 +4785,14 @@
     <message>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>failed</source>
         <translation>失败</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>failed: {why}</source>
+        <translation>失败：{why}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
@@ -5110,6 +5192,11 @@
         <translation>尚未读取</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>note</source>
+        <translation>备注</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
         <source>nothing</source>
         <translation>无</translation>
@@ -5181,6 +5268,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>operator</source>
         <translation>操作者</translation>
     </message>
@@ -5220,9 +5308,19 @@
         <translation>向 {name} 传入形状一致的批次，或使用含 None 的 input_signature</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>pause</source>
+        <translation>暂停</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/header.py"/>
         <source>pid {pid}</source>
         <translation>进程 {pid}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>pin</source>
+        <translation>固定</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -5285,6 +5383,16 @@
         <translation>recreate</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>refused</source>
+        <translation>被拒绝</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>refused: {why}</source>
+        <translation>被拒绝：{why}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
         <source>released {what}</source>
         <translation>已释放 {what}</translation>
@@ -5292,12 +5400,19 @@
     <message>
         <location filename="../../kmonitor/presenters/flags.py"/>
         <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>reload</source>
         <translation>重新加载</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>rename</source>
+        <translation>重命名</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/flags.py"/>
         <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>restart</source>
         <translation>重启</translation>
     </message>
@@ -5307,6 +5422,21 @@
         <translation>正在新进程中重启</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>resume</source>
+        <translation>继续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>revoke</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>role {role}</source>
+        <translation>角色：{role}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/last_minute.py"/>
         <source>s</source>
         <translation>s</translation>
@@ -5314,6 +5444,7 @@
     <message>
         <location filename="../../kmonitor/presenters/flags.py"/>
         <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>save</source>
         <translation>保存</translation>
     </message>
@@ -5321,6 +5452,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>script</source>
         <translation>脚本</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>set_limits</source>
+        <translation>设置上限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/hub_settings.py"/>
@@ -5372,6 +5508,7 @@
     <message>
         <location filename="../../kmonitor/presenters/flags.py"/>
         <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>stop</source>
         <translation>停止</translation>
     </message>
@@ -5399,6 +5536,11 @@
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>tensors are kept: the framework's allocator hands out more and more</source>
         <translation>张量被滞留：框架的分配器分出的内存越来越多</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>tensors of 256 KiB and more</source>
+        <translation>256 KiB 及以上的张量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -5546,6 +5688,11 @@
         <translation>torch.compile：自启动或上次重新加载以来捕获的计算图</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>traces cannot be counted: {why}</source>
+        <translation>无法统计追踪：{why}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>traces of models that are gone</source>
         <translation>已失效模型的追踪</translation>
@@ -5581,6 +5728,16 @@
         <translation>未知错误</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>unknown: {why}</source>
+        <translation>未知：{why}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>unpin</source>
+        <translation>取消固定</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/metric_words.py"/>
         <source>val {best}</source>
         <translation>验证 {best}</translation>
@@ -5597,6 +5754,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>viewer</source>
         <translation>查看者</translation>
     </message>
@@ -5827,6 +5985,11 @@
         <translation>{n}（{size}）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{n} custom gradients whose trace cannot be told</source>
+        <translation>{n} 个自定义梯度的追踪无法确定</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/record_sections.py"/>
         <source>{n} earlier ones are left out: kmonitor export</source>
         <translation>更早的 {n} 条未列出：kmonitor export</translation>
@@ -5911,6 +6074,21 @@
         <location filename="../../kmonitor/presenters/record_words.py"/>
         <source>{n} traces</source>
         <translation>{n} 个追踪</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{n} traces held by `{name}` (a tf.function of the script)</source>
+        <translation>{n} 个追踪被 `{name}` 持有（脚本中的 tf.function）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{n} traces held by `{name}` (a tf.function of the script, {why})</source>
+        <translation>{n} 个追踪被 `{name}` 持有（脚本中的 tf.function，{why}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{n} traces in use by live models</source>
+        <translation>{n} 个追踪由存活模型使用</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/record_facts.py"/>

@@ -473,10 +473,8 @@ def draw(name: str, theme: str, language: str, file: Path) -> bool:
     """One picture; whether the language could be spoken."""
     stage = Stage(theme=theme)
     try:
-        speaker = getattr(stage.desk, "language", None)
-        if speaker is not None:
-            speaker.choose(language)
-        if (speaker.spoken if speaker is not None else "en") != language:
+        stage.desk.language.choose(language)
+        if stage.desk.language.spoken != language:
             return False
         QApplication.setCursorFlashTime(0)
         shown = SCENES[name](stage)

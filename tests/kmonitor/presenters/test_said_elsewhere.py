@@ -14,6 +14,11 @@ WORDS = {
     "{allocator} allocator, {device}": "{device}, {allocator}",
     "{allocator} allocator, {device} in use": "belegt: {device}, {allocator}",
     "{host} does not answer.": "{host} schweigt.",
+    "command {name}": "Befehl {name}",
+    "save": "sichern",
+    "refused: {why}": "verweigert: {why}",
+    "viewer": "Zuschauer",
+    "{n} traces held by `{name}` (a tf.function of the script)": "`{name}` h\u00e4lt {n}",
 }
 
 
@@ -33,6 +38,9 @@ def _other_language() -> Iterator[None]:
         ("tensorflow allocator, GPU:0", "GPU:0, tensorflow"),
         ("tensorflow allocator, GPU:0 in use", "belegt: GPU:0, tensorflow"),
         ("gpu-{01} does not answer.", "gpu-{01} schweigt."),
+        ("command save", "Befehl sichern"),
+        ("refused: viewer", "verweigert: Zuschauer"),
+        ("2 traces held by `f` (a tf.function of the script)", "`f` h\u00e4lt 2"),
         ("a sentence of a later version", "a sentence of a later version"),
         ("", ""),
     ],
