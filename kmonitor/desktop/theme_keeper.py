@@ -50,8 +50,7 @@ class ThemeKeeper(QObject):
             return
         self._applied = palette
         self._app.setPalette(_qt_palette(palette))
-        # Without the old one first Qt works each widget out twice, and takes longer the longer the
-        # window is open: 0.15 s at its start, half a second after a day of menus and dialogs.
+        # With the old one still in force Qt works each widget out twice.
         self._app.setStyleSheet("")
         self._app.setStyleSheet(style_sheet(palette))
         self._look.use(palette)

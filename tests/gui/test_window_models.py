@@ -9,11 +9,13 @@ from PySide6.QtTest import QAbstractItemModelTester
 from kmonitor.desktop.item_models.audit_model import AuditModel
 from kmonitor.desktop.item_models.event_log_model import EventLogModel
 from kmonitor.desktop.item_models.run_tree_model import RunTreeModel
-from kmonitor.presenters.audit import AuditLine
+from kmonitor.desktop.panels.audit import AuditWindow
+from kmonitor.presenters.audit import AuditLine, AuditPicture
 from kmonitor.presenters.event_log import LogRow
 from kmonitor.presenters.event_sentences import EventLine
 from kmonitor.presenters.run_states import StatePicture
 from kmonitor.presenters.run_tree import HostRow, RunRow
+from tests.support.desk_window import DeskWindow
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]
 
@@ -97,3 +99,29 @@ def test_the_audit_becomes_whatever_it_is_given(steps: list[set[int]]):
         model.show_rows([AuditLine(n, (str(n), "", "", "", ""), "all") for n in rows])
         assert [model.index(at, 0).data() for at in range(model.rowCount())] == [*map(str, rows)]
     tester.deleteLater()
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_columns_of_the_audit_are_measured_by_few_rows(monkeypatch: pytest.MonkeyPatch):
+    """Else a change of style takes longer with each command that was ever asked."""
+    read: set[int] = set()
+    data = AuditModel.data
+
+    def watched(model: AuditModel, index: QModelIndex, role: int = 0) -> object:
+        read.add(index.row())
+        return data(model, index, role)
+
+    monkeypatch.setattr(AuditModel, "data", watched)
+    desk = DeskWindow(with_charts=False)
+    window = AuditWindow(desk.look, desk.window)
+    lines = tuple(AuditLine(n, (str(n), "a", "b", "c", "d", "e"), "all") for n in range(400))
+    window.show_picture(AuditPicture(lines, "", {}))
+    window.show()
+    desk.settle()
+    window.close()
+    desk.theme.choose("light")
+    desk.settle()
+
+    assert 0 in read
+    assert len(read) < 60
+    desk.close()

@@ -17,6 +17,8 @@ from kmonitor.desktop.item_models.audit_model import AuditModel
 from kmonitor.presenters.audit import ALL, AuditPicture
 
 _RESULT = 5
+_MEASURED = 40
+"""Rows that decide the widths of the columns, from the first in sight on."""
 
 
 class AuditWindow(QDialog):
@@ -79,6 +81,8 @@ class AuditWindow(QDialog):
         table = self._table
         table.setModel(self._model)
         head = table.horizontalHeader()
+        # Else all 500 rows are measured again at every change of the style, hidden ones as well.
+        head.setResizeContentsPrecision(_MEASURED)
         head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         head.setSectionResizeMode(_RESULT, QHeaderView.ResizeMode.Stretch)
         self._text.setWordWrap(True)
