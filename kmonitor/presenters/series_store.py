@@ -211,7 +211,8 @@ class SeriesStore:
             return None
         t_s = self._t_s_at(held, x, kind)
         if column.startswith(EPOCH_PREFIX):
-            index = int(np.searchsorted(series.t_s, t_s - 1e-9))
+            # At the last epoch's end lies all the time behind it, too.
+            index = min(int(np.searchsorted(series.t_s, t_s - 1e-9)), len(series) - 1)
         else:
             index = int(np.searchsorted(series.t_s, t_s + 1e-9, side="right")) - 1
         beyond = x > self.x_of(run, float(series.t_s[-1]), kind) + 1e-9

@@ -146,6 +146,15 @@ def test_an_epochs_median_is_drawn_over_its_epoch_and_told_anywhere_in_it():
     assert store.value_at("r", STEP_TIME_COLUMN, 2.4, "epochs") is None
 
 
+def test_the_last_epochs_value_is_told_at_its_end_though_time_went_on_behind_it():
+    store = SeriesStore()
+    median = column(STEP_TIME_COLUMN, [5.0], [0.1])
+    store.backfill(told(median, column(RAM, [8.0], [1.0]), starts=(0.0,), ends=(5.0,)))
+
+    assert store.value_at("r", STEP_TIME_COLUMN, 1.0, "epochs") == 0.1
+    assert store.value_at("r", STEP_TIME_COLUMN, 1.1, "epochs") is None
+
+
 def test_a_finished_run_ends_at_its_last_epoch_though_its_last_sample_came_before():
     store = SeriesStore()
     ram = column(RAM, [0.0, 1.0], [1.0, 2.0])
