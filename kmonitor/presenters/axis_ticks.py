@@ -42,7 +42,9 @@ _DURATION_STEPS_S: Final = (
     *(60.0, 120.0, 300.0, 600.0, 900.0, 1800.0),
     *(3600.0, 7200.0, 10800.0, 21600.0, 43200.0, 86400.0),
 )
-_FEW_DECADES: Final = 2.5
+_LEAST_LOG_PX: Final = 15.0
+"""From 1 to 2 of a decade, where both have a number."""
+
 _LEAST_LOG_TICKS: Final = 2
 _MINUTE_S: Final = 60.0
 _HOUR_S: Final = 3600.0
@@ -125,8 +127,9 @@ def log_axis(lowest: float, highest: float, *, height_px: float) -> Axis:
     air = max(highest - lowest, 0.2) * 0.08
     lo, hi = lowest - air, highest + air
     decades = range(math.floor(lo), math.ceil(hi) + 1)
-    parts = (1.0, 2.0, 5.0) if hi - lo < _FEW_DECADES else (1.0,)
-    every = max(1, math.ceil(len(decades) * _PX_A_TICK / max(height_px, _PX_A_TICK)))
+    decade_px = height_px / (hi - lo)
+    parts = (1.0, 2.0, 5.0) if decade_px * math.log10(2.0) >= _LEAST_LOG_PX else (1.0,)
+    every = max(1, math.ceil(_PX_A_TICK / decade_px))
     wanted = [
         decade + math.log10(part) for decade in decades if decade % every == 0 for part in parts
     ]

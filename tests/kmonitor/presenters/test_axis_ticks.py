@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.presenters.axis_ticks import AIR_PX, axis_between, value_axis, x_axis
+from kmonitor.presenters.axis_ticks import AIR_PX, axis_between, log_axis, value_axis, x_axis
 from kmonitor.presenters.formats import Unit
 
 GIB = 2.0**30
@@ -125,3 +125,17 @@ def test_time_axis_is_in_seconds_minutes_or_hours(hi: float, expected: tuple[str
 def test_zoomed_axis_without_a_whole_epoch_has_no_tick():
     assert x_axis("epochs", 3.2, 3.9, width_px=380).ticks == ()
     assert x_axis("seconds", 3.2, 3.3, width_px=380).ticks == ()
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest", "expected"),
+    [
+        (-0.82, 0.36, ("0.2", "0.5", "1", "2")),
+        (-3.0, 0.0, ("0.01", "1")),
+        (-8.0, 0.0, ("1e\u221208", "0.0001", "1")),
+    ],
+)
+def test_logarithms_have_numbers_from_the_lowest_to_the_highest(
+    lowest: float, highest: float, expected: tuple[str, ...]
+):
+    assert log_axis(lowest, highest, height_px=100.0).texts == expected
