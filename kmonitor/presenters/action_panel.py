@@ -62,12 +62,14 @@ class ActionsPicture:
         waiting: What was asked and is not done yet, or that the run is paused; may be empty.
         checkpoint: Line on the last checkpoint.
         at_limit: What happens at a limit.
+        why_not: Why nothing can be asked of the run, where nothing else in the window says so.
     """
 
     buttons: tuple[ButtonPicture, ...]
     waiting: str
     checkpoint: str
     at_limit: AtLimitPicture
+    why_not: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ def actions_picture(
         waiting=_waiting(open_commands, run),
         checkpoint=_checkpoint(run, now_wall_s),
         at_limit=at_limit_picture(run, limits, why_not),
+        # The state says that it has ended, and the banner that the hub is not reached.
+        why_not="" if has_ended(run) or not is_connected else why_not,
     )
 
 

@@ -44,6 +44,7 @@ class ActionsPanel(QFrame):
         self._buttons: list[ActionButton] = []
         self._grid = QGridLayout()
         self._shape: tuple[bool, ...] = ()
+        self._why_not = role_label("sub")
         self._waiting = role_label("sub")
         self._checkpoint = role_label("meta")
         self._at_limit = AtLimitPart(look)
@@ -68,6 +69,8 @@ class ActionsPanel(QFrame):
             self._lay_buttons()
         for button, shown in zip(self._buttons, picture.buttons, strict=True):
             button.show_picture(shown)
+        self._why_not.setText(picture.why_not)
+        self._why_not.setVisible(bool(picture.why_not))
         self._waiting.setText(picture.waiting)
         self._waiting.setVisible(bool(picture.waiting))
         self._checkpoint.setText(picture.checkpoint)
@@ -98,7 +101,7 @@ class ActionsPanel(QFrame):
 
     def _build(self) -> None:
         self._waiting.setProperty("tone", "accent")
-        for label in (self._waiting, self._checkpoint):
+        for label in (self._why_not, self._waiting, self._checkpoint):
             label.setWordWrap(True)
         scrolled = QWidget()
         scrolled.setObjectName("scrolled")
@@ -112,6 +115,7 @@ class ActionsPanel(QFrame):
         self._grid.setSpacing(8)
         for part in (0, 1):
             self._grid.setColumnStretch(part, 1)
+        column.addWidget(self._why_not)
         column.addLayout(self._grid)
         column.addWidget(self._waiting)
         column.addWidget(self._checkpoint)

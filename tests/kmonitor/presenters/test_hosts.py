@@ -262,6 +262,7 @@ def test_a_viewer_sees_the_buttons_disabled_with_the_reason(
     )
     setup.desk.command("save")
 
+    assert plain_text(picture.why_not).startswith(why)
     assert all(
         not button.is_enabled and button.tooltip.startswith(why) for button in picture.buttons
     )
