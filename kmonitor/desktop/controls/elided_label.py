@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
 
 _FEWEST_LETTERS = 4
+_BETWEEN = " \u00b7 "
 
 
 class ElidedLabel(QLabel):
@@ -19,6 +20,7 @@ class ElidedLabel(QLabel):
         *,
         at_end: bool = False,
         takes_room: bool = True,
+        in_parts: bool = False,
     ) -> None:
         """An empty or given label.
 
@@ -28,6 +30,7 @@ class ElidedLabel(QLabel):
             parent: Its parent.
             at_end: Cut at the end instead of in the middle.
             takes_room: Take all room there is, instead of no more than the text needs.
+            in_parts: Leave whole parts away first, which stand between dots, from the end.
         """
         super().__init__(parent)
         self.setProperty("role", role)
@@ -35,6 +38,7 @@ class ElidedLabel(QLabel):
         wide = QSizePolicy.Policy.Ignored if takes_room else QSizePolicy.Policy.Maximum
         self.setSizePolicy(wide, QSizePolicy.Policy.Fixed)
         self._mode = Qt.TextElideMode.ElideRight if at_end else Qt.TextElideMode.ElideMiddle
+        self._in_parts = in_parts
         self.setText(text)
 
     @override
@@ -45,8 +49,13 @@ class ElidedLabel(QLabel):
 
     def shown_text(self) -> str:
         """What of the text can be seen; nothing where an ellipsis would be most of it."""
-        width = self.contentsRect().width()
-        shown = self.fontMetrics().elidedText(self.text(), self._mode, width)
+        width, text = self.contentsRect().width(), self.text()
+        metrics = self.fontMetrics()
+        shown = metrics.elidedText(text, self._mode, width)
+        if self._in_parts and shown != text:
+            parts = text.split(_BETWEEN)
+            led = (_BETWEEN.join(parts[:n]) for n in range(len(parts) - 1, 0, -1))
+            return next((each for each in led if metrics.horizontalAdvance(each) <= width), shown)
         return shown if shown == self.text() or len(shown) >= _FEWEST_LETTERS else ""
 
     def full_tooltip(self) -> str:

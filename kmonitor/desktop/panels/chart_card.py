@@ -111,7 +111,7 @@ class ChartCard(QFrame):
         self._title = ElidedLabel("name", title, at_end=True, takes_room=False)
         self._note = ElidedLabel("meta", at_end=True)
         self._value = role_label("value")
-        self._rate = ElidedLabel("strong", at_end=True)
+        self._rate = ElidedLabel("strong", at_end=True, in_parts=True)
         self._hint = role_label("meta")
         self._quiet = VerdictButton()
         self._verdict = VerdictRow()

@@ -147,7 +147,7 @@ class EndWindow(EvidenceWindow):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
-        self.resize(600, 340)
+        self.resize(660, 340)
         self.retranslate()
 
     @override

@@ -30,6 +30,9 @@ _SHORTEST_NAME_PX = 36.0
 """What is cut to less tells no run from another: the crosshair names it."""
 
 _LINE_PX = 13.0
+_FARTHEST_NAME_PX = 2.5 * _LINE_PX
+"""From its line's end: names further off pile up over other lines, and are read as theirs."""
+
 _LABEL_HEIGHT_PX = 14.0
 _NAME_GAP_PX = 7.0
 _FLAG_WEIGHT = QFont.Weight.DemiBold
@@ -192,7 +195,11 @@ def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedName]:
     frame, colours = scene.frame, scene.colours
     named = [end for end in ends if not end.curve.selected and end.curve.label]
     within = (frame.top + _LINE_PX / 2, frame.bottom - _LINE_PX / 2)
-    heights = spread([end.y for end in named], apart=_LINE_PX, within=within)
+    spread_ys = spread([end.y for end in named], apart=_LINE_PX, within=within)
+    heights = [
+        y if y is not None and abs(y - end.y) <= _FARTHEST_NAME_PX else None
+        for y, end in zip(spread_ys, named, strict=True)
+    ]
     placed: list[PlacedName] = []
     for at, end in enumerate(named):
         wanted = heights[at]
