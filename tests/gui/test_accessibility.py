@@ -16,7 +16,8 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from kmonitor.desktop.plots.live_chart import LiveChart
 from tests.support.desk_window import WINDOW
-from tests.support.scenes import SCENES, Stage
+from tests.support.scenes import SCENES
+from tests.support.stage import Stage
 
 pytestmark = WINDOW
 

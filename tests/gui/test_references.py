@@ -22,7 +22,8 @@ from PySide6.QtGui import QFontDatabase, QImage
 from PySide6.QtWidgets import QApplication
 
 from kmonitor.desktop.chinese_font import PACKAGE
-from tests.support.scenes import SCENES, SIZE, Wanted
+from tests.support.scenes import SCENES, Wanted
+from tests.support.stage import SIZE
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]
 

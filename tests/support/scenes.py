@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from PySide6.QtCore import QLocale, QPoint
@@ -27,20 +27,16 @@ from kmonitor.desktop.panels.sheet import DiagnosisWindow, RecordWindow
 from kmonitor.desktop.panels.verdict_window import VerdictWindow
 from kmonitor.presenters.audit import AuditBook, AuditHub
 from kmonitor_agent.protocol import facts
-from kmonitor_agent.protocol.commands import CommandName, CommandStatus
-from kmonitor_agent.protocol.facts import Event
+from kmonitor_agent.protocol.commands import CommandStatus
 from kmonitor_agent.protocol.messages import (
     AuditRow,
     AuditTold,
     CommandAsked,
     CommandTold,
     MetricNow,
-    RunSummary,
 )
-from tests.support.desk_window import DeskWindow
+from tests.support.chart_scenes import CHART_SCENES
 from tests.support.made_up_runs import (
-    ACTIONS,
-    GIB,
     NOW_WALL_S,
     limit,
     made_up_run,
@@ -48,11 +44,9 @@ from tests.support.made_up_runs import (
     told_hub,
     told_runs,
 )
-from tests.support.made_up_verdicts import LEAK
+from tests.support.page_scenes import PAGE_SCENES
+from tests.support.stage import LONG, Stage, fleet
 
-SIZE: Final = (1280, 760)
-LONG: Final = "a_model_with_a_name_of_eighty_letters_that_somebody_really_gave_to_a_run_of_hers"
-EVERYTHING: Final[list[CommandName]] = [*ACTIONS, "restart", "auto", "diagnose"]
 FAR: Final = "me@gpu-02"
 
 
@@ -69,104 +63,6 @@ class Wanted:
     scenes: list[str] = field(default_factory=list[str])
     themes: list[str] = field(default_factory=lambda: ["dark", "light"])
     languages: list[str] = field(default_factory=lambda: ["en"])
-
-
-class Stage:
-    """A window on which a scene is set; `close` it.
-
-    Attributes:
-        desk: The window and its parts.
-        kept: Parts that live as long as the scene.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        self.desk = DeskWindow(size=SIZE, **options)
-        self.kept: list[AlertController] = []
-
-    @property
-    def window(self) -> QWidget:
-        """The main window."""
-        return self.desk.window
-
-    def live(self, *others: RunSummary, **changed: Any) -> QWidget:
-        """A run as the hub tells of it, and others."""
-        self.desk.connect()
-        self.desk.tell_runs(made_up_run(**changed), *others)
-        return self.window
-
-    def judged(self, **changed: Any) -> QWidget:
-        """A run with a limit, a reload behind it, and verdicts of all kinds."""
-        self.live(
-            limits=[limit("ram", 80 * GIB)],
-            verdicts={"ram": "suspected"},
-            actions=EVERYTHING,
-            **changed,
-        )
-        replace = msgspec.structs.replace
-        self.tell(
-            reload_record(),
-            LEAK,
-            replace(LEAK, metric="graph", state="learning", units=4, forecast=None, cause=""),
-            replace(LEAK, metric="step_time", state="steady", forecast=None, cause=""),
-            replace(LEAK, metric="vram", state="cleared", forecast=None, cause=""),
-        )
-        self.desk.settle()
-        return self.window
-
-    def tell(self, *events: Event) -> None:
-        """Live rows of the run."""
-        self.desk.tell_events(*events)
-
-    def only(self, kind: type[QWidget]) -> QWidget:
-        """The one shown window of a kind."""
-        self.desk.settle()
-        found = [top for top in QApplication.topLevelWidgets() if isinstance(top, kind)]
-        shown = [top for top in found if top.isVisible()]
-        assert len(shown) == 1, shown
-        return shown[0]
-
-    def close(self) -> None:
-        """Delete everything."""
-        for controller in self.kept:
-            controller.stop()
-        for top in QApplication.topLevelWidgets():
-            if top is not self.window:
-                top.close()
-        self.desk.close()
-
-
-def fleet(n: int) -> list[RunSummary]:
-    """Runs that go on and runs that ended, on three hosts."""
-    names = ("vit-b16-finetune", "unet-seg-3d", "gan-faces-v3", LONG, "bert-large", "job 1234")
-    endings = ("training", "finished", "failed", "lost", "stopped", "paused")
-    found: list[RunSummary] = []
-    for at in range(n):
-        state = endings[at % len(endings)]
-        found.append(
-            made_up_run(
-                f"other{at}",
-                name=f"{names[at % len(names)]}" + (f"-{at // 6}" if at > 5 else ""),
-                host=("gpu-01", "gpu-02", "node-7")[at % 3],
-                state=state,
-                actions=[] if state in {"finished", "failed", "lost", "stopped"} else ACTIONS,
-                started_wall_s=NOW_WALL_S - 5000.0 * (at + 1),
-                epoch=5 + at,
-                epochs_done=5 + at,
-                verdicts={"ram": "growing"} if at % 4 == 0 else {},
-                note="the paper's learning rate" if at % 5 == 0 else "",
-                pinned=at == 2,
-                stored_bytes=10**6 * (at + 1),
-                ram=MetricNow(value=(4 + 3 * at % 60) * GIB, of=192 * GIB),
-                cause="out of memory" if state == "lost" else "",
-            )
-        )
-    return found
-
-
-def first_start(stage: Stage) -> QWidget:
-    stage.desk.desk.connected(told_hub(rows=0))
-    stage.desk.settle()
-    return stage.window
 
 
 def connecting(stage: Stage) -> QWidget:
@@ -451,7 +347,8 @@ def guide(stage: Stage) -> QWidget:
 SCENES: Final[dict[str, Callable[[Stage], QWidget]]] = {
     scene.__name__: scene
     for scene in (
-        first_start, connecting, live, one_run, silent, hub_lost, host_lost, finished,
+        *PAGE_SCENES, *CHART_SCENES,
+        connecting, live, one_run, silent, hub_lost, host_lost, finished,
         out_of_memory, failed, reloading, no_gpu, no_permission, thirty_runs, long_name,
         chinese_name, app_failed, reclaims, limit_menu, crosshair, verdict_sheet, record_sheet,
         diagnosis, history, no_history, compare, note, deletion, stop_question, alerts, audit,

@@ -1,0 +1,92 @@
+"""Scenes of charts: metrics of the training, many cards, a forecast, many runs."""
+
+import math
+from typing import Final
+
+from PySide6.QtWidgets import QWidget
+
+from kmonitor_agent.protocol.facts import EpochEnded, Sample
+from kmonitor_agent.protocol.messages import MetricNow
+from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run
+from tests.support.stage import Stage
+
+_EPOCHS: Final = 37
+_PER_EPOCH_S: Final = 3720.0 / 37.7
+
+
+def forecast(stage: Stage) -> QWidget:
+    """A leak that will meet its limit."""
+    stage.judged()
+    stage.desk.window.charts.card("ram").setFocus()
+    return stage.window
+
+
+def six_charts(stage: Stage) -> QWidget:
+    """The four and two of the training."""
+    return _with_charts(stage, "log:loss", "log:accuracy")
+
+
+def nine_charts(stage: Stage) -> QWidget:
+    """Three by three, with the GPU's."""
+    return _with_charts(
+        stage, "log:loss", "log:accuracy", "log:learning_rate", "device_temperature_c",
+        "ram_unique_bytes",
+    )  # fmt: skip
+
+
+def smoothed(stage: Stage) -> QWidget:
+    """Smoothed, with a logarithmic axis."""
+    _with_charts(stage, "log:loss", "log:accuracy")
+    arranger = stage.desk.controller.arranger
+    arranger.change("log:loss", smoothing=0.9, is_log=True)
+    arranger.change("log:accuracy", smoothing=0.6)
+    stage.desk.settle()
+    return stage.window
+
+
+def close_endings(stage: Stage) -> QWidget:
+    """Thirty runs that go on, all as far and with nearly as much memory."""
+    others = [
+        made_up_run(
+            f"other{at}",
+            name=f"sweep-lr-{at:02d}",
+            started_wall_s=NOW_WALL_S - 3720.0 - at,
+            ram=MetricNow(value=(70.0 + 0.3 * at) * GIB, of=192 * GIB),
+            vram=MetricNow(value=(50.0 + 0.1 * at) * GIB, of=80 * GIB),
+        )
+        for at in range(29)
+    ]
+    return stage.live(*others)
+
+
+def _with_charts(stage: Stage, *keys: str) -> QWidget:
+    stage.live()
+    events: list[EpochEnded | Sample] = []
+    for epoch in range(_EPOCHS):
+        ended_s = (epoch + 1) * _PER_EPOCH_S
+        wobble = 0.06 * math.sin(epoch * 2.3)
+        part = epoch / _EPOCHS
+        logs = {
+            "loss": 2.3 * math.exp(-3 * part) + wobble / 2,
+            "val_loss": 2.4 * math.exp(-2.4 * part) + wobble,
+            "accuracy": 0.92 - 0.8 * math.exp(-3 * part) + wobble / 8,
+            "val_accuracy": 0.88 - 0.8 * math.exp(-2.6 * part) + wobble / 4,
+            "learning_rate": 1e-3 * (0.5 + 0.5 * math.cos(math.pi * part)),
+        }
+        events.append(EpochEnded(t_s=ended_s, fit=1, epoch=epoch, seconds=98.0, logs=logs))
+        warm = 61.0 + 4 * math.sin(epoch / 3)
+        events.append(
+            Sample(t_s=ended_s, ram_unique_bytes=20 * GIB + epoch * 1e8, device_temperature_c=warm)
+        )
+    stage.tell(*events)
+    for key in keys:
+        stage.desk.controller.arranger.add(key)
+        stage.desk.settle()
+        stage.desk.answer()
+    stage.tell(*events)
+    stage.desk.window.charts.bring_into_sight(keys[-1])
+    stage.desk.settle()
+    return stage.window
+
+
+CHART_SCENES: Final = (forecast, six_charts, nine_charts, smoothed, close_endings)

@@ -1,0 +1,112 @@
+"""A window on which scenes are set, and runs to fill it with."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from PySide6.QtWidgets import QApplication, QWidget
+
+from kmonitor_agent.protocol.commands import CommandName
+from kmonitor_agent.protocol.facts import Event
+from kmonitor_agent.protocol.messages import MetricNow, RunSummary
+from tests.support.desk_window import DeskWindow
+from tests.support.made_up_runs import ACTIONS, GIB, NOW_WALL_S, limit, made_up_run, reload_record
+from tests.support.made_up_verdicts import LEAK
+
+if TYPE_CHECKING:
+    from kmonitor.desktop.alert_controller import AlertController
+
+SIZE: Final = (1280, 760)
+LONG: Final = "a_model_with_a_name_of_eighty_letters_that_somebody_really_gave_to_a_run_of_hers"
+EVERYTHING: Final[list[CommandName]] = [*ACTIONS, "restart", "auto", "diagnose"]
+
+
+class Stage:
+    """A window on which a scene is set; `close` it.
+
+    Attributes:
+        desk: The window and its parts.
+        kept: Parts that live as long as the scene.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.desk = DeskWindow(size=SIZE, **options)
+        self.kept: list[AlertController] = []
+
+    @property
+    def window(self) -> QWidget:
+        """The main window."""
+        return self.desk.window
+
+    def live(self, *others: RunSummary, **changed: Any) -> QWidget:
+        """A run as the hub tells of it, and others."""
+        self.desk.connect()
+        self.desk.tell_runs(made_up_run(**changed), *others)
+        return self.window
+
+    def judged(self, **changed: Any) -> QWidget:
+        """A run with a limit, a reload behind it, and verdicts of all kinds."""
+        self.live(
+            limits=[limit("ram", 80 * GIB)],
+            verdicts={"ram": "suspected"},
+            actions=EVERYTHING,
+            **changed,
+        )
+        replace = msgspec.structs.replace
+        self.tell(
+            reload_record(),
+            LEAK,
+            replace(LEAK, metric="graph", state="learning", units=4, forecast=None, cause=""),
+            replace(LEAK, metric="step_time", state="steady", forecast=None, cause=""),
+            replace(LEAK, metric="vram", state="cleared", forecast=None, cause=""),
+        )
+        self.desk.settle()
+        return self.window
+
+    def tell(self, *events: Event) -> None:
+        """Live rows of the run."""
+        self.desk.tell_events(*events)
+
+    def only(self, kind: type[QWidget]) -> QWidget:
+        """The one shown window of a kind."""
+        self.desk.settle()
+        found = [top for top in QApplication.topLevelWidgets() if isinstance(top, kind)]
+        shown = [top for top in found if top.isVisible()]
+        assert len(shown) == 1, shown
+        return shown[0]
+
+    def close(self) -> None:
+        """Delete everything."""
+        for controller in self.kept:
+            controller.stop()
+        for top in QApplication.topLevelWidgets():
+            if top is not self.window:
+                top.close()
+        self.desk.close()
+
+
+def fleet(n: int) -> list[RunSummary]:
+    """Runs that go on and runs that ended, on three hosts."""
+    names = ("vit-b16-finetune", "unet-seg-3d", "gan-faces-v3", LONG, "bert-large", "job 1234")
+    endings = ("training", "finished", "failed", "lost", "stopped", "paused")
+    found: list[RunSummary] = []
+    for at in range(n):
+        state = endings[at % len(endings)]
+        found.append(
+            made_up_run(
+                f"other{at}",
+                name=f"{names[at % len(names)]}" + (f"-{at // 6}" if at > 5 else ""),
+                host=("gpu-01", "gpu-02", "node-7")[at % 3],
+                state=state,
+                actions=[] if state in {"finished", "failed", "lost", "stopped"} else ACTIONS,
+                started_wall_s=NOW_WALL_S - 5000.0 * (at + 1),
+                epoch=5 + at,
+                epochs_done=5 + at,
+                verdicts={"ram": "growing"} if at % 4 == 0 else {},
+                note="the paper's learning rate" if at % 5 == 0 else "",
+                pinned=at == 2,
+                stored_bytes=10**6 * (at + 1),
+                ram=MetricNow(value=(4 + 3 * at % 60) * GIB, of=192 * GIB),
+                cause="out of memory" if state == "lost" else "",
+            )
+        )
+    return found
