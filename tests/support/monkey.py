@@ -53,6 +53,9 @@ _KEYS: Final = [
     (Qt.Key.Key_End, _CTRL),
 ]
 _THEMES: Final = ("As the system", "Dark", "Light")
+_THEME_BUTTONS: Final = "theme: "
+"""What the name of a button begins with that chooses a theme."""
+
 _LEADS_AWAY: Final = ("demo", "quit", "log file", "browser")
 """Words of controls that start processes or end this one."""
 
@@ -97,7 +100,8 @@ class Monkey:
             if found is not None:
                 self.n_actions += 1
                 self.last.append(f"{kind}: {found[0]}")
-                return kind, *found
+                is_theme = found[0].startswith(_THEME_BUTTONS)
+                return "theme" if is_theme else kind, *found
 
     def one_of(self, *choices: T) -> T | None:
         """Any of these; None where there are none."""
