@@ -161,8 +161,8 @@ class ExportController(QObject):
         look = module.ChartLook(run.name, self._look.palette, self._window.font().family())
         work, output = self._tools(), Path(file)
         kind = output.suffix.casefold().removeprefix(".")
-        svg = work.draw(self._board, metric, look, kind)
-        self._start(lambda: work.write_picture(svg, output, kind), output)
+        drawn = work.draw(self._board, metric, look, kind)
+        self._start(lambda: work.write_picture(drawn, output), output)
 
     def _ask(
         self,

@@ -119,14 +119,14 @@ class ExportWork:
         with HubClient(at.hub) as client:
             write_report(client, at.run, output)
 
-    def draw(self, board: Drawn, key: str, look: ChartLook, kind: str) -> str:
-        """A chart as it is shown now, as SVG for a file of that kind; main thread.
+    def draw(self, board: Drawn, key: str, look: ChartLook, kind: str) -> str | QImage:
+        """A chart as it is shown now; main thread, in which alone text may be drawn.
 
         Args:
             board: Of the window.
             key: Which chart.
             look: How it is drawn.
-            kind: "svg"; else a PNG.
+            kind: "svg", which gives that; else pixels.
 
         Raises:
             Expected: There is no run.
@@ -137,13 +137,13 @@ class ExportWork:
         picture = board.picture(key, int(PICTURE_SIZE.width)).without_offer()
         if kind == "svg":
             return chart_file(picture, card, look.palette, run_name=look.run_name)
-        return chart_file(
-            picture, card, look.palette, run_name=look.run_name, typefaces=look.family
+        return _pixels(
+            chart_file(picture, card, look.palette, run_name=look.run_name, typefaces=look.family)
         )
 
-    def write_picture(self, svg: str, output: Path, kind: str) -> None:
-        """Write what `draw` gave; any thread: a PNG takes 40 ms."""
-        content = svg.encode() if kind == "svg" else _png(svg)
+    def write_picture(self, drawn: str | QImage, output: Path) -> None:
+        """Write what `draw` gave, pixels as a PNG; any thread: packing them takes a while."""
+        content = drawn.encode() if isinstance(drawn, str) else _png(drawn)
         with whole_file(output) as file:
             file.write(content)
 
@@ -158,12 +158,16 @@ def _format_of(output: Path) -> ExportFormat:
     return form
 
 
-def _png(svg: str) -> bytes:
+def _pixels(svg: str) -> QImage:
     width, height = (int(side * _SCALE) for side in (PICTURE_SIZE.width, PICTURE_SIZE.height))
     image = QImage(width, height, QImage.Format.Format_RGB32)
     painter = QPainter(image)
     QSvgRenderer(QByteArray(svg.encode())).render(painter)
     painter.end()
+    return image
+
+
+def _png(image: QImage) -> bytes:
     buffer = QBuffer()
     buffer.open(QBuffer.OpenModeFlag.WriteOnly)
     image.save(buffer, "PNG")  # pyright: ignore[reportCallIssue, reportArgumentType]
