@@ -224,8 +224,6 @@ def test_everything_is_chinese_at_once_and_the_same_english_again(
     open_everything(window)
     window.controller.help.open_keyboard()
     window.controller.help.open_guide()
-    assert window.controller.help._guide is not None
-    window.controller.help._guide._reader.clear()
     alerts.open()
     audit.open()
     assert window.board is not None
@@ -237,7 +235,11 @@ def test_everything_is_chinese_at_once_and_the_same_english_again(
     switch(window, "zh_CN")
     chinese = said_by_all()
     left = {
-        place: text for place, text in chinese.items() if english_in(without_told(text), STAYS)
+        place: text
+        for place, text in chinese.items()
+        # The guide's page names what is to be typed; it is compared with the English elsewhere.
+        if not ("GuideWindow" in place and place.endswith(".page"))
+        and english_in(without_told(text), STAYS)
     }
     switch(window, "en")
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl, Slot
-from PySide6.QtGui import QAction, QDesktopServices, QTextCursor, QTextDocument
+from PySide6.QtCore import QPoint, Qt, QUrl, Slot
+from PySide6.QtGui import QAction, QDesktopServices, QTextBlock, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -17,21 +17,20 @@ from PySide6.QtWidgets import (
 
 from kmonitor.desktop.controls.keys import add_key
 from kmonitor.desktop.controls.look import Look, role_label
-from kmonitor.desktop.panels.guide_page import set_well
+from kmonitor.desktop.panels.guide_page import blocks_of, set_well
+from kmonitor.desktop.panels.guide_pages import read_page, read_pages
 from kmonitor.presenters.guide import FIRST_PAGE, Place, after, places, reading_order, slug
-from kmonitor.resource_files import resource_path
 
 _FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub
 
 
 class GuideWindow(QDialog):
-    """Shows `resources/guide/*.md`, beginning with index.md; links lead from page to page."""
+    """Shows the guide's pages, beginning with index.md; links lead from page to page."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.resize(820, 680)
         self._look = look
-        self._folder = _guide_folder()
         self._page = ""
         self._history: list[str] = []
         self._plain: dict[str, str] = {}
@@ -47,11 +46,11 @@ class GuideWindow(QDialog):
         self._connect()
         self._reader.setFocus(Qt.FocusReason.OtherFocusReason)
         self._on_look_palette_changed()
-        self.open_page(FIRST_PAGE)
         self.retranslate()
+        self.open_page(FIRST_PAGE)
 
     def retranslate(self) -> None:
-        """Say every text in the language in force; the pages themselves are in English."""
+        """Say every text in the language in force; the page stays, as far as its heading."""
         self.setWindowTitle(self.tr("kmonitor guide"))
         self._back.setText(self.tr("Back"))
         self._back.setAccessibleName(self._back.text())
@@ -65,9 +64,13 @@ class GuideWindow(QDialog):
         for part in self._search.findChildren(QToolButton):
             part.setAccessibleName(self._search.accessibleName())
         self._reader.setAccessibleName(self.tr("Guide"))
-        # It was said in the other language.
+        # What was found, and where, was so in the other language.
         self._count.setText("")
-        if not self._page:
+        self._found = None
+        self._plain = {}
+        if self._page:
+            self._read_anew()
+        else:
             self._reader.setPlainText(self.tr("This page of the guide is missing."))
 
     @property
@@ -82,16 +85,16 @@ class GuideWindow(QDialog):
             name: Such as "history.md".
             heading: What stands behind the # of a link; empty: from the top.
         """
-        page = self._folder / Path(name).name if self._folder else None
-        if page is None or not page.is_file():
+        name = Path(name).name
+        source = read_page(name)
+        if source is None:
             self._reader.setPlainText(self.tr("This page of the guide is missing."))
             return
-        if self._page and self._page != page.name:
+        if self._page and self._page != name:
             self._history.append(self._page)
-        if self._page != page.name:
-            self._page = page.name
-            self._reader.document().setMarkdown(page.read_text(encoding="utf-8"), _FEATURES)
-            set_well(self._reader.document(), self._look.palette)
+        if self._page != name:
+            self._page = name
+            self._show(source)
         self._reader.moveCursor(QTextCursor.MoveOperation.Start)
         if heading:
             self._go_to(heading)
@@ -115,22 +118,42 @@ class GuideWindow(QDialog):
         text = self.tr("{n} of {total}")
         self._count.setText(text.format(n=found.index(place) + 1, total=len(found)))
 
+    def _show(self, source: str) -> None:
+        self._reader.document().setMarkdown(source, _FEATURES)
+        set_well(self._reader.document(), self._look.palette)
+
+    def _read_anew(self) -> None:
+        """The same page in another language, from the same heading on."""
+        source = read_page(self._page)
+        if source is None:
+            return
+        top = self._reader.cursorForPosition(QPoint(0, 0)).position()
+        above = sum(block.position() <= top for block in self._headings())
+        self._show(source)
+        self._reader.moveCursor(QTextCursor.MoveOperation.Start)
+        # The first heading is the page's own: its place is the top.
+        if above > 1:
+            self._go_to_block(self._headings()[above - 1])
+
+    def _headings(self) -> list[QTextBlock]:
+        blocks = blocks_of(self._reader.document())
+        return [block for block in blocks if block.blockFormat().headingLevel()]
+
     def _go_to(self, heading: str) -> None:
-        block = self._reader.document().begin()
-        while block.isValid():
-            if block.blockFormat().headingLevel() and slug(block.text()) == heading:
-                self._reader.moveCursor(QTextCursor.MoveOperation.End)
-                self._reader.setTextCursor(QTextCursor(block))
+        for block in self._headings():
+            if slug(block.text()) == heading:
+                self._go_to_block(block)
                 return
-            block = block.next()
+
+    def _go_to_block(self, block: QTextBlock) -> None:
+        self._reader.moveCursor(QTextCursor.MoveOperation.End)
+        self._reader.setTextCursor(QTextCursor(block))
 
     def _read_all(self) -> None:
         """The pages as they are read, without marks: once, when something is first searched."""
-        if self._plain or self._folder is None:
+        if self._plain:
             return
-        sources = {
-            path.name: path.read_text(encoding="utf-8") for path in self._folder.glob("*.md")
-        }
+        sources = read_pages()
         for name, source in sources.items():
             document = QTextDocument()
             document.setMarkdown(source, _FEATURES)
@@ -202,10 +225,3 @@ class GuideWindow(QDialog):
     @Slot()
     def _on_index_clicked(self) -> None:
         self.open_page(FIRST_PAGE)
-
-
-def _guide_folder() -> Path | None:
-    try:
-        return resource_path("guide")
-    except FileNotFoundError:
-        return None

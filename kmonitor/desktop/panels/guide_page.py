@@ -42,7 +42,7 @@ def set_well(document: QTextDocument, palette: Palette) -> None:
     """
     cursor = QTextCursor(document)
     cursor.beginEditBlock()
-    for block in _blocks(document):
+    for block in blocks_of(document):
         cursor.setPosition(block.position())
         cursor.mergeBlockFormat(_spaced(block, is_cell=bool(cursor.currentTable())))
         _set_letters(cursor, block)
@@ -52,7 +52,8 @@ def set_well(document: QTextDocument, palette: Palette) -> None:
     document.clearUndoRedoStacks()
 
 
-def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
+def blocks_of(document: QTextDocument) -> Iterator[QTextBlock]:
+    """Every paragraph, item, line of code and cell, in order."""
     block = document.begin()
     while block.isValid():
         yield block
