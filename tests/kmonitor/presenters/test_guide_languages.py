@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -50,6 +51,23 @@ def named(page: str) -> list[str]:
     return sorted(re.findall(r"`([^`]+)`", re.sub(r"\s*\n\s*", " ", prose(page))))
 
 
+def emphasised(page: str) -> list[str]:
+    """Names of buttons and menus, as far as they stand in *emphasis*."""
+    plain = re.sub(r"\s+", " ", re.sub(r"`[^`]*`", "", prose(page)))
+    return re.findall(r"(?<!\*)\*([^*]+)\*(?!\*)", plain)
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> dict[str, set[str]]:
+    """What the window says in Chinese, by what it says in English."""
+    found: dict[str, set[str]] = {}
+    tree = ET.parse(resource_path("languages", "kmonitor_zh_CN.ts"))  # noqa: S314 - ours
+    for message in tree.iter("message"):
+        source, said = message.findtext("source", ""), message.findtext("translation", "")
+        found.setdefault(source, set()).add(said)
+    return found
+
+
 def test_each_page_is_there_in_chinese() -> None:
     assert sorted(path.name for path in CHINESE.glob("*.md")) == PAGES
 
@@ -67,6 +85,16 @@ def test_what_is_typed_is_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_names_of_commands_fields_and_files_are_the_same(name: str) -> None:
     assert named(text(CHINESE, name)) == named(text(ENGLISH, name))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_buttons_are_called_what_the_window_calls_them(
+    name: str, catalogue: dict[str, set[str]]
+) -> None:
+    chinese = set(emphasised(text(CHINESE, name)))
+    english = {title.replace("...", "…") for title in emphasised(text(ENGLISH, name))}
+
+    assert [title for title in english & set(catalogue) if not catalogue[title] & chinese] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
