@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QAccessible, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QScrollArea, QWidget
 
 from kmonitor.desktop.plots.live_chart import LiveChart
 from tests.support.desk_window import WINDOW
@@ -163,6 +163,7 @@ def ringless(reached: list[QWidget]) -> list[str]:
     found: list[str] = []
     for each in reached:
         each.setFocus(Qt.FocusReason.TabFocusReason)
+        scroll_to(each)
         QApplication.processEvents()
         focused = around(each)
         each.clearFocus()
@@ -170,6 +171,15 @@ def ringless(reached: list[QWidget]) -> list[str]:
         if around(each) == focused:
             found.append(each.accessibleName() or repr(each))
     return found
+
+
+def scroll_to(widget: QWidget) -> None:
+    """As the Tab key does."""
+    parent = widget.parentWidget()
+    while parent is not None and not isinstance(parent, QScrollArea):
+        parent = parent.parentWidget()
+    if isinstance(parent, QScrollArea):
+        parent.ensureWidgetVisible(widget)
 
 
 def test_a_chart_is_described_by_value_rate_and_forecast(stage: Stage) -> None:

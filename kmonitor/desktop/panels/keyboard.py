@@ -32,6 +32,7 @@ class KeyboardWindow(QDialog):
         self.resize(*_SIZE)
         self._title = role_label("title")
         self._scroll = scroll = QScrollArea()
+        scroll.setObjectName("keys")
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
