@@ -54,7 +54,7 @@ _KEYS: Final = [
 ]
 _THEMES: Final = ("As the system", "Dark", "Light")
 _THEME_BUTTONS: Final = "theme: "
-"""What the name of a button begins with that chooses a theme."""
+"""In the name of a button that chooses a theme, by pointer or key."""
 
 _LEADS_AWAY: Final = ("demo", "quit", "log file", "browser")
 """Words of controls that start processes or end this one."""
@@ -100,7 +100,7 @@ class Monkey:
             if found is not None:
                 self.n_actions += 1
                 self.last.append(f"{kind}: {found[0]}")
-                is_theme = found[0].startswith(_THEME_BUTTONS)
+                is_theme = _THEME_BUTTONS in found[0]
                 return "theme" if is_theme else kind, *found
 
     def one_of(self, *choices: T) -> T | None:
@@ -152,7 +152,8 @@ class Monkey:
     def _key(self) -> tuple[str, Callable[[], object]] | None:
         key, modifiers = self._random.choice(_KEYS)
         target = QApplication.focusWidget() or self._top()
-        return f"{modifiers.name} {key.name}", lambda: QTest.keyClick(target, key, modifiers)
+        what = f"{modifiers.name} {key.name} in {_words(target)}"
+        return what, lambda: QTest.keyClick(target, key, modifiers)
 
     def _type(self) -> tuple[str, Callable[[], object]] | None:
         field = self.one_of(*self._visible(QLineEdit), *self._visible(QPlainTextEdit))
