@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
+from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.panels.chart_card import ChartCard
 from kmonitor.desktop.settings_file import WindowSettings, load_settings, save_settings
 from kmonitor.presenters.chart_board import ChartSetup
@@ -231,3 +232,16 @@ def test_every_control_of_a_chart_has_a_name(window: DeskWindow):
     buttons = card(window, "log:loss").findChildren(QPushButton)
     assert all(b.accessibleName() for b in buttons if b.isVisible())
     assert window.window.header.add_chart.accessibleName() == "Add a chart"
+
+
+def test_what_stands_above_a_chart_loses_whole_parts_where_there_is_no_room():
+    label = ElidedLabel("strong", "best 0.19, epoch 36 \u00b7 +0.09", at_end=True, in_parts=True)
+    width = label.fontMetrics().horizontalAdvance(label.text())
+
+    label.resize(width + 8, 20)
+    assert label.shown_text() == label.text()
+    label.resize(width - 4, 20)
+    assert label.shown_text() == "best 0.19, epoch 36"
+    assert label.full_tooltip() == label.text()
+    label.resize(width // 2, 20)
+    assert label.shown_text().endswith("\u2026")
