@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from kmonitor.analysis.envelope import block_width, lower_envelope, noise_of
@@ -33,6 +34,9 @@ _SLOWED: Final = 0.5
 _RECENT: Final = 15
 _RECENT_ENDS: Final = 5
 _STOPPED: Final = 0.3
+_LONGER_PAUSE: Final = 1.5
+"""Python collects all of its garbage when a quarter more has come: each pause is longer."""
+
 _UNITS_TO_HALVE: Final = 32
 _MAX_WARM_UP: Final = 15
 _MIN_WARM_UP: Final = 3
@@ -202,6 +206,27 @@ def _rises_lately(window: _Window) -> bool:
     rise = float(np.median(recent[-_RECENT_ENDS:]) - np.median(recent[:_RECENT_ENDS]))
     promised = slope * (_RECENT - _RECENT_ENDS)
     return rise >= _STOPPED * promised or promised < _NOISES * noise_of(window.values)
+
+
+def pauses_as_before(values: NDArray[np.float64], growth: Growth) -> bool:
+    """Whether it paused like this before and went on: garbage that is collected now and then.
+
+    Args:
+        values: What was judged, `[n]`.
+        growth: The judgement.
+    """
+    window = values[growth.first : growth.last + 1]
+    if growth.slope is None or len(window) < 2 * _RECENT:
+        return False
+    levels = np.median(sliding_window_view(window, _RECENT_ENDS), axis=-1)
+    over = _RECENT - _RECENT_ENDS
+    is_low = levels[over:] - levels[:-over] < _STOPPED * growth.slope.middle * over
+    # Where it begins low it had not begun to grow: that is no pause.
+    edges = np.flatnonzero(np.diff(is_low)) + 1
+    pauses = [len(part) for part in np.split(is_low, edges)[1:] if part[0]]
+    if not is_low[-1] or len(pauses) < 2:  # noqa: PLR2004 - this one, and one before
+        return False
+    return pauses[-1] <= _LONGER_PAUSE * max(pauses[:-1])
 
 
 # The cheap ones first: most series are done after the first.

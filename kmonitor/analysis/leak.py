@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmonitor.analysis.counters import Counter, CounterGrowth, CounterKind, counter_growth
-from kmonitor.analysis.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth, judge_growth
+from kmonitor.analysis.growth import (
+    MIN_UNITS,
+    RAM_FLOOR,
+    Floor,
+    Growth,
+    WhyNot,
+    judge_growth,
+    pauses_as_before,
+)
 
 UNITS_TO_SUSPECT: Final = 20
 """A leak is not suspected earlier: what grows for 20 units may still stop by itself."""
@@ -88,17 +96,19 @@ def next_verdict(
         return Verdict()
     growth = judge_growth(values, floor)
     if before.state in ALARMED:
-        return _alarmed(before, growth, len(values), counters)
+        return _alarmed(before, growth, values, counters)
     in_a_row = before.in_a_row + 1 if growth.is_growing else 0
     if in_a_row >= TO_ALARM:
-        return _alarmed(Verdict(State.GROWING), growth, len(values), counters)
+        return _alarmed(Verdict(State.GROWING), growth, values, counters)
     state = State.CLEARED if before.state is State.CLEARED else State.STEADY
     return Verdict(state, growth, in_a_row=in_a_row)
 
 
 def _alarmed(
-    before: Verdict, growth: Growth, n_units: int, counters: Sequence[Counter]
+    before: Verdict, growth: Growth, values: NDArray[np.float64], counters: Sequence[Counter]
 ) -> Verdict:
+    if growth.why_not is WhyNot.STOPPED and pauses_as_before(values, growth):
+        return replace(before, alarmed_units=before.alarmed_units + 1)
     against = 0 if growth.is_growing else before.in_a_row + 1
     if against >= TO_CLEAR:
         return Verdict(State.CLEARED, growth)
@@ -109,7 +119,7 @@ def _alarmed(
     found = (counter_growth(counter, growth) for counter in counters)
     grew_with = tuple(one for one in found if one is not None)
     explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
-    is_suspected = n_units >= UNITS_TO_SUSPECT and explains
+    is_suspected = len(values) >= UNITS_TO_SUSPECT and explains
     state = State.SUSPECTED if is_suspected else State.GROWING
     return Verdict(state, growth, grew_with, units)
 

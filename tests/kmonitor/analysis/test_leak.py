@@ -48,6 +48,26 @@ def test_growth_is_told_after_five_judgements_in_a_row():
     assert states.index(State.GROWING) == 9 + TO_ALARM - 1
 
 
+def test_garbage_that_is_collected_now_and_then_clears_no_leak():
+    """A loop of models: 8 MiB a fit, of which a collection gives a part back every 40 fits."""
+    units = np.arange(280.0)
+    states = [one.state for one in replay((500.0 + 8.0 * units - 96.0 * (units // 40)) * MIB)]
+
+    turns = [now for before, now in pairwise(states) if now is not before]
+    # The first two pauses might be the end.
+    assert turns.count(State.CLEARED) <= 2
+    assert set(states[110:]) == {State.GROWING}
+
+
+def test_a_leak_that_paused_now_and_then_is_cleared_once_it_stops():
+    units = np.arange(160.0)
+    grown = (500.0 + 8.0 * units - 96.0 * (units // 40)) * MIB
+    states = [one.state for one in replay(np.concatenate((grown, np.full(30, grown[-1]))))]
+
+    assert states[159] is State.GROWING
+    assert states[-1] is State.CLEARED
+
+
 def test_a_leak_is_suspected_only_with_a_counter_and_twenty_units():
     traces = Counter(CounterKind.TRACES, 3.0 * np.arange(60.0), "train_step")
     with_cause = replay(LINE, traces)
