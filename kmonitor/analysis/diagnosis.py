@@ -41,6 +41,7 @@ class Advice(StrEnum):
     RELOAD = "reload"
     RESTART = "restart"
     TENSORS_NOT_NUMBERS = "pass tensors instead of Python numbers to the function"
+    COLLECT_EACH = "call collect() after each model"
     RUN_FOLDS = "train each model in a process of its own"
     BUILD_ONCE = "build model and optimizer once, outside of the loop"
     DIAGNOSE = "compare Python's allocations of two units"
@@ -93,9 +94,19 @@ _LATER: Final = 0.25
 
 _RECLAIMS: Final = (Advice.COLLECT, Advice.RELOAD, Advice.RESTART)
 _ADVICE: Final[dict[Cause, tuple[Advice, ...]]] = {
-    Cause.RETAINED_TRACES: (*_RECLAIMS, Advice.BUILD_ONCE, Advice.RUN_FOLDS),
+    Cause.RETAINED_TRACES: (
+        *_RECLAIMS,
+        Advice.COLLECT_EACH,
+        Advice.BUILD_ONCE,
+        Advice.RUN_FOLDS,
+    ),
     Cause.RETRACING: (Advice.TENSORS_NOT_NUMBERS, Advice.RELOAD),
-    Cause.REBUILT: (Advice.BUILD_ONCE, *_RECLAIMS, Advice.RUN_FOLDS),
+    Cause.REBUILT: (
+        Advice.COLLECT_EACH,
+        Advice.BUILD_ONCE,
+        *_RECLAIMS,
+        Advice.RUN_FOLDS,
+    ),
     Cause.PYTHON: (Advice.DIAGNOSE, Advice.RESTART),
     Cause.TENSORS: (Advice.DIAGNOSE, Advice.RESTART),
     Cause.WORKERS: (Advice.FEWER_WORKERS, Advice.RESTART),

@@ -8,6 +8,7 @@ from kmonitor.cli.terminal import plain, say
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.presenters.forecast_words import forecast_words
 from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.verdict_words import (
     advice_of,
     evidence_lines,
@@ -34,7 +35,8 @@ def say_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
     say()
     for verdict in verdicts:
         # Of whom the allocator is stands in the table above; here is no room for it.
-        _say(metric_title(run, verdict.metric).partition(" (")[0], headline(verdict))
+        title = metric_title(run, verdict.metric).partition(" (")[0]
+        _say(title, headline(verdict, is_final=has_ended(run)))
         if verdict.state in {"growing", "suspected"}:
             for line in _evidence(run, verdict):
                 _say("", line)

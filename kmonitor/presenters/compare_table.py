@@ -22,7 +22,7 @@ from kmonitor.presenters.formats import (
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import metric_now
 from kmonitor.presenters.limit_words import METRIC_UNITS, metric_amount, metric_name
-from kmonitor.presenters.run_states import state_picture
+from kmonitor.presenters.run_states import has_ended, state_picture
 from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.verdict_words import (
     headline,
@@ -80,7 +80,8 @@ class CompareTable:
             title = tr("{metric}, slope").format(metric=name)
             rows.append(_row(title, slopes))
             title = tr("{metric}, verdict").format(metric=name)
-            rows.append(_row(title, [_verdict(verdict) for verdict in verdicts]))
+            judged = [_verdict(run, found) for run, found in zip(runs, verdicts, strict=True)]
+            rows.append(_row(title, judged))
         return rows
 
     def _training_rows(self, runs: Sequence[RunSummary]) -> list[CompareRow]:
@@ -178,10 +179,12 @@ def _slope(verdict: Verdict | None) -> CompareCell:
     return CompareCell(rate_text(verdict.slope, unit, per_word(verdict)), slope_words(verdict))
 
 
-def _verdict(verdict: Verdict | None) -> CompareCell:
+def _verdict(run: RunSummary, verdict: Verdict | None) -> CompareCell:
     if verdict is None:
         return CompareCell(NOT_KNOWN)
-    return CompareCell(state_words(verdict), headline(verdict), tone_of(verdict))
+    is_final = has_ended(run)
+    text = state_words(verdict, is_final=is_final)
+    return CompareCell(text, headline(verdict, is_final=is_final), tone_of(verdict))
 
 
 def _number_cell(

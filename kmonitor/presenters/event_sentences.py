@@ -113,7 +113,10 @@ def _model(event: facts.ModelFacts, name: str) -> EventLine | None:
     del name
     if event.part != 1:
         return None
-    text = tr("Model {model}: {layers} layers, {parameters} parameters ({size})").format(
+    text = tr("Model {model}: {layers} layers, {parameters} parameters ({size})")
+    if event.n_layers == 1:
+        text = tr("Model {model}: 1 layer, {parameters} parameters ({size})")
+    text = text.format(
         model=event.name,
         layers=count_text(event.n_layers),
         parameters=count_text(event.parameters),

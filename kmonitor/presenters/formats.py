@@ -226,11 +226,22 @@ def rate_text(per: float, unit: Unit, per_what: str) -> str:
         unit: Of the change.
         per_what: "epoch", "model", "min".
     """
-    sign = "+" if per >= 0 else "\u2212"
-    return f"{sign}{_change_text(abs(per), unit)} / {per_what}"
+    sign = "+" if per >= 0 else ""
+    return f"{sign}{change_text(per, unit)} / {per_what}"
 
 
-def _change_text(size: float, unit: Unit) -> str:
+def change_text(change: float, unit: Unit) -> str:
+    """A change, three significant digits at least: "10.6 MiB", "\u2212420", "119 800".
+
+    Args:
+        change: How much.
+        unit: Of the change.
+    """
+    text = _size_text(abs(change), unit)
+    return f"\u2212{text}" if change < 0 else text
+
+
+def _size_text(size: float, unit: Unit) -> str:
     match unit:
         case "bytes":
             name = byte_unit(size)

@@ -93,11 +93,12 @@ def evidence_picture(
     forecast = forecast_words(run, verdict, now_wall_s=now_wall_s)
     lines = [*evidence_lines(verdict), forecast]
     advice = advice_of(verdict) if is_alarm else []
-    title = f"{card_title(run, verdict.metric)}: {state_words(verdict)}"
+    is_final = has_ended(run)
+    title = f"{card_title(run, verdict.metric)}: {state_words(verdict, is_final=is_final)}"
     return EvidencePicture(
         title=title,
         subtitle=run.name,
-        lead=_sentence(cause_words(verdict) or headline(verdict), verdict.name),
+        lead=_sentence(cause_words(verdict) or headline(verdict, is_final=is_final), verdict.name),
         lines=tuple(_sentence(line, "") for line in lines if line),
         advice=tuple(each.text for each in advice if each.command is None),
         actions=tuple(

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from kmonitor.presenters.formats import (
     bytes_text,
+    change_text,
     count_text,
     number_text,
     rate_text,
-    seconds_text,
 )
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import METRIC_UNITS, metric_in_sentence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MIN_UNITS: Final = 10
 """So many are needed before anything is said; as `analysis.growth` has it."""
 
+_WHOLE_FROM: Final = 10.0
 
 Tone = Literal["mute", "ok", "warn", "crit"]
 
@@ -63,8 +64,15 @@ NO_VERDICT: Final = VerdictPicture()
 """Nothing was judged yet."""
 
 
-def state_words(verdict: Verdict) -> str:
-    """What is known, in two or three words: "leak suspected", "learning 4/10"."""
+def state_words(verdict: Verdict, *, is_final: bool = False) -> str:
+    """What is known, in two or three words: "leak suspected", "learning 4/10".
+
+    Args:
+        verdict: What is known.
+        is_final: The run has ended, and learns nothing more.
+    """
+    if is_final and verdict.state == "learning":
+        return tr("not judged")
     is_time = verdict.metric == "step_time"
     n = min(verdict.units, MIN_UNITS)
     words: dict[VerdictState, str] = {
@@ -95,13 +103,19 @@ def tone_of(verdict: Verdict) -> Tone:
     return tones.get(verdict.state, "mute")
 
 
-def headline(verdict: Verdict) -> str:
-    """The verdict in one sentence: "leak suspected: train_function is traced again and again"."""
+def headline(verdict: Verdict, *, is_final: bool = False) -> str:
+    """The verdict in one sentence: "leak suspected: train_function is traced again and again".
+
+    Args:
+        verdict: What is known.
+        is_final: The run has ended, and learns nothing more.
+    """
     if verdict.state == "learning":
         needed, units = units_text(MIN_UNITS, verdict), count_text(verdict.units)
-        return tr("learning: a verdict takes {needed}, {n} measured so far").format(
-            needed=needed, n=units
-        )
+        text = tr("learning: a verdict takes {needed}, {n} measured so far")
+        if is_final:
+            text = tr("not judged: a verdict takes {needed}, {n} measured")
+        return text.format(needed=needed, n=units)
     text = state_words(verdict)
     cause = "" if verdict.cause == "data_cache" else cause_words(verdict)
     return f"{text}: {cause}" if cause else text
@@ -247,6 +261,7 @@ def _advice(code: str, verdict: Verdict) -> Advice | None:
             )
         ),
         "run_folds": Advice(tr("train each model in a process of its own")),
+        "collect_each": Advice(tr("call kmonitor_agent.collect() after each model")),
         "build_once": Advice(tr("build model and optimizer once, outside of the loop")),
         "fewer_workers": Advice(tr("start fewer workers, or anew for each epoch")),
     }
@@ -266,7 +281,7 @@ def _grew_with(one: GrewWith, verdict: Verdict) -> str:
     }
     is_size = one.kind.endswith("_bytes")
     texts = [
-        bytes_text(value) if is_size else number_text(value)
+        change_text(value, "bytes") if is_size else _counted(value)
         for value in (one.per_unit, one.low, one.high)
     ]
     what = kinds.get(one.kind, one.kind)
@@ -275,13 +290,13 @@ def _grew_with(one: GrewWith, verdict: Verdict) -> str:
     text = tr("{what} +{per_unit} / {per}").format(
         what=what, per_unit=texts[0], per=per_word(verdict)
     )
-    return text if one.low == one.high else f"{text} ({texts[1]} \u2013 {texts[2]})"
+    return text if texts[1] == texts[2] else f"{text} ({texts[1]} \u2013 {texts[2]})"
+
+
+def _counted(value: float) -> str:
+    # Of some hundred thousand blocks the last digits are to be read, of two traces tenths are.
+    return count_text(value) if value >= _WHOLE_FROM else number_text(round(value, 1))
 
 
 def _change(verdict: Verdict, value: float) -> str:
-    unit = METRIC_UNITS[verdict.metric]
-    if unit == "seconds":
-        return f"\u2212{seconds_text(-value)}" if value < 0 else seconds_text(value)
-    if unit == "bytes":
-        return f"\u2212{bytes_text(-value)}" if value < 0 else bytes_text(value)
-    return number_text(value)
+    return change_text(value, METRIC_UNITS[verdict.metric])

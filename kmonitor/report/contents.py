@@ -11,8 +11,12 @@ from kmonitor.presenters.chart_cards import CARD_METRICS, CardPicture
 from kmonitor.presenters.chart_picture import ChartPicture
 from kmonitor.presenters.event_log import LogRow
 from kmonitor.presenters.header import HeaderPicture, header_picture
+from kmonitor.presenters.last_minute import COLUMNS as LAST_MINUTE
+from kmonitor.presenters.last_minute import asked_from_s, last_minute
 from kmonitor.presenters.readings import ReadingGroup
 from kmonitor.presenters.reclaim_table import ReclaimRow
+from kmonitor.presenters.run_end import end_picture
+from kmonitor.presenters.run_states import has_ended_badly
 from kmonitor.presenters.verdict_card import EvidencePicture, evidence_picture
 from kmonitor.report.told_desk import ToldDesk
 from kmonitor_agent.protocol.facts import (
@@ -44,6 +48,7 @@ class ReportContents:
         run: Its summary.
         header: Title, subtitle and chips.
         made_wall_s: When the report was made, UTC epoch seconds.
+        end: How it ended, where that was badly: its last minute, and what can go on.
         charts: As in the window, left to right and top to bottom; then the training's metrics.
         verdicts: What was judged, with evidence, forecast and advice.
         reclaims: Records of saves, collects, reloads and restarts, oldest first.
@@ -58,6 +63,7 @@ class ReportContents:
     run: RunSummary
     header: HeaderPicture
     made_wall_s: float
+    end: EvidencePicture | None
     charts: Sequence[ReportChart]
     verdicts: Sequence[EvidencePicture]
     reclaims: Sequence[ReclaimRow]
@@ -98,6 +104,7 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
         run=shown,
         header=header_picture(shown, now_wall_s=now_wall_s, is_connected=True),
         made_wall_s=now_wall_s,
+        end=_end(client, shown, now_wall_s),
         charts=_charts(told),
         verdicts=_verdicts(told, shown),
         reclaims=desk.reclaims.rows(run.run)[::-1],
@@ -108,6 +115,13 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
         boots=facts.boots,
         sources=facts.sources,
     )
+
+
+def _end(client: HubClient, run: RunSummary, now_wall_s: float) -> EvidencePicture | None:
+    if not has_ended_badly(run):
+        return None
+    told = client.series(run.run, LAST_MINUTE, from_s=asked_from_s(run), buckets=4000)
+    return end_picture(run, last_minute(told), now_wall_s=now_wall_s)
 
 
 def _charts(told: ToldDesk) -> list[ReportChart]:

@@ -35,6 +35,7 @@ def report_page(contents: ReportContents) -> str:
     body = tag(
         "main",
         _head(contents),
+        _end(contents.end),
         _charts(contents.charts),
         _verdicts(contents),
         reclaims_section(contents.reclaims),
@@ -71,6 +72,14 @@ def _head(contents: ReportContents) -> Markup:
 def _chip_text(chip: ChipPicture) -> str:
     # Never told by its colour alone.
     return f"{_MARKS.get(chip.tone, _MARKS['mute'])} {chip.text}" if chip.icon else chip.text
+
+
+def _end(end: EvidencePicture | None) -> Markup | str:
+    if end is None:
+        return ""
+    lines = tag("ul", *(tag("li", line) for line in end.lines)) if end.lines else ""
+    card = tag("div", tag("p", end.lead), lines, class_=f"card verdict {end.tone}")
+    return tag("section", tag("h2", end.subtitle), card)
 
 
 def _charts(charts: Iterable[ReportChart]) -> Markup:

@@ -35,6 +35,8 @@ def test_the_table_of_causes(kinds: list[CounterKind], cause: Cause, sureness: S
     assert found is not None
     assert (found.cause, found.sureness) == (cause, sureness)
     assert found.advice
+    is_of_models = cause in {Cause.RETAINED_TRACES, Cause.REBUILT}
+    assert (Advice.COLLECT_EACH in found.advice) == is_of_models
 
 
 def test_malloc_is_native_code_once_lines_of_python_were_compared():

@@ -205,6 +205,7 @@ def test_a_model_is_told_once_whatever_its_parts():
     assert text_of(model) == (
         "Model m: 250 layers, 1 000 000 parameters (4.0 MiB), Adam state 8.0 MiB"
     )
+    assert text_of(bare).startswith("Model m: 1 layer, ")
     assert "state" not in text_of(bare)
     assert event_line(second, name="x") is None
 

@@ -62,9 +62,18 @@ def test_learning_says_how_much_is_missing():
     assert plain_text(told) == "learning: a verdict takes 10 fits, 4 measured so far"
 
 
+def test_a_run_that_has_ended_learns_nothing_more():
+    verdict = replace(LEAK, state="learning", units=4, cause="", per="fit")
+
+    assert state_words(verdict, is_final=True) == "not judged"
+    told = headline(verdict, is_final=True)
+    assert plain_text(told) == "not judged: a verdict takes 10 fits, 4 measured"
+    assert headline(LEAK, is_final=True) == headline(LEAK)
+
+
 def test_a_slope_has_its_interval_its_unit_and_its_window():
     assert plain_text(slope_words(LEAK)) == (
-        "+8.10 MiB / epoch (95 % interval 7.6 MiB to 8.4 MiB), over 34 epochs"
+        "+8.10 MiB / epoch (95 % interval 7.60 MiB to 8.40 MiB), over 34 epochs"
     )
     step = replace(LEAK, metric="step_time", slope=0.002, slope_low=-0.001, slope_high=0.003)
     assert "\u22121.00 ms to 3.00 ms" in plain_text(slope_words(step))
@@ -125,7 +134,18 @@ def test_the_evidence_tells_what_grew_with_it():
     )
     by_line = GrewWith("python_bytes", 5 * MIB, 5 * MIB, 5 * MIB, "t.py:12")
     lines = evidence_lines(replace(LEAK, grew_with=[by_line]))
-    assert "what Python allocated (t.py:12) +5.0 MiB / epoch" in plain_text(lines[1])
+    assert "what Python allocated (t.py:12) +5.00 MiB / epoch" in plain_text(lines[1])
+
+
+def test_what_grew_is_counted_in_whole_numbers_where_there_are_many():
+    blocks = GrewWith("blocks", 119_803.0, 119_801.6, 119_803.4)
+    traces = GrewWith("traces", 2.308, 2.1, 3.0, "step")
+    lines = evidence_lines(replace(LEAK, grew_with=[blocks, traces]))
+
+    assert plain_text(lines[1]) == (
+        "With it grew: small blocks that Python handed out +119 803 / epoch"
+        " (119 802 \u2013 119 803); live traces (step) +2.3 / epoch (2.1 \u2013 3)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,21 @@ def test_what_has_ended_meets_no_limit_any_more_and_takes_no_command(
     assert "kmonitor command" not in page.text
 
 
+def test_a_bad_end_is_told_with_the_last_minute_and_what_can_go_on(
+    live_hub: LiveHub, client: HubClient, tmp_path: Path
+):
+    with SimulatedAgent(live_hub.folders, name="dead") as agent:
+        agent.start_fit()
+        agent.sample(t_s=1.0, ram_bytes=700 * MIB)
+        agent.sample(t_s=5.0, ram_bytes=900 * MIB)
+        agent.end_boot("failed")
+        agent.wait_acked()
+        page = page_of(client, tmp_path)
+
+    for words in ("Before its end", "700 MiB to 900 MiB", "Nothing of it was saved"):
+        assert words in page.text.replace("\u202f", " "), words
+
+
 def test_a_report_that_cannot_be_written_leaves_nothing(
     live_hub: LiveHub, client: HubClient, tmp_path: Path
 ):
