@@ -2942,6 +2942,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <source>Model {model}: 1 layer, {parameters} parameters ({size})</source>
+        <translation>模型 {model}：1 层，{parameters} 个参数（{size}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/event_sentences.py"/>
         <source>Model {model}: {layers} layers, {parameters} parameters ({size})</source>
         <translation>模型 {model}：{layers} 层，{parameters} 个参数（{size}）</translation>
     </message>
@@ -4647,6 +4652,11 @@
         <translation>在循环之外只构建一次模型和优化器</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <source>call kmonitor_agent.collect() after each model</source>
+        <translation>在每个模型之后调用 kmonitor_agent.collect()</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/forecast_words.py"/>
         <location filename="../../kmonitor/presenters/last_minute.py"/>
         <source>cgroup limit {amount}</source>
@@ -5175,6 +5185,16 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>not connected yet</source>
         <translation>尚未连接</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <source>not judged</source>
+        <translation>未判定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <source>not judged: a verdict takes {needed}, {n} measured</source>
+        <translation>未判定：判定需要 {needed}，已测量 {n}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
