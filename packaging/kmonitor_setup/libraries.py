@@ -1,4 +1,4 @@
-"""Which system libraries and programs are missing, told by soname, never by package name."""
+"""Which system libraries, programs and fonts are missing, told by soname, not by package name."""
 
 import ctypes
 import platform
@@ -8,11 +8,20 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 TABLE = Path(__file__).parent.parent / "system_libraries.toml"
 
 Purpose = Literal["window", "x11", "wayland", "tests"]
+Kind = Literal["soname", "program", "font"]
+
+FONT_PLACES = (
+    Path("/usr/share/fonts"),
+    Path("/usr/local/share/fonts"),
+    Path.home() / ".local/share/fonts",
+    Path.home() / ".fonts",
+)
+"""Where fontconfig looks by itself."""
 
 _LDCONFIG_PLACES = ("/sbin/ldconfig", "/usr/sbin/ldconfig")
 """Not on the PATH of an ordinary Debian user."""
@@ -23,33 +32,30 @@ _LDCONFIG_ARCHITECTURE = {"x86_64": "x86-64", "aarch64": "AArch64"}
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """One library or program of the system.
+    """One library, program or font of the system.
 
     Attributes:
-        name: Soname of the library, or name of the program.
+        name: Soname of the library, name of the program on the PATH, or file name of the font.
         package: The Debian package that brings it.
         purpose: When it is needed.
-        is_program: It is a program on the PATH, not a library.
+        kind: Which of the three it is.
     """
 
     name: str
     package: str
     purpose: Purpose
-    is_program: bool
+    kind: Kind
 
 
 def needed_libraries(table: Path = TABLE) -> list[Needed]:
     """The whole table, in its order."""
     rows = tomllib.loads(table.read_text(encoding="utf-8"))["needed"]
-    return [
-        Needed(
-            name=row["soname"] if "soname" in row else row["program"],
-            package=row["package"],
-            purpose=row["for"],
-            is_program="program" in row,
-        )
-        for row in rows
-    ]
+    kinds = get_args(Kind)
+    found: list[Needed] = []
+    for row in rows:
+        kind = next(each for each in kinds if each in row)
+        found.append(Needed(row[kind], row["package"], row["for"], kind))
+    return found
 
 
 def purposes_for(*, testing: bool, environ: Mapping[str, str]) -> set[Purpose]:
@@ -67,12 +73,7 @@ def purposes_for(*, testing: bool, environ: Mapping[str, str]) -> set[Purpose]:
 def missing_of(needed: Iterable[Needed], purposes: set[Purpose]) -> list[Needed]:
     """Those that are needed for `purposes` and are not on this machine."""
     cache = _loader_cache()
-    return [
-        one
-        for one in needed
-        if one.purpose in purposes
-        and not (_find_program(one.name) if one.is_program else _can_load(one.name, cache))
-    ]
+    return [one for one in needed if one.purpose in purposes and not _is_there(one, cache)]
 
 
 def sonames_in(listing: str, machine: str) -> set[str]:
@@ -84,6 +85,16 @@ def sonames_in(listing: str, machine: str) -> set[str]:
         if "=>" in rest and mark in rest:
             found.add(name)
     return found
+
+
+def _is_there(one: Needed, cache: set[str]) -> bool:
+    match one.kind:
+        case "soname":
+            return _can_load(one.name, cache)
+        case "program":
+            return _find_program(one.name) is not None
+        case "font":
+            return any(True for place in FONT_PLACES for _ in place.rglob(one.name))
 
 
 def _find_program(name: str) -> str | None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+from kmonitor_setup import libraries
 from kmonitor_setup.libraries import (
     Needed,
     missing_of,
@@ -38,14 +40,27 @@ def test_the_tests_need_a_screen_of_their_own():
 
 
 def test_a_library_that_is_nowhere_is_missing_and_one_of_the_c_library_is_not():
-    gone = Needed("libkmonitor-is-not-there.so.7", "none", "window", is_program=False)
-    there = Needed("libc.so.6", "libc6", "window", is_program=False)
+    gone = Needed("libkmonitor-is-not-there.so.7", "none", "window", "soname")
+    there = Needed("libc.so.6", "libc6", "window", "soname")
 
     assert missing_of([gone, there], {"window"}) == [gone]
 
 
+def test_a_font_is_found_by_its_file_in_any_folder_of_fonts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(libraries, "FONT_PLACES", (tmp_path / "none", tmp_path))
+    font = Needed("some.ttc", "fonts-some", "tests", "font")
+
+    assert missing_of([font], {"tests"}) == [font]
+
+    (tmp_path / "truetype").mkdir()
+    (tmp_path / "truetype" / "some.ttc").touch()
+    assert missing_of([font], {"tests"}) == []
+
+
 def test_what_no_purpose_asks_for_is_not_missing():
-    gone = Needed("no-such-program-of-ours", "none", "tests", is_program=True)
+    gone = Needed("no-such-program-of-ours", "none", "tests", "program")
 
     assert missing_of([gone], {"window"}) == []
     assert missing_of([gone], {"tests"}) == [gone]
@@ -56,11 +71,11 @@ def test_every_row_of_the_table_names_a_package_and_a_soname_with_its_version():
 
     assert {row.purpose for row in rows} == {"window", "x11", "wayland", "tests"}
     assert all(row.package for row in rows)
-    assert all(".so." in row.name for row in rows if not row.is_program)
+    assert all(".so." in row.name for row in rows if row.kind == "soname")
 
 
 def test_a_table_of_ones_own_is_read(tmp_path: Path):
     table = tmp_path / "table.toml"
     table.write_text('[[needed]]\nprogram = "sh"\npackage = "dash"\nfor = "tests"\n')
 
-    assert needed_libraries(table) == [Needed("sh", "dash", "tests", is_program=True)]
+    assert needed_libraries(table) == [Needed("sh", "dash", "tests", "program")]
