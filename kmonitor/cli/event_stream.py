@@ -1,19 +1,12 @@
-"""Stored events of a run as sentences, and as they come in."""
-
-import time
-from collections.abc import Iterator, Sequence
+"""Stored events of a run as sentences."""
 
 from kmonitor.cli.terminal import plain
-from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import read_event
 from kmonitor.presenters.diagnosis import finding_lines
 from kmonitor.presenters.event_log import event_line
 from kmonitor.presenters.formats import duration_text, number_text, plain_text, seconds_text
 from kmonitor_agent.protocol.facts import Diagnosis, EpochEnded
-from kmonitor_agent.protocol.messages import ENDED_STATES, Row
-
-POLL_S = 0.5
-"""How often `--follow` asks the hub for more, seconds."""
+from kmonitor_agent.protocol.messages import Row
 
 _INDENT = " " * 16
 _MARKS = {"info": " ", "warning": "!", "error": "X"}
@@ -50,33 +43,6 @@ def epoch_sentence(event: EpochEnded) -> str:
         parts.append(f"step {seconds_text(event.step_times.p50_s)}")
     parts += [f"{key} {number_text(value)}" for key, value in event.logs.items()]
     return ", ".join(parts)
-
-
-def follow(client: HubClient, run: str, *, cursor: int, kinds: Sequence[str]) -> Iterator[Row]:
-    """New rows of a run as they are stored, until the run has ended.
-
-    Args:
-        client: The hub.
-        run: Run id.
-        cursor: Row id after which to begin.
-        kinds: Event types wanted.
-    """
-    while True:
-        # The state is asked for before the rows: what was stored before the end is then told.
-        ended = _has_ended(client, run)
-        page = client.rows(cursor=cursor, runs=(run,), kinds=kinds)
-        yield from page.rows
-        cursor = max(cursor, page.cursor)
-        if page.more:
-            continue
-        if ended:
-            return
-        time.sleep(POLL_S)
-
-
-def _has_ended(client: HubClient, run: str) -> bool:
-    states = [found.state for found in client.runs() if found.run == run]
-    return not states or states[0] in ENDED_STATES
 
 
 def _line(row: Row, mark: str, sentence: str) -> str:

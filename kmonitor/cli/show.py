@@ -1,14 +1,16 @@
 """`kmonitor show`: one run in words: summary, metrics, verdicts, epochs and events."""
 
 import time
+from collections.abc import Callable
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from kmonitor.cli.end_lines import say_end
 from kmonitor.cli.epoch_table import say_epochs
-from kmonitor.cli.event_stream import event_words, follow
-from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption, open_hub
+from kmonitor.cli.event_stream import event_words
+from kmonitor.cli.following import WAY_LOST, Following, HubWay
+from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.summary_words import (
@@ -61,21 +63,31 @@ def show(
     Args:
         run: Id, the beginning of an id, name, or `last`.
         json: One JSON object: `summary`, `verdicts`, `events`; with `--follow` one event a line.
-        follow_it: Go on with each new event until the run has ended, or Ctrl+C.
+        follow_it: Go on with each new event until the run has ended, or Ctrl+C; a hub that is
+            lost meanwhile is waited for.
         folder: Of the runs whose spools lie in this folder, which is only read.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
-    with open_hub(host, folder=folder, hub=hub) as client:
-        chosen = choose_run(client.runs(), run)
-        rows = list(client.all_rows(chosen.run, _KINDS))
-        if json:
-            _say_as_json(client, chosen, rows, as_lines=follow_it)
-        else:
-            _say_in_words(client, chosen, rows)
-        if follow_it:
-            _go_on(client, chosen, rows, json=json)
+    way = HubWay(host, folder, hub)
+    following: Following | None = None
+    try:
+        with way.open() as client:
+            chosen = choose_run(client.runs(), run)
+            rows = list(client.all_rows(chosen.run, _KINDS))
+            if json:
+                _say_as_json(client, chosen, rows, as_lines=follow_it)
+            else:
+                _say_in_words(client, chosen, rows)
+            if follow_it:
+                tell = _new_row_teller(chosen, json=json)
+                following = Following(chosen.run, rows, _KINDS, tell)
+                following.go_on(client)
+    except WAY_LOST as exc:
+        if following is None:
+            raise
+        following.go_on_over(way, exc)
     return DONE
 
 
@@ -160,11 +172,12 @@ def _say_events(run: RunSummary, rows: list[Row]) -> None:
             say(words)
 
 
-def _go_on(client: HubClient, run: RunSummary, rows: list[Row], *, json: bool) -> None:
-    cursor = rows[-1].row if rows else 0
-    for row in follow(client, run.run, cursor=cursor, kinds=_KINDS):
+def _new_row_teller(run: RunSummary, *, json: bool) -> Callable[[Row], None]:
+    def tell(row: Row) -> None:
         words = "" if json else event_words(row, name=run.name, epochs=True)
         if json:
             say_json(event_object(row))
         elif words:
             say(words)
+
+    return tell

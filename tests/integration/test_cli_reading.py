@@ -1,6 +1,7 @@
 """`runs`, `show` and `export` as processes, on a real hub."""
 
 import csv
+import json
 import os
 import signal
 import subprocess
@@ -208,6 +209,34 @@ def test_follow_tells_new_events_until_the_run_has_ended(told: SimulatedAgent):
     assert "Epoch 3 of fit 1" in out
     assert "loss 0.125" in out
     assert "Process finished" in out
+
+
+def test_following_outlives_a_hub_that_is_killed_and_no_line_is_lost_or_doubled(
+    told: SimulatedAgent, live_hub: LiveHub
+):
+    with start_kmonitor("show", "last", "--follow", "--json") as process:
+        assert process.stdout is not None
+        before = [process.stdout.readline() for _ in range(2)]
+        live_hub.kill()
+        told.start_epoch()
+        told.end_epoch(loss=0.125)
+        told.end_fit()
+        told.end_boot()
+        out = process.stdout.read()  # `communicate` would forget what is buffered already
+        _, err = process.communicate(timeout=60)
+
+    shown = [json.loads(line) for line in [*before, *out.splitlines()]]
+    numbers = [event["seq"] for event in shown if event["seq"]]
+    waits, goes_on = err.splitlines()
+    assert process.returncode == 0, err
+    assert numbers == sorted(set(numbers))
+    assert [event["type"] for event in shown if event["seq"]][-3:] == [
+        "epoch_end",
+        "fit_end",
+        "boot_end",
+    ]
+    assert "It is waited for" in waits
+    assert "it goes on" in goes_on
 
 
 def test_following_as_json_writes_one_event_a_line(told: SimulatedAgent):
