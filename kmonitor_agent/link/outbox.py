@@ -1,6 +1,7 @@
 """A run's numbered events: appended, read again for sending, let go when acknowledged."""
 
 import contextlib
+import errno
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,9 @@ HOT_BYTES: Final = 4 * 1024 * 1024
 REPLACED_LIMIT: Final = 1024
 """Refused events whose placeholders are remembered."""
 
+
+REFUSALS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""Errors by which the disk itself refuses."""
 
 UNREAD_LIMIT: Final = 3
 """After so many failures in a row, what the disk does not give back counts as lost."""
@@ -209,8 +213,14 @@ class Outbox:
         spool = self._writer.spool
         if spool is None or self.acked == self._marked or self.degraded:
             return
-        with contextlib.suppress(FileNotFoundError):  # removed: the next event notices
+        try:
             spool.mark_acked(min(self.acked, spool.last_seq))
+        except FileNotFoundError:
+            pass  # removed: the next event notices
+        except OSError as exc:
+            if exc.errno not in REFUSALS:
+                raise
+            return  # no fault of ours: what is written next tells of the disk
         self._marked = self.acked
 
     def tidy(self) -> None:

@@ -348,13 +348,22 @@ def test_confirmed_events_are_cleared_after_a_day_but_for_the_open_segment(root:
     case.outbox.close()
 
 
-def test_a_mark_that_cannot_be_written_at_the_end_is_counted(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+def _broken(*_: object) -> Never:
+    raise OSError(9, "Bad file descriptor")
+
+
+@pytest.mark.parametrize(
+    ("write", "faults"),
+    [(_full, {}), (_broken, {"link.outbox.close": 1})],
+    ids=["full-disk", "fault"],
+)
+def test_a_mark_that_cannot_be_written_is_a_fault_only_where_the_disk_did_not_refuse(
+    root: Path, monkeypatch: pytest.MonkeyPatch, write: object, faults: dict[str, int]
 ):
     case = _opened(root)
     case.outbox.append([sample(1)])
     case.outbox.set_acked(1)
-    monkeypatch.setattr(os, "write", _full)
+    monkeypatch.setattr(os, "write", write)
     case.outbox.close()
 
-    assert case.faults.counts() == {"link.outbox.close": 1}
+    assert case.faults.counts() == faults
