@@ -59,6 +59,12 @@ class BadAddress(Expected):
             what += ": it begins with a hyphen"
         elif _WITH_PORT.fullmatch(address):
             what += ": it has a port"
+        if address.startswith("tcp://"):
+            super().__init__(
+                f"{what}: it is the address of a hub.",
+                "Give it as --hub, or remember it first: kmonitor hosts add",
+            )
+            return
         super().__init__(
             f"{what}.",
             "Type it as for ssh: gpu-01 or user@gpu-01. Ports and all else belong into "

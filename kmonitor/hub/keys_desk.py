@@ -70,8 +70,9 @@ class KeysDesk:
         if before is not None and (before.name, before.role) == (wanted.name, wanted.role):
             return  # asked twice
         self._keys.grant(msgspec.structs.replace(wanted, since_wall_s=self._clock.wall_s()))
+        was = "" if before is None else f", was {before.name}, {before.role}"
         self._ledger.audit(
-            peer.who, "authorize", "", f"{wanted.name} {wanted.key}", f"role {wanted.role}"
+            peer.who, "authorize", "", f"{wanted.name} {wanted.key}", f"role {wanted.role}{was}"
         )
         if before is not None and before.role != wanted.role:
             self._doors.end_sessions({wanted.key})

@@ -78,6 +78,7 @@ _SAID: Final = (
     *(later("command {name}"), later("save"), later("collect"), later("reload")),
     *(later("restart"), later("pause"), later("resume"), later("stop"), later("diagnose")),
     *(later("delete"), later("rename"), later("pin"), later("unpin"), later("note")),
+    later("role {role}, was {name}, {before}"),
     *(later("authorize"), later("revoke"), later("role {role}"), later("set_limits")),
     *(later("viewer"), later("operator"), later("done"), later("failed"), later("refused")),
     *(later("failed: {why}"), later("expired: {why}"), later("refused: {why}")),

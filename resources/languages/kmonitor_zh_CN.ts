@@ -5457,6 +5457,11 @@
         <translation>角色：{role}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>role {role}, was {name}, {before}</source>
+        <translation>角色：{role}，之前为 {name}，{before}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/last_minute.py"/>
         <source>s</source>
         <translation>s</translation>

@@ -82,6 +82,22 @@ def _all_is_written_down(say: Say) -> None:
     assert say("audit", "--json", "--last", "1")[1].startswith('[{"row":')
 
 
+def test_a_key_that_is_known_keeps_its_role_unless_it_is_to_be_replaced(
+    hub: ListeningHub, say: Say
+):
+    del hub
+    assert say("authorize", "ab" * 32, "--role", "viewer", "--name", "anna")[0] == 0
+    other = ("authorize", "ab" * 32, "--role", "operator", "--name", "bob")
+
+    status, _, why = say(*other)
+    assert (status, 'already, as "anna" (viewer)' in why, "--replace" in why) == (2, True, True)
+    assert "operator" not in say("keys", "list")[1]
+
+    status, told, _ = say(*other, "--replace")
+    assert (status, 'It was "anna" (viewer) until now' in told) == (0, True)
+    assert "role operator, was anna, viewer" in say("audit")[1]
+
+
 def test_what_is_no_key_no_name_or_no_address_is_refused_with_what_to_write(say: Say):
     for arguments, why in (
         (("authorize", "abc", "--role", "viewer", "--name", "x"), "64 hexadecimal digits"),
