@@ -21,7 +21,7 @@ class Timing:
         backoff_limit_s: Longest pause after a hub that was not reached or fell silent: so soon
             after a network is mended, a run is seen again. With 30 s a cut of 40 s was followed
             by 20 s without news. A try each second or so (a connection that nobody answers is
-            held for `dead_s`, so 19 a minute) costs 0.03 % of a core, with a dead hub's socket or
+            held for `dead_s`, so 19 a minute) costs 0.05 % of a core, with a dead hub's socket or
             over the network; 30 s would save two thirds of that. Fifty agents make 16 tries a
             second of a few packets; the jitter spreads them, and a hub that is alive but has too
             much to do asks for a longer pause itself (`refused_s`). Without a socket of a hub
