@@ -52,9 +52,9 @@ _KEYS: Final = [
     (Qt.Key.Key_Home, _CTRL),
     (Qt.Key.Key_End, _CTRL),
 ]
-_THEMES: Final = ("As the system", "Dark", "Light")
-_THEME_BUTTONS: Final = "theme: "
-"""In the name of a button that chooses a theme, by pointer or key."""
+_THEMES: Final = ("As the system", "Dark", "Light", "跟随系统", "深色", "浅色")
+_THEME_BUTTONS: Final = ("theme: ", "主题: ")
+"""In the name of a button that chooses a theme, by pointer or key, in both languages."""
 
 _LEADS_AWAY: Final = ("demo", "quit", "log file", "browser")
 """Words of controls that start processes or end this one."""
@@ -100,7 +100,7 @@ class Monkey:
             if found is not None:
                 self.n_actions += 1
                 self.last.append(f"{kind}: {found[0]}")
-                is_theme = _THEME_BUTTONS in found[0]
+                is_theme = any(words in found[0] for words in _THEME_BUTTONS)
                 return "theme" if is_theme else kind, *found
 
     def one_of(self, *choices: T) -> T | None:
