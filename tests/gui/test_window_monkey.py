@@ -196,6 +196,7 @@ def calm(app: KmonitorApp, loop: WatchedLoop) -> Calm:
             top.close()
     app.controller.history.close()
     app.window.resize(1280, 760)
+    app.controller.arranger.reset()  # cards that were added are the user's, and no leak
     if app._hosts is not None:
         # Each has threads of its own for as long as it is shown.
         for address in [address for address in app._hosts.bridges() if address]:
