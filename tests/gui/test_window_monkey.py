@@ -48,9 +48,6 @@ GROWTH_AN_ACTION = 5.0
 MOST_MORE_OF_A_KIND = 3
 """The run that is looked at at the end may need as many more chips and buttons."""
 
-TIMERS_A_WINDOW = 2.0
-"""Of a window that is kept: its own and its table's or field's."""
-
 MOST_GROWTH_BYTES = 12 * 2**20
 
 
@@ -59,7 +56,7 @@ class Calm:
     """What is there while nothing happens."""
 
     windows: Counter[str]
-    widgets: Counter[tuple[str, str]]
+    widgets: Counter[str]
     timers: int
     threads: int
     objects: int
@@ -168,15 +165,10 @@ def play(loop: WatchedLoop, monkey: Monkey, fleet: Fleet, actions: int) -> None:
 
 def grown(half: Calm, end: Calm, actions: int) -> list[str]:
     """What there is more of than after the first half."""
-    opened = end.windows - half.windows  # for the first time, and kept since
     more_widgets = end.widgets - half.widgets
-    found = [
-        f"{n} {name} more in {window}"
-        for (window, name), n in more_widgets.items()
-        if n > MOST_MORE_OF_A_KIND and window not in opened
-    ]
+    found = [f"{n} {name} more" for name, n in more_widgets.items() if n > MOST_MORE_OF_A_KIND]
     for name, most in (
-        ("timers", TIMERS_A_WINDOW * len(opened)),
+        ("timers", 0.0),
         ("threads", 0.0),
         ("objects", GROWTH_AN_ACTION * actions),
         ("rss_bytes", MOST_GROWTH_BYTES),
@@ -205,10 +197,7 @@ def calm(app: KmonitorApp, loop: WatchedLoop) -> Calm:
     QApplication.clipboard().clear()
     loop.rest(1.0)
     gc.collect()
-    widgets = Counter(
-        (type(widget.window()).__name__, type(widget).__name__)
-        for widget in QApplication.allWidgets()
-    )
+    widgets = Counter(type(widget).__name__ for widget in QApplication.allWidgets())
     page = os.sysconf("SC_PAGE_SIZE")
     windows = Counter(type(window).__name__ for window in QApplication.topLevelWidgets())
     return Calm(

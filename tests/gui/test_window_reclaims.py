@@ -451,7 +451,7 @@ def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindo
     assert row.line.startswith("Failed: out of memory")
     chip = next(each for each in window.window.findChildren(Chip) if each.isVisible())
     assert chip.accessibleName() == "Failed: out of memory"
-    assert chip.toolTip().startswith(killed)
+    assert chip.toolTip() == f"{killed}. Click for what came before."
     assert window.window.header._subtitle.text().startswith(killed)
     lines = [each.line.text for each in window.desk.log.rows()]
     assert lines[0] == f"Process died: {killed}"

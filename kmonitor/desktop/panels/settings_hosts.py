@@ -6,6 +6,7 @@ from functools import partial
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from kmonitor.desktop.controls.card_column import CardColumn
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.look import role_label, set_tone
 from kmonitor.presenters.host_settings import HostLine
@@ -29,10 +30,9 @@ class HostSettings(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._lines: tuple[HostLine, ...] | None = None
-        self._rows: list[QWidget] = []
         self._text = role_label("sub")
         self._connect = QPushButton()
-        self._column = QVBoxLayout()
+        self._column = CardColumn()
         self._build()
         self.retranslate()
 
@@ -55,13 +55,7 @@ class HostSettings(QWidget):
 
     def _make_rows(self) -> None:
         lines = self._lines or ()
-        for row in self._rows:
-            self._column.removeWidget(row)
-            row.hide()
-            row.deleteLater()
-        self._rows = [self._row(line) for line in lines]
-        for row in self._rows:
-            self._column.addWidget(row)
+        self._column.show_cards(map(self._row, lines))
         self._text.setVisible(not lines)
 
     def _build(self) -> None:

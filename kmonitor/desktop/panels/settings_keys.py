@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from kmonitor.desktop.controls.card_column import CardColumn
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.look import role_label, set_tone
 from kmonitor.presenters.hub_settings import KeyRow, KeysPicture
@@ -26,7 +27,6 @@ class KeySettings(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._picture: KeysPicture | None = None
-        self._rows: list[QWidget] = []
         self._own = role_label("snippet_small")
         self._show = QPushButton()
         self._copy = QPushButton()
@@ -36,7 +36,7 @@ class KeySettings(QWidget):
         self._why = role_label("body")
         self._text = role_label("sub")
         self._trouble = role_label("body")
-        self._column = QVBoxLayout()
+        self._column = CardColumn()
         self._build()
         self.retranslate()
         self._show.clicked.connect(self.own_key_wanted)
@@ -118,13 +118,7 @@ class KeySettings(QWidget):
         column.addStretch(1)
 
     def _show_rows(self, rows: Sequence[KeyRow]) -> None:
-        for row in self._rows:
-            self._column.removeWidget(row)
-            row.hide()
-            row.deleteLater()
-        self._rows = [self._row(each) for each in rows]
-        for row in self._rows:
-            self._column.addWidget(row)
+        self._column.show_cards(map(self._row, rows))
 
     def _row(self, key: KeyRow) -> QWidget:
         card = QFrame()
