@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 PRELUDE = """
-import os, sys, threading, time
+import os, sys, threading, time, zlib
 from tests.support.links import LinkUnderTest, epoch, sample
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.local.folders import find_folders
@@ -13,6 +13,7 @@ from kmonitor_agent.local.folders import find_folders
 test = LinkUnderTest(find_folders(), run="run1", timing=Timing())
 link = test.link
 link.start()
+STEP = bytes(200_000)
 
 def spooled(n):
     while link.status().last_seq < n:
