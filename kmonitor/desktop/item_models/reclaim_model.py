@@ -5,6 +5,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt
 from typing_extensions import override
 
+from kmonitor.desktop.item_models.column_heads import head_says, side
 from kmonitor.desktop.item_models.rows_by_number import Index, RowsByNumber
 from kmonitor.presenters.reclaim_table import ColumnPicture, ReclaimRow, columns
 
@@ -38,16 +39,7 @@ class ReclaimModel(RowsByNumber[ReclaimRow]):
         orientation: Qt.Orientation,
         role: int = Qt.ItemDataRole.DisplayRole,
     ) -> Any:
-        if orientation != Qt.Orientation.Horizontal or section >= len(self._columns):
-            return None
-        column = self._columns[section]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return column.title
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return column.tooltip
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _side(column)
-        return None
+        return head_says(self._columns, section, orientation, role)
 
     @override
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -68,11 +60,6 @@ def _told(row: ReclaimRow, column: ColumnPicture, at: int, role: int) -> Any:
         case Qt.ItemDataRole.AccessibleTextRole:
             return f"{column.title}: {cell.tooltip or cell.text}"
         case Qt.ItemDataRole.TextAlignmentRole:
-            return _side(column)
+            return side(column)
         case _:
             return cell.order if role == SORT_ROLE else None
-
-
-def _side(column: ColumnPicture) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter

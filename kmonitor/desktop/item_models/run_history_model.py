@@ -7,6 +7,7 @@ from typing import Any, Final
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from typing_extensions import override
 
+from kmonitor.desktop.item_models.column_heads import head_says, side
 from kmonitor.presenters.history_cells import (
     HistoryCell,
     HistoryHead,
@@ -85,18 +86,7 @@ class RunHistoryModel(QAbstractTableModel):
         orientation: Qt.Orientation,
         role: int = Qt.ItemDataRole.DisplayRole,
     ) -> Any:
-        if orientation != Qt.Orientation.Horizontal or section >= len(self._heads):
-            return None
-        head = self._heads[section]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return head.title
-            case Qt.ItemDataRole.ToolTipRole:
-                return head.tooltip
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return _side(head)
-            case _:
-                return None
+        return head_says(self._heads, section, orientation, role)
 
     @override
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -105,7 +95,7 @@ class RunHistoryModel(QAbstractTableModel):
             return None
         head = self._heads[index.column()]
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _side(head)
+            return side(head)
         return _told(history_cell(row, head.key, now_wall_s=self.now_wall_s), head, role)
 
     def _remove(self, gone: Sequence[int]) -> None:
@@ -183,11 +173,6 @@ def _told(cell: HistoryCell, head: HistoryHead, role: int) -> Any:
             return f"{head.title}: {cell.text}"
         case _:
             return cell if role == CELL_ROLE else None
-
-
-def _side(head: HistoryHead) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if head.is_number else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
 
 
 def _stretches(places: Sequence[int]) -> list[tuple[int, int]]:
