@@ -20,7 +20,14 @@ from kmonitor.connect.silent_hub import end_silent_hub, lock_holder, silence
 from kmonitor.errors import Expected
 from kmonitor.export.plain_data import fields_of
 from kmonitor.hub import service
-from kmonitor.hub.options import HubOptions, Keep, keep_trouble, read_keep, write_keep
+from kmonitor.hub.options import (
+    HubOptions,
+    Keep,
+    KeepUnreadable,
+    read_keep,
+    stored_keep,
+    write_keep,
+)
 from kmonitor.presenters.formats import bytes_text, duration_text, plain_text
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.sockets import NotPrivate, view_socket
@@ -177,18 +184,28 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
         size: Remove the oldest ended runs while the history is larger: `20GiB`; 0: none.
     """
     folders = find_folders()
-    found = chosen_keep(read_keep(folders), days, size)
-    if days is not None or size is not None:
-        with folder_faults_named(folders):
+    with folder_faults_named(folders):
+        told = hub_answers(folders)
+        found = chosen_keep(_keep_now(folders, told), days, size)
+        if days is not None or size is not None:
             write_keep(folders, found)
-            told = hub_answers(folders)
             if told is not None and told.keep_is_fixed:
                 complain("The hub that runs was started with --keep-days or --keep-size:")
                 complain("those count until it is started without them.")
-    if trouble := keep_trouble(folders):
-        complain(f"kmonitor: {plain(trouble)}: kmonitor hub keep --keep-days N --keep-size SIZE")
+    try:
+        stored_keep(folders)
+    except KeepUnreadable as exc:
+        complain(f"kmonitor: {plain(exc.what)}; set it anew: {exc.remedy}")
     say(keep_words(found.days, found.n_bytes))
     return DONE
+
+
+def _keep_now(folders: Folders, told: HubTold | None) -> Keep:
+    """What counts until something else is set: what the hub read before the file was damaged."""
+    try:
+        return stored_keep(folders)
+    except KeepUnreadable:
+        return Keep() if told is None else Keep(told.keep_days, told.keep_bytes)
 
 
 @app.command(name="install-unit")

@@ -14,6 +14,7 @@ from kmonitor_agent.protocol.messages import (
     RunsAsked,
     RunsTold,
     ToDesktop,
+    mark_of,
 )
 
 _RUNS_EVERY_S = 0.5
@@ -35,14 +36,15 @@ class Pull:
         self._runs_ask = 0
         self._rows_ask = 0
         self._hub_ask: int = 0
-        self._is_troubled = self._was_troubled = False
+        self._hub_told: HubTold | None = None
+        self._hint: Head | None = None
         self._asked_s = {"runs": 0.0, "rows": 0.0, "ping": 0.0, "hub": 0.0}
         self._runs_due_s = 0.0
         self._pages_unread = 0
 
     def connected(self, told: HubTold) -> None:
         """A connection stands; another hub id makes everything start anew."""
-        self._is_troubled = self._was_troubled = bool(told.unwritten)
+        self._hub_told, self._hint = told, None
         self._hub_ask = 0
         if told.hub != self._hub:
             self._hub = told.hub
@@ -71,8 +73,7 @@ class Pull:
             due.append(Ping(n=self._next_number()))
         if is_full:
             return due
-        is_changed = self._is_troubled != self._was_troubled
-        if is_changed and self._is_open("hub", self._hub_ask, now_s):
+        if self._is_hub_changed() and self._is_open("hub", self._hub_ask, now_s):
             self._asked_s["hub"] = now_s
             self._hub_ask = self._next_number()
             due.append(HubAsked(ask=self._hub_ask))
@@ -97,11 +98,11 @@ class Pull:
                 self._head = max(self._head, told.head)
                 if told.change > self._change:
                     self._runs_due_s = now_s
-                self._is_troubled = told.is_troubled
+                self._hint = told
                 return True
             case HubTold(ask=ask) if ask == self._hub_ask and ask:
                 self._hub_ask = 0
-                self._was_troubled = bool(told.unwritten)
+                self._hub_told = told
                 return True
             case RunsTold() if told.ask == self._runs_ask and told.ask:
                 self._take_runs(told, now_s)
@@ -127,6 +128,14 @@ class Pull:
             # New to this hub; or its database was put back to an older state.
             self._cursor = told.head
         self._runs_due_s = now_s if told.more else now_s + _RUNS_EVERY_S
+
+    def _is_hub_changed(self) -> bool:
+        hint, told = self._hint, self._hub_told
+        if hint is None or told is None:
+            return False
+        if hint.troubles is None:
+            return hint.is_troubled != bool(told.unwritten)
+        return hint.troubles != mark_of(told.troubles)
 
     def _is_open(self, kind: str, ask: int, now_s: float) -> bool:
         return not ask or now_s - self._asked_s[kind] > _ASK_AGAIN_S

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kmonitor.hub.condition import LOOK_EVERY_S as CONDITION_EVERY_S
+from kmonitor.hub.condition import Condition
 from kmonitor.hub.doors import Doors
 from kmonitor.hub.folder_feed import FolderFeed
 from kmonitor.hub.guard import HubFaults
@@ -17,14 +19,13 @@ from kmonitor.hub.liveness import Liveness
 from kmonitor.hub.local_process import ProcessWatch
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.memory_guard import LOOK_EVERY_S
-from kmonitor.hub.options import HubOptions, Keep, keep_trouble, read_keep
+from kmonitor.hub.options import HubOptions, Keep
 from kmonitor.hub.retention import Retention
 from kmonitor.hub.sample_packing import LOOK_EVERY_S as PACK_EVERY_S
 from kmonitor.hub.sample_packing import SamplePacking
 from kmonitor.hub.schedule import Schedule
 from kmonitor.hub.series_desk import SeriesDesk
 from kmonitor.hub.spool_shipping import SpoolShipping
-from kmonitor.hub.store.aside import newest_put_aside
 from kmonitor.hub.store.database import Database
 from kmonitor.hub.verdict_desk import VerdictDesk
 from kmonitor.hub.views import Views
@@ -46,11 +47,6 @@ if TYPE_CHECKING:
 
 DATABASE_NAME = "hub.sqlite3"
 """File name of the hub's database in its folder."""
-
-_MOST_WORDS = 2000
-
-_KEEP_EVERY_S = 2.0
-"""How often the settings are asked for what is to be kept: window and command line change it."""
 
 _BOUND_EVERY_S = 300.0
 """How often all spools together are brought below their bound; living agents do so too."""
@@ -87,8 +83,7 @@ class HubLoop:
             zmq.ZMQError: A socket cannot be bound.
         """
         self._clock = clock
-        self._wake = wake
-        self._faults = faults
+        self._wake, self._faults = wake, faults
         self._started_wall_s = clock.wall_s()
         database = Database(folders.database / DATABASE_NAME)
         self.hub = database.hub
@@ -108,8 +103,9 @@ class HubLoop:
         spool, sessions = folders.spool, self._ingest.sessions
         self._spools = SpoolShipping(spool, self._ledger, sessions, faults, clock)
         self._options = options = options or HubOptions()
-        keep = options.keep or _set_keep(folders)
-        self._retention = Retention(self._ledger, keep, clock, self._liveness.is_abandoned)
+        keep, is_abandoned = options.keep or Keep(), self._liveness.is_abandoned
+        self._retention = Retention(self._ledger, keep, clock, is_abandoned)
+        self._condition = self._made_condition()
         self._feed = self._made_feed(options.folder)
         self._busy_s = clock.monotonic_s()
         self._is_stopping = self._is_moved = False
@@ -174,6 +170,13 @@ class HubLoop:
         self._doors.close()
         self._ledger.database.close()
 
+    def _made_condition(self) -> Condition:
+        is_fixed = self._options.keep is not None
+        found = Condition(self._folders, self._ledger, self._retention, is_fixed=is_fixed)
+        found.look()
+        self._views.troubles = found.troubles
+        return found
+
     def _made_feed(self, folder: Path | None) -> FolderFeed | None:
         self._liveness.is_settled = self._spools.is_settled
         self._views.commands.is_gone = self._liveness.is_gone
@@ -206,8 +209,7 @@ class HubLoop:
         schedule.every(2.0, "expiry", expire)
         schedule.every(0.5, "sweep", self._sweep)
         schedule.every(1.0, "retention", self._retention.step)
-        if self._options.keep is None:
-            schedule.every(_KEEP_EVERY_S, "kept", self._read_keep)
+        schedule.every(CONDITION_EVERY_S, "condition", self._condition.look)
         if self._feed is not None:
             schedule.every(0.1, "folder", self._feed.step)
         packing = SamplePacking(self._ledger, self._series, self._clock)
@@ -224,12 +226,6 @@ class HubLoop:
         for identity, told in self._series.take_answers():
             self._doors.to_desktop(identity, told)
         self._judging.take()
-
-    def _read_keep(self) -> None:
-        keep = read_keep(self._folders)
-        if keep != self._retention.keep:
-            LOG.info("keeps %g days and %d bytes of history from now on", keep.days, keep.n_bytes)
-            self._retention.keep = keep
 
     def _look_at_memory(self) -> None:
         self._doors.look_at_memory(is_working=self._series.is_working)
@@ -293,16 +289,11 @@ class HubLoop:
             keep_bytes=self._retention.keep.n_bytes,
             keep_is_fixed=self._options.keep is not None,
             runs_removed=self._retention.removed,
-            troubles=self._troubles(),
-            unwritten=self._ledger.trouble[:_MOST_WORDS],
+            troubles=self._condition.troubles(),
+            unwritten=self._condition.unwritten,
             role="viewer" if peer is not None and peer.role == "viewer" else "operator",
         )
         self._doors.to_desktop(identity, told)
-
-    def _troubles(self) -> list[str]:
-        aside = newest_put_aside(self._ledger.database.path)
-        found = (self._ledger.trouble, "" if aside is None else aside.words())
-        return [text[:_MOST_WORDS] for text in found if text]
 
     def _answer_about_access(self, identity: bytes, asked: KeysAsked | AuditAsked) -> None:
         peer = self._doors.gate.who(identity)
@@ -312,9 +303,3 @@ class HubLoop:
     def _end_sessions(self, keys: set[str]) -> None:
         self._ingest.end_sessions(keys)
         self._views.end_sessions(keys)
-
-
-def _set_keep(folders: Folders) -> Keep:
-    if trouble := keep_trouble(folders):
-        LOG.warning("%s", trouble)
-    return read_keep(folders)

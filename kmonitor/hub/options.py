@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_spool import write_private
 from kmonitor_agent.protocol.identity import Amount, Count
@@ -42,28 +43,35 @@ class HubOptions:
     bind: str = ""
 
 
-def read_keep(folders: Folders) -> Keep:
-    """What the settings say is kept; everything where they say nothing that can be read."""
-    try:
-        return msgspec.json.decode((folders.settings / KEEP_NAME).read_bytes(), type=Keep)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Keep()
+class KeepUnreadable(Expected):
+    """What was set to be kept is not known; `what` has no full stop, `remedy` is the command."""
 
 
-def keep_trouble(folders: Folders) -> str:
-    """Why what was set to be kept is not known, in words; empty: it is, or nothing was set."""
+def stored_keep(folders: Folders) -> Keep:
+    """What the settings say is kept; everything where nothing was set.
+
+    Raises:
+        KeepUnreadable: They cannot be read, or say something else.
+    """
     path = folders.settings / KEEP_NAME
     try:
-        msgspec.json.decode(path.read_bytes(), type=Keep)
+        return msgspec.json.decode(path.read_bytes(), type=Keep)
     except FileNotFoundError:
-        return ""
+        return Keep()
     except OSError as exc:
         why = exc.strerror or str(exc)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
         why = str(exc)
-    else:
-        return ""
-    return f"{path} cannot be read ({why}): all history is kept until it is set anew"
+    remedy = "kmonitor hub keep --keep-days N --keep-size SIZE"
+    raise KeepUnreadable(f"{path} cannot be read ({why})", remedy)
+
+
+def read_keep(folders: Folders) -> Keep:
+    """What the settings say is kept; everything where they say nothing that can be read."""
+    try:
+        return stored_keep(folders)
+    except KeepUnreadable:
+        return Keep()
 
 
 def write_keep(folders: Folders, keep: Keep) -> None:

@@ -33,6 +33,7 @@ from kmonitor_agent.protocol.messages import (
     RunsTold,
     SeriesAsked,
     VerdictsAsked,
+    mark_of,
 )
 from kmonitor_agent.release import VERSION
 
@@ -69,6 +70,7 @@ class Views:
         host: Name of this host.
         on_hub_asked: Answers `HubAsked`.
         on_access_asked: Answers `KeysAsked` and `AuditAsked`.
+        troubles: Tells what is wrong with the hub.
         who: Tells who is behind an identity.
         commands: Judges commands.
         judges: Who judges runs; None: nobody does.
@@ -81,6 +83,7 @@ class Views:
         self.host = ""
         self.on_hub_asked: Callable[[bytes, HubAsked], None] = _nobody
         self.on_access_asked: Callable[[bytes, KeysAsked | AuditAsked], None] = _nobody
+        self.troubles: Callable[[], list[str]] = list
         self.who: Callable[[bytes], Peer | None] = _this_user
         self._ledger = ledger
         self._series = series
@@ -137,8 +140,12 @@ class Views:
 
     def _news(self) -> Head:
         ledger = self._ledger
-        is_troubled = bool(ledger.trouble)
-        return Head(head=ledger.head, change=ledger.registry.change, is_troubled=is_troubled)
+        return Head(
+            head=ledger.head,
+            change=ledger.registry.change,
+            is_troubled=bool(ledger.trouble),
+            troubles=mark_of(self.troubles()),
+        )
 
     def expire(self) -> None:
         """Forget desktops that were silent for ten seconds."""

@@ -127,8 +127,8 @@ class Connection:
     def dismiss(self) -> None:
         """The user has read what the banner says."""
         if self._failure is None:
-            self._read.update(self._told)
-            self._told = []
+            self._read.update(self._shown())
+            self._told = [text for text in self._told if text not in self._read]
         self._failure = None
 
     def count_rows(self, n: int) -> None:
@@ -176,19 +176,26 @@ class Connection:
         """
         if not self._told:
             return None
+        shown = self._shown()
         unwritten = self.hub.unwritten if self.hub is not None else ""
-        if unwritten in self._told:
+        if unwritten in shown:
             title = tr("The hub on {host} can keep nothing new.").format(host=host)
             text = tr(
                 "{why}. Until then commands and changes are refused, and trainings hold what they "
                 "tell on their own disks, as far as these have room."
             )
-            why = f"{unwritten[:1].upper()}{unwritten[1:]}"
+            why = said(unwritten)
+            why = f"{why[:1].upper()}{why[1:]}"
             return BannerPicture(title, text.format(why=why), "error", "", can_close=True)
-        told = (said(text) for text in self._told)
+        told = (said(text) for text in shown)
         words = " ".join(f"{text[:1].upper()}{text[1:]}." for text in told)
         title = tr("The hub on {host} has trouble.").format(host=host)
         return BannerPicture(title, words, "error", "", can_close=True)
+
+    def _shown(self) -> list[str]:
+        """What the banner says of the hub's troubles; what stops it from writing stands alone."""
+        unwritten = self.hub.unwritten if self.hub is not None else ""
+        return [unwritten] if unwritten in self._told else self._told
 
     def status(self, *, version: str) -> StatusPicture:
         """The status bar."""

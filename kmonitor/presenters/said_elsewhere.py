@@ -114,6 +114,18 @@ _SAID: Final = (
     later("its process is gone without a word"),
     later("what it told ends at the time limit of its job"),
     later("its process on {host} cannot be seen from here"),
+    # What is wrong with a hub.
+    later("the disk of {folder} is full; free some space there"),
+    later("the database in {folder} cannot be written ({why})"),
+    later(
+        "{file} cannot be read ({why}): what was set before counts until it is set anew ({line})"
+    ),
+    later("{file} cannot be read ({why}): all history is kept until it is set anew ({line})"),
+    later(
+        "the database was damaged, put aside on {time} as {file}, and a new one begun: runs whose "
+        "trainings had ended before are missing; remove the file once you need it no more, and "
+        "this is told no more"
+    ),
     # Ways to hosts and hubs.
     later("the connection ended"),
     later("not connected yet"),

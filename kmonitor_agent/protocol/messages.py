@@ -52,6 +52,7 @@ from kmonitor_agent.protocol.view_messages import (
     SeriesTold,
     VerdictsAsked,
     VerdictsTold,
+    mark_of,
 )
 
 FromAgent = Hello | Batch | Ping | Pong | Bye | ErrorMessage
@@ -141,4 +142,5 @@ __all__ = [
     "VerdictsTold",
     "Wall",
     "Welcome",
+    "mark_of",
 ]

@@ -3,6 +3,8 @@
 `ask` pairs an answer with its question; 0 means none.
 """
 
+import zlib
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 import msgspec
@@ -353,8 +355,15 @@ class Head(Message, frozen=True, tag="note"):
         head: Newest row id.
         change: Newest change of a summary.
         is_troubled: Nothing can be written now; `HubTold.unwritten` says why.
+        troubles: `mark_of` what the hub says is wrong; None: a hub that tells no such mark.
     """
 
     head: Count
     change: Count
     is_troubled: bool = False
+    troubles: Count | None = None
+
+
+def mark_of(troubles: Sequence[str]) -> int:
+    """A number by which a desktop sees that a hub's troubles are others than it was told."""
+    return zlib.crc32("\0".join(troubles).encode())

@@ -5579,6 +5579,21 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the database in {folder} cannot be written ({why})</source>
+        <translation>{folder} 中的数据库无法写入（{why}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the database was damaged, put aside on {time} as {file}, and a new one begun: runs whose trainings had ended before are missing; remove the file once you need it no more, and this is told no more</source>
+        <translation>数据库已损坏，已于 {time} 另存为 {file}，并新建了一个：此前训练已结束的运行缺失；不再需要该文件时请将其删除，此后不再提示</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the disk of {folder} is full; free some space there</source>
+        <translation>{folder} 所在的磁盘已满；请在那里腾出空间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>the driver reports no per-process memory: {why}</source>
         <translation>驱动不报告各进程的显存：{why}</translation>
     </message>
@@ -5863,6 +5878,16 @@
         <location filename="../../kmonitor/presenters/header.py"/>
         <source>{epochs} ended in all fits</source>
         <translation>所有 fit 共完成 {epochs}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{file} cannot be read ({why}): all history is kept until it is set anew ({line})</source>
+        <translation>{file} 无法读取（{why}）：在重新设置之前保留全部历史（{line}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{file} cannot be read ({why}): what was set before counts until it is set anew ({line})</source>
+        <translation>{file} 无法读取（{why}）：在重新设置之前按先前的设置执行（{line}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from kmonitor.connect.follower import ConditionTold, Connected, Disconnected, HubFollower
+from kmonitor.hub.options import KEEP_NAME, Keep, write_keep
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import ipc, view_socket
 from kmonitor_agent.protocol.codec import decode_event
@@ -247,6 +248,25 @@ def test_a_hub_that_can_write_no_more_is_heard_of_at_once_and_when_it_can_again(
     assert troubled.unwritten in troubled.troubles
     assert (mended.unwritten, mended.troubles) == ("", [])
     assert len(reader.of(Connected)) == 1
+
+
+def test_bounds_that_cannot_be_read_any_more_stay_in_force_and_every_desktop_hears_of_it(
+    live_hub: LiveHub, reader: Reader, folders: Folders
+):
+    write_keep(folders, Keep(days=30.0))
+    wait_until(lambda: reader.of(Connected))
+    with live_hub.client() as client:
+        wait_until(lambda: client.hub().keep_days, what="the bounds")
+        (folders.settings / KEEP_NAME).write_text('{"days": ')
+        troubled = wait_until(lambda: reader.of(ConditionTold), what="the trouble")[0].hub
+        write_keep(folders, Keep(days=7.0))
+        wait_until(lambda: len(reader.of(ConditionTold)) > 1, what="its end")
+
+    mended = reader.of(ConditionTold)[1].hub
+    assert [str(folders.settings / KEEP_NAME) in text for text in troubled.troubles] == [True]
+    assert "what was set before counts until" in troubled.troubles[0]
+    assert (troubled.keep_days, troubled.unwritten) == (30.0, "")
+    assert (mended.keep_days, mended.troubles) == (7.0, [])
 
 
 def test_two_desktops_both_see_what_came_of_a_command_of_one(

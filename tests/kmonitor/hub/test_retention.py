@@ -5,7 +5,8 @@ import os
 import pytest
 
 from kmonitor.cli.main import main
-from kmonitor.hub.options import Keep, keep_trouble, read_keep, write_keep
+from kmonitor.hub.condition import Condition
+from kmonitor.hub.options import KEEP_NAME, Keep, read_keep, write_keep
 from kmonitor.hub.retention import Retention
 from kmonitor.hub.run_record import RunRecord
 from kmonitor_agent.local.folders import Folders
@@ -133,22 +134,61 @@ def test_what_is_kept_stands_in_the_settings(folders: Folders):
     assert read_keep(folders) == Keep()
     write_keep(folders, Keep(days=30, n_bytes=20 * 2**30))
     assert read_keep(folders) == Keep(days=30, n_bytes=20 * 2**30)
-    assert keep_trouble(folders) == ""
 
 
-def test_of_settings_that_cannot_be_read_all_is_kept_and_it_is_said(
-    folders: Folders, capsys: pytest.CaptureFixture[str]
+def condition_of(parts: HubParts, folders: Folders, retention: Retention) -> Condition:
+    return Condition(folders, parts.ledger, retention, is_fixed=False)
+
+
+def test_of_settings_that_cannot_be_read_at_the_start_all_is_kept_and_it_is_said(
+    parts: HubParts, folders: Folders, capsys: pytest.CaptureFixture[str]
 ):
-    assert keep_trouble(folders) == ""
     folders.settings.mkdir(parents=True)
-    (folders.settings / "hub.json").write_text('{"days": "x"}')
+    (folders.settings / KEEP_NAME).write_text('{"days": "x"}')
+    retention = kept_by(parts, Keep())
+    condition = condition_of(parts, folders, retention)
 
-    assert read_keep(folders) == Keep()
-    assert "hub.json cannot be read (Expected" in keep_trouble(folders)
+    condition.look()
+
+    (trouble,) = condition.troubles()
+    assert "hub.json cannot be read (Expected" in trouble
+    assert "all history is kept until it is set anew" in trouble
+    assert (retention.keep, read_keep(folders)) == (Keep(), Keep())
     assert main(["hub", "keep"]) == 0
     said = capsys.readouterr()
-    assert "kmonitor hub keep --keep-days N" in said.err
+    assert "set it anew: kmonitor hub keep --keep-days N" in said.err
     assert "All history is kept" in said.out
+
+
+def test_bounds_that_were_read_count_on_while_the_settings_cannot_be_read(
+    parts: HubParts, folders: Folders
+):
+    write_keep(folders, Keep(days=30))
+    retention = kept_by(parts, Keep())
+    condition = condition_of(parts, folders, retention)
+    condition.look()
+    (folders.settings / KEEP_NAME).write_bytes(b"\xff")
+    condition.look()
+
+    assert retention.keep == Keep(days=30)
+    assert "what was set before counts" in condition.troubles()[0]
+    (folders.settings / KEEP_NAME).unlink()
+    condition.look()
+    assert retention.keep == Keep()
+    assert condition.troubles() == []
+
+
+def test_bounds_of_the_command_line_count_whatever_the_settings_say(
+    parts: HubParts, folders: Folders
+):
+    write_keep(folders, Keep(days=30))
+    retention = kept_by(parts, Keep(days=7))
+    condition = Condition(folders, parts.ledger, retention, is_fixed=True)
+    (folders.settings / KEEP_NAME).write_bytes(b"\xff")
+
+    condition.look()
+
+    assert (retention.keep, condition.troubles()) == (Keep(days=7), [])
 
 
 def test_a_run_tells_about_how_much_it_takes(parts: HubParts):

@@ -92,6 +92,19 @@ def test_a_hub_that_can_write_nothing_is_named_with_what_it_means_until_it_can_a
     assert link.banner(0.0) is not None
 
 
+def test_what_stood_behind_the_worst_trouble_is_said_once_that_was_read():
+    link = Connection()
+    why, other = "the disk of /x is full", "the settings cannot be read"
+    link.connected(msgspec.structs.replace(told_hub(), troubles=[why, other], unwritten=why))
+    link.dismiss()
+
+    banner = link.banner(0.0)
+    assert banner is not None
+    assert banner.text == "The settings cannot be read."
+    link.dismiss()
+    assert link.banner(0.0) is None
+
+
 def test_a_hub_that_lets_us_in_no_more_counts_down_to_nothing():
     link = Connection()
     link.connected(told_hub())

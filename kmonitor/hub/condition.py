@@ -1,0 +1,71 @@
+"""What is wrong with a hub, for whoever asks; and what it keeps, which may be part of that."""
+
+from kmonitor.hub.ledger import Ledger
+from kmonitor.hub.logbook import LOG
+from kmonitor.hub.options import KeepUnreadable, stored_keep
+from kmonitor.hub.retention import Retention
+from kmonitor.hub.store.aside import newest_put_aside
+from kmonitor_agent.local.folders import Folders
+
+LOOK_EVERY_S = 2.0
+"""How often the settings are asked for what is to be kept: window and command line change it."""
+
+_MOST_WORDS = 2000
+
+
+class Condition:
+    """Owned by the hub's main thread."""
+
+    def __init__(
+        self, folders: Folders, ledger: Ledger, retention: Retention, *, is_fixed: bool
+    ) -> None:
+        """Nothing is known before the first `look`.
+
+        Args:
+            folders: This user's folders.
+            ledger: What may not be writable.
+            retention: Is told what is to be kept.
+            is_fixed: What is to be kept was said on the command line: the settings do not count.
+        """
+        self._folders = folders
+        self._ledger = ledger
+        self._retention = retention
+        self._is_fixed = is_fixed
+        self._has_kept = False
+        self._keep_trouble = ""
+        self._aside_trouble = ""
+
+    @property
+    def unwritten(self) -> str:
+        """Why nothing can be written now, and what to do; empty: it can."""
+        return self.troubles()[0] if self._ledger.trouble else ""
+
+    def troubles(self) -> list[str]:
+        """What is wrong and what to do, a sentence each, without a full stop."""
+        found = (self._ledger.trouble, self._aside_trouble, self._keep_trouble)
+        # A path may hold bytes that are no text, which no message could carry.
+        return [text[:_MOST_WORDS].encode(errors="replace").decode() for text in found if text]
+
+    def look(self) -> None:
+        """See what is to be kept from now on, and what lies beside the database."""
+        if not self._is_fixed:
+            self._look_at_keep()
+        aside = newest_put_aside(self._ledger.database.path)
+        self._aside_trouble = "" if aside is None else aside.words()
+
+    def _look_at_keep(self) -> None:
+        try:
+            keep = stored_keep(self._folders)
+        except KeepUnreadable as exc:
+            # What cannot be read says nothing: neither remove more, nor keep all.
+            goes_on = "what was set before counts" if self._has_kept else "all history is kept"
+            trouble = f"{exc.what}: {goes_on} until it is set anew ({exc.remedy})"
+            if trouble != self._keep_trouble:
+                LOG.warning("%s", trouble)
+            self._keep_trouble = trouble
+            return
+        self._keep_trouble = ""
+        if self._has_kept and keep != self._retention.keep:
+            LOG.info("keeps %g days and %d bytes of history from now on", keep.days, keep.n_bytes)
+        self._has_kept = True
+        self._retention.keep = keep

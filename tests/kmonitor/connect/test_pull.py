@@ -1,0 +1,53 @@
+"""What a follower asks by itself: of a hub's troubles, once each time they change."""
+
+import itertools
+
+import msgspec
+
+from kmonitor.connect.pull import Pull
+from kmonitor_agent.protocol.messages import Head, HubAsked, HubTold, mark_of
+from tests.support.made_up_runs import told_hub
+
+
+def asked(pull: Pull, now_s: float) -> list[int]:
+    """Numbers of the questions about the hub that are due."""
+    return [each.ask for each in pull.due(now_s, is_full=False) if isinstance(each, HubAsked)]
+
+
+def connected() -> Pull:
+    pull = Pull(itertools.count(1).__next__)
+    pull.connected(told_hub())
+    return pull
+
+
+def telling(ask: int, *troubles: str, unwritten: str = "") -> HubTold:
+    return msgspec.structs.replace(
+        told_hub(), ask=ask, troubles=list(troubles), unwritten=unwritten
+    )
+
+
+def test_a_hub_is_asked_once_for_each_change_of_its_troubles():
+    pull = connected()
+    pull.take(Head(head=0, change=0, troubles=mark_of([])), 0.0)
+    assert asked(pull, 0.1) == []
+
+    pull.take(Head(head=0, change=0, troubles=mark_of(["full"])), 0.2)
+    (number,) = asked(pull, 0.3)
+    assert asked(pull, 0.4) == []
+    pull.take(telling(number, "full"), 0.5)
+    assert asked(pull, 2.5) == []
+
+    pull.take(Head(head=0, change=0, troubles=mark_of(["read-only"])), 2.6)
+    assert len(asked(pull, 2.7)) == 1
+
+
+def test_an_older_hub_that_tells_only_whether_it_can_write_is_not_asked_over_and_over():
+    pull = connected()
+    pull.connected(telling(0, "a database was put aside"))
+    pull.take(Head(head=0, change=0), 0.1)
+    assert asked(pull, 0.2) == []
+
+    pull.take(Head(head=0, change=0, is_troubled=True), 0.3)
+    (number,) = asked(pull, 0.4)
+    pull.take(telling(number, "full", unwritten="full"), 0.5)
+    assert asked(pull, 2.5) == []
