@@ -1,7 +1,7 @@
 """`kmonitor ship`: what trainings without a hub wrote into a folder goes to a hub."""
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -40,7 +40,7 @@ class _Spool:
     n_bytes: int = -1
     kept: str = ""
     deleted: bool = False
-    rounds: int = field(default=0)
+    is_told: bool = False
 
 
 def ship(
@@ -158,9 +158,9 @@ def _ship(
         n_bytes = sum(each.stat().st_size for each in path.glob("*.events"))
         if n_bytes == spool.n_bytes and not spool.done.waits:
             return
-        now = shipper.ship(spool.tail)
-        spool.n_bytes = -1 if now.refused else n_bytes
-        _add(spool, now)
+        spool.n_bytes = -1
+        shipper.ship(spool.tail, spool.done)
+        spool.n_bytes = -1 if spool.done.refused else n_bytes
         if delete and not spool.done.refused:
             spool.kept = why_kept(path, spool.tail, spool.done)
             spool.deleted = not spool.kept and delete_shipped(path)
@@ -168,17 +168,10 @@ def _ship(
         spool.done.refused = f"it cannot be read: {exc.strerror or exc}"
 
 
-def _add(spool: _Spool, now: Shipped) -> None:
-    spool.rounds += now.events > 0
-    now.events += spool.done.events
-    now.missing += spool.done.missing
-    spool.done = now
-
-
 def _say_new(spools: dict[Path, _Spool]) -> None:
     for spool in spools.values():
-        if spool.rounds == 1:
-            spool.rounds += 1
+        if spool.done.events and not spool.is_told:
+            spool.is_told = True
             say(plain(f"run {spool.done.run[:SHORT_ID]} on {spool.done.host}: shipping"))
 
 

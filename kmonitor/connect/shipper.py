@@ -16,7 +16,7 @@ from kmonitor.connect.ingest_link import IngestLink
 from kmonitor.errors import Expected
 from kmonitor_agent.local.run_spool import SpooledEvent, lost_body
 from kmonitor_agent.local.spool_format import BootFacts, parse_segment, segments_in
-from kmonitor_agent.local.spool_tail import SpoolTail
+from kmonitor_agent.local.spool_tail import Piece, SpoolTail
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
 from kmonitor_agent.protocol.facts import BootDied, BootEnded
@@ -75,13 +75,13 @@ class IngestDoor:
 
 @dataclass(slots=True)
 class Shipped:
-    """What was done with one run's spool.
+    """What was done with one run's spool, over however many connections.
 
     Attributes:
         run: Run id.
         host: Host of the process that wrote last; empty when it cannot be read.
-        events: Sent now.
-        missing: Numbers of these that nobody has any more.
+        events: How many were sent and the hub has, each once.
+        missing: Numbers up to there that nobody has any more.
         waits: What could not be read yet and may still arrive; else empty.
         refused: Why the hub did not take it; empty when it did.
     """
@@ -92,6 +92,23 @@ class Shipped:
     missing: int = 0
     waits: str = ""
     refused: str = ""
+    _had: int = 0
+    _piece: Piece | None = None
+
+    def begin(self, piece: Piece) -> None:
+        """This is being sent; the way may be lost before the hub says what it has of it."""
+        self._piece = piece
+
+    def hub_has(self, seq: int) -> None:
+        """Count what was sent up to this number, and was not counted before."""
+        piece, had = self._piece, self._had
+        if piece is not None:
+            before, last = piece.events[0].seq - 1, min(seq, piece.events[-1].seq)
+            self.events += max(0, last - max(before, had))
+            self.missing += sum(had < lost <= last for lost in piece.lost)
+            if seq >= before:
+                self.missing += max(0, min(piece.skipped, before - had))
+        self._had = max(had, seq)
 
 
 class Shipper:
@@ -123,8 +140,12 @@ class Shipper:
         """Close the connection."""
         self._link.close(linger_s=0.2)
 
-    def ship(self, tail: SpoolTail) -> Shipped:
+    def ship(self, tail: SpoolTail, done: Shipped) -> None:
         """Send all that is there now and that the hub has not.
+
+        Args:
+            tail: The spool.
+            done: What was done with it before; goes on counting, also when this raises.
 
         Raises:
             HubUnreachable: No hub answers.
@@ -132,20 +153,19 @@ class Shipper:
             Expected: The way there has ended, and why.
             OSError: The spool cannot be read.
         """
-        done = Shipped(tail.run)
+        done.waits = done.refused = ""
         facts = newest_facts(tail)
         if facts is None:
             done.refused = "no file in it can be read as this run's"
-            return done
+            return
         done.host = facts.host
         welcomed = self._greet(facts, 1, done)
         if welcomed is None:
-            return done
+            return
         tail.go_on_after(welcomed)
         self._send_all(tail, facts, done)
         done.waits = tail.waits
         self._link.send(Bye(run=tail.run, last=tail.seq, why="finished"))
-        return done
 
     def _send_all(self, tail: SpoolTail, facts: BootFacts, done: Shipped) -> None:
         stalls = 0
@@ -153,13 +173,13 @@ class Shipper:
             piece = tail.read(MAX_WINDOW_EVENTS)
             if not piece.events:
                 return
-            done.missing += piece.skipped + piece.lost
+            done.begin(piece)
             # So that the hub writes the gap down.
             if piece.skipped and self._greet(facts, piece.events[0].seq, done) is None:
                 return
             acked = self._send(tail.run, facts, [checked(event) for event in piece.events])
             first, last = piece.events[0].seq, piece.events[-1].seq
-            done.events += max(0, min(acked, last) + 1 - first)
+            done.hub_has(acked)
             if acked != last:
                 # The hub was started anew, and forgot what it had not confirmed or more.
                 stalls = 0 if acked >= first else stalls + 1
@@ -188,6 +208,7 @@ class Shipper:
         for told in self._asked(hello):
             match told:
                 case Welcome(boot=facts.boot):
+                    done.hub_has(told.acked)
                     return told.acked
                 case ErrorMessage(fatal=True):
                     done.refused = told.text

@@ -52,12 +52,12 @@ class Piece:
     Attributes:
         events: In order, without holes.
         skipped: How many numbers before the first of `events` nobody has any more.
-        lost: How many of `events` stand for one that is missing.
+        lost: Which numbers of `events` stand for one that is missing.
     """
 
     events: list[SpooledEvent]
     skipped: int = 0
-    lost: int = 0
+    lost: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -94,25 +94,26 @@ class SpoolTail:
         """
         self.waits = ""
         events: list[SpooledEvent] = []
-        skipped = lost = 0
+        skipped = 0
+        lost: list[int] = []
         for path, is_last in self._unread():
             for found in self._new_in(path, is_last=is_last):
                 missing = found.seq - self.seq - 1
                 if missing > LARGE_GAP or (missing and not self.seq):
                     if events:
-                        return Piece(events, skipped, lost)
+                        return Piece(events, skipped, tuple(lost))
                     skipped = missing
                 elif missing:
                     events += self._lost(found)
-                    lost += missing
+                    lost += range(self.seq + 1, found.seq)
                 events.append(found)
                 self.seq, self._before = found.seq, found
                 self.facts = found.facts or self.facts
                 if len(events) >= limit:
-                    return Piece(events, skipped, lost)
+                    return Piece(events, skipped, tuple(lost))
             if self.waits:
                 break
-        return Piece(events, skipped, lost)
+        return Piece(events, skipped, tuple(lost))
 
     def go_on_after(self, seq: int) -> None:
         """Give out next what follows this number: the newest that a hub has."""

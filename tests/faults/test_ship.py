@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.connect.shipper import IngestDoor, Shipper
+from kmonitor.connect.shipper import IngestDoor, Shipped, Shipper
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import ingest_socket, ipc
 from kmonitor_agent.local.spool_format import encode_record, parse_segment, segment_head
@@ -35,9 +35,15 @@ def shipper(live_hub: LiveHub, folders: Folders) -> Iterator[Shipper]:
 
 def ship(shipper: Shipper, shared: Path) -> tuple[int, int]:
     """Ship everything there; events sent, and missing ones."""
-    done = [shipper.ship(SpoolTail(folder)) for folder in spools_below(shared)]
+    done = [one(shipper, folder) for folder in spools_below(shared)]
     assert not [each.refused for each in done if each.refused]
     return sum(each.events for each in done), sum(each.missing for each in done)
+
+
+def one(shipper: Shipper, folder: Path) -> Shipped:
+    done = Shipped(folder.name)
+    shipper.ship(SpoolTail(folder), done)
+    return done
 
 
 def steps(client: HubClient, run: str) -> list[int]:
@@ -134,7 +140,7 @@ def test_a_run_that_tells_the_hub_itself_or_was_deleted_is_not_shipped(
     with LinkUnderTest(folders, run="run1") as link:
         link.link.emit(sample(1))
         wait_until(lambda: link.link.status().acked == 2)
-        refused = shipper.ship(SpoolTail(folders.spool / "run1")).refused
+        refused = one(shipper, folders.spool / "run1").refused
         assert "training itself" in refused
         link.link.emit(sample(2))
         wait_until(lambda: link.link.status().acked == 3)
@@ -145,5 +151,5 @@ def test_a_run_that_tells_the_hub_itself_or_was_deleted_is_not_shipped(
     ship(shipper, shared)
     client.edit(process.run, delete=True)
     (folder,) = spools_below(shared)
-    assert "removed" in shipper.ship(SpoolTail(folder)).refused
+    assert "removed" in one(shipper, folder).refused
     assert process.run not in {run.run for run in client.runs()}
