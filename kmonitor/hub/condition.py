@@ -1,5 +1,7 @@
 """What is wrong with a hub, for whoever asks; and what it keeps, which may be part of that."""
 
+from collections.abc import Callable
+
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.options import KeepUnreadable, stored_keep
@@ -17,7 +19,13 @@ class Condition:
     """Owned by the hub's main thread."""
 
     def __init__(
-        self, folders: Folders, ledger: Ledger, retention: Retention, *, is_fixed: bool
+        self,
+        folders: Folders,
+        ledger: Ledger,
+        retention: Retention,
+        *,
+        is_fixed: bool,
+        of_spools: Callable[[], str] = str,
     ) -> None:
         """Nothing is known before the first `look`.
 
@@ -26,11 +34,12 @@ class Condition:
             ledger: What may not be writable.
             retention: Is told what is to be kept.
             is_fixed: What is to be kept was said on the command line: the settings do not count.
+            of_spools: Tells what is wrong with the spools; empty: nothing.
         """
         self._folders = folders
         self._ledger = ledger
         self._retention = retention
-        self._is_fixed = is_fixed
+        self._is_fixed, self._of_spools = is_fixed, of_spools
         self._has_kept = False
         self._keep_trouble = ""
         self._aside_trouble = ""
@@ -42,7 +51,12 @@ class Condition:
 
     def troubles(self) -> list[str]:
         """What is wrong and what to do, a sentence each, without a full stop."""
-        found = (self._ledger.trouble, self._aside_trouble, self._keep_trouble)
+        found = (
+            self._ledger.trouble,
+            self._aside_trouble,
+            self._keep_trouble,
+            self._of_spools(),
+        )
         # A path may hold bytes that are no text, which no message could carry.
         return [text[:_MOST_WORDS].encode(errors="replace").decode() for text in found if text]
 

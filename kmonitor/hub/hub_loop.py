@@ -32,7 +32,6 @@ from kmonitor.hub.views import Views
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.retention import trim_root
 from kmonitor_agent.protocol.messages import (
     AuditAsked,
     ErrorMessage,
@@ -171,8 +170,13 @@ class HubLoop:
         self._ledger.database.close()
 
     def _made_condition(self) -> Condition:
-        is_fixed = self._options.keep is not None
-        found = Condition(self._folders, self._ledger, self._retention, is_fixed=is_fixed)
+        found = Condition(
+            self._folders,
+            self._ledger,
+            self._retention,
+            is_fixed=self._options.keep is not None,
+            of_spools=lambda: self._spools.trouble,
+        )
         found.look()
         self._views.troubles = found.troubles
         return found
@@ -204,7 +208,7 @@ class HubLoop:
         schedule.every(0.2, "hints", self._views.hint)
         schedule.every(0.5, "liveness", self._liveness.look)
         schedule.every(0.2, "spools", self._spools.step)
-        schedule.every(_BOUND_EVERY_S, "spool bound", self._bound_spools)
+        schedule.every(_BOUND_EVERY_S, "spool bound", self._spools.bound)
         schedule.every(2.0, "places", look_around)
         schedule.every(2.0, "expiry", expire)
         schedule.every(0.5, "sweep", self._sweep)
@@ -249,9 +253,6 @@ class HubLoop:
         elif idle_s is not None and now_s - self._busy_s > idle_s:
             LOG.info("nobody needed the hub for %g s", idle_s)
             self._is_stopping = True
-
-    def _bound_spools(self) -> None:
-        trim_root(self._folders.spool)
 
     def _is_reading(self) -> bool:
         return self._feed is not None and self._feed.is_reading()

@@ -11,13 +11,18 @@ from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.ledger import Ledger, Origin
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import Sessions
+from kmonitor.hub.spool_trouble import SpoolTrouble
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.retention import trim_root
 from kmonitor_agent.local.run_spool import RunSpool, SpooledEvent, spooled_runs
 from kmonitor_agent.local.spool_format import segments_in
 
 _SCAN_EVERY_S = 5.0
 _LOOK_AGAIN_S = 600.0
 """A spool that was taken whole is looked at again so much later, to let its day of grace end."""
+
+_REFUSED_AGAIN_S = 60.0
+"""One that the disk refused is tried again so much later."""
 
 _SETTLED_S = 5.0
 _AWAITED_S = 5.0
@@ -57,6 +62,23 @@ class SpoolShipping:
         self._began_s = clock.monotonic_s()
         self._living: set[str] = set()
         self._shipment: _Shipment | None = None
+        self._refused = SpoolTrouble(root)
+
+    @property
+    def trouble(self) -> str:
+        """Which spools the disk does not let be taken or freed, and why; empty: it does."""
+        return self._refused.words()
+
+    def bound(self) -> None:
+        """Bring all spools together below their bound; living agents do so with their own."""
+        try:
+            trim_root(self._root)
+        except FileNotFoundError:
+            return  # removed meanwhile, by who had it
+        except OSError as exc:
+            self._refused.refused("", exc)
+        else:
+            self._refused.obeyed("")
 
     def step(self) -> None:
         """Go on with the spool at hand, else with the next one of a process that is gone."""
@@ -109,9 +131,11 @@ class SpoolShipping:
         found = {folder.name for folder in spooled_runs(self._root)}
         self._looked_s = {run: at for run, at in self._looked_s.items() if run in found}
         self._held_bytes = {run: n for run, n in self._held_bytes.items() if run in found}
+        self._refused.only(found)
         for run in sorted(found.difference(self._waiting)):
             looked_s = self._looked_s.get(run)
-            is_due = looked_s is None or now_s - looked_s > _LOOK_AGAIN_S
+            again_s = _REFUSED_AGAIN_S if self._refused.is_of(run) else _LOOK_AGAIN_S
+            is_due = looked_s is None or now_s - looked_s > again_s
             # Who had started the process may have written down since how it died.
             if is_due or self._held_bytes.get(run) != self._bytes_of(run):
                 self._waiting.append(run)
@@ -143,8 +167,7 @@ class SpoolShipping:
             events = spool.events(after=record.accepted)
             self._shipment = _Shipment(spool, record, events)
         except OSError as exc:
-            self._looked_s[run] = now_s
-            self._faults.record("spools", exc)
+            self._refuse(run, exc)
             if spool is not None:
                 spool.close()
 
@@ -152,7 +175,7 @@ class SpoolShipping:
         try:
             batch = list(islice(shipment.events, _STEP_EVENTS))
         except OSError as exc:
-            self._faults.record("spools", exc)
+            self._refuse(shipment.record.run, exc)
             self.close()
             return
         if not batch:
@@ -164,6 +187,12 @@ class SpoolShipping:
             origin = None if facts is None else Origin.of(facts)
             self._ledger.take_gap(record, batch[0].seq - 1, origin)
         self._ledger.take(record, take_spooled(batch, self._faults))
+
+    def _refuse(self, run: str, exc: OSError) -> None:
+        # What can be had of it was had: whether the run has ended is judged without the rest.
+        self._looked_s[run] = self._clock.monotonic_s()
+        self._held_bytes[run] = self._bytes_of(run)
+        self._refused.refused(run, exc)
 
     def _finish(self, shipment: _Shipment) -> None:
         self._shipment = None
@@ -178,7 +207,9 @@ class SpoolShipping:
                 spool.expire(self._clock.wall_s())
                 spool.remove_if_empty()
             except OSError as exc:
-                self._faults.record("spools", exc)
+                self._refuse(shipment.record.run, exc)
+            else:
+                self._refused.obeyed(shipment.record.run)
             finally:
                 spool.close()
 

@@ -126,6 +126,13 @@ _SAID: Final = (
         "trainings had ended before are missing; remove the file once you need it no more, and "
         "this is told no more"
     ),
+    later(
+        "the spool {path} cannot be taken or freed ({why}): what is in there stays until it can"
+    ),
+    later(
+        "{n} spools in {folder} cannot be taken or freed ({why}): what is in there stays until it "
+        "can"
+    ),
     # Ways to hosts and hubs.
     later("the connection ended"),
     later("not connected yet"),

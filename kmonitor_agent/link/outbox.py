@@ -88,6 +88,7 @@ class Outbox:
         self._read_ahead: SpooledEvent | None = None
         self._marked = 0
         self._unread = 0
+        self._kept_why = ""
 
     @property
     def first_seq(self) -> int:
@@ -226,15 +227,21 @@ class Outbox:
     def tidy(self) -> None:
         """Delete what was acknowledged long ago, and keep the spool root within its bound.
 
-        Raises:
-            OSError: Something cannot be deleted.
+        What the disk does not let go is told once, until it does.
         """
         spool = self._writer.spool
         if spool is None:
             return
-        self.save_mark()
-        freed = spool.expire(self._clock.wall_s())
-        freed += trim_root(self._writer.root, own=spool)
+        try:
+            self.save_mark()
+            freed = spool.expire(self._clock.wall_s())
+            freed += trim_root(self._writer.root, own=spool)
+        except FileNotFoundError:
+            return  # removed meanwhile: there is nothing to let go
+        except OSError as exc:
+            self._tell_kept(exc.strerror or type(exc).__name__)
+            return
+        self._kept_why = ""
         self._writer.n_bytes = max(0, self._writer.n_bytes - freed)
 
     def tell_unwritten(self) -> None:
@@ -344,6 +351,17 @@ class Outbox:
             f"oldest samples are dropped when that is full. See `kmonitor doctor` for its place."
         )
         self._tell(Notice(t_s=self._now_s(), level="warning", code="spool_degraded", text=text))
+
+    def _tell_kept(self, why: str) -> None:
+        if self.degraded or why == self._kept_why:
+            return
+        self._kept_why = why
+        # No path in what leaves the process: the run may be private.
+        text = (
+            f"The disk does not let go what kmonitor's hub has stored long ago ({why}): the spool "
+            f"takes more room than it should until it does. See `kmonitor doctor` for its place."
+        )
+        self._tell(Notice(t_s=self._now_s(), level="warning", code="spool_kept", text=text))
 
     def _recover(self) -> None:
         self.degraded = ""

@@ -5649,6 +5649,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the spool {path} cannot be taken or freed ({why}): what is in there stays until it can</source>
+        <translation>spool {path} 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>the training could not be reached in time</source>
         <translation>未能及时联系到训练</translation>
     </message>
@@ -6109,6 +6114,11 @@
         <location filename="../../kmonitor/presenters/hub_settings.py"/>
         <source>{n} runs were removed to keep to it since the hub started.</source>
         <translation>自 hub 启动以来，为此移除了 {n} 个运行。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{n} spools in {folder} cannot be taken or freed ({why}): what is in there stays until it can</source>
+        <translation>{folder} 中有 {n} 个 spool 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/formats.py"/>

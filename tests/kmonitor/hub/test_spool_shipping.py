@@ -1,7 +1,13 @@
 """When the hub takes a spool from the disk, and when it leaves it to its process."""
 
+import os
 import time
+from collections.abc import Callable
+from typing import Never
 
+import pytest
+
+from kmonitor.hub import spool_shipping as module
 from kmonitor.hub.sessions import Session, Sessions
 from kmonitor.hub.spool_shipping import SpoolShipping
 from kmonitor_agent.local.folders import Folders
@@ -12,6 +18,7 @@ from tests.support.hub_parts import HubParts
 from tests.support.links import LinkUnderTest, sample
 
 _SCAN_S = 6.0
+_AGAIN_S = 61.0
 
 
 class _Shipping:
@@ -35,12 +42,11 @@ class _Shipping:
         return sum(record.accepted for record in self.parts.ledger.registry.all())
 
 
-def _leave_a_spool(folders: Folders) -> str:
-    with LinkUnderTest(folders) as link:
+def _leave_a_spool(folders: Folders, run: str = "run1") -> str:
+    with LinkUnderTest(folders, run=run) as link:
         for step in range(20):
             link.link.emit(sample(step))
-    (folder,) = folders.spool.iterdir()
-    return folder.name
+    return run
 
 
 def test_a_process_that_died_right_after_its_hello_does_not_keep_its_spool_waiting(
@@ -85,3 +91,61 @@ def test_a_spool_to_which_something_was_written_since_is_not_taken_for_settled(
 
     assert not hub.shipping.is_settled(record)
     assert hub.after(0.1) == told + 1
+
+
+def _refusing(number: int) -> Callable[..., Never]:
+    def refuse(*_: object, **__: object) -> Never:
+        raise OSError(number, os.strerror(number))
+
+    return refuse
+
+
+def test_a_spool_that_the_disk_does_not_let_go_is_the_disks_trouble_until_it_does(
+    parts: HubParts, folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    run = _leave_a_spool(folders)
+    hub = _Shipping(parts, folders)
+    with monkeypatch.context() as patched:
+        patched.setattr(RunSpool, "mark_acked", _refusing(30))
+        assert hub.after(_SCAN_S) >= 20
+        assert parts.ledger.commit()
+
+    trouble = hub.shipping.trouble
+    assert str(folders.spool / run) in trouble
+    assert "Read-only file system" in trouble
+    assert not parts.faults.counts()
+    hub.after(_AGAIN_S)
+    assert parts.ledger.commit()
+    assert hub.shipping.trouble == ""
+
+
+def test_spools_that_cannot_be_taken_are_told_in_one_sentence_and_leave_the_run_to_be_judged(
+    parts: HubParts, folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    hub = _Shipping(parts, folders)
+    record = parts.started_run(pid=1)
+    first, second = _leave_a_spool(folders, record.run), _leave_a_spool(folders)
+    with monkeypatch.context() as patched:
+        patched.setattr(RunSpool, "take", _refusing(5))
+        hub.after(_SCAN_S)
+        assert hub.shipping.is_settled(record)
+
+    assert hub.shipping.trouble.startswith(f"2 spools in {folders.spool} ")
+    assert "Input/output error" in hub.shipping.trouble
+    for run in (first, second):
+        (folders.spool / run).rename(folders.state / run)
+    hub.after(_AGAIN_S)
+    assert (hub.shipping.trouble, parts.faults.counts()) == ("", {})
+
+
+def test_spools_that_cannot_be_kept_within_their_bound_are_the_disks_trouble(
+    parts: HubParts, folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    hub = _Shipping(parts, folders)
+    monkeypatch.setattr(module, "trim_root", _refusing(30))
+    hub.shipping.bound()
+    assert "Read-only file system" in hub.shipping.trouble
+
+    monkeypatch.setattr(module, "trim_root", lambda _root: 0)
+    hub.shipping.bound()
+    assert hub.shipping.trouble == ""

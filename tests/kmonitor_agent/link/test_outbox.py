@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Never
 
@@ -71,6 +72,13 @@ def _opened(root: Path, ring: MemoryRing | None = None) -> _Case:
 
 def _full(*_: object) -> Never:
     raise OSError(28, "No space left on device")
+
+
+def _raising(error: OSError) -> Callable[..., Never]:
+    def refuse(*_: object, **__: object) -> Never:
+        raise error
+
+    return refuse
 
 
 def test_numbers_begin_at_one_and_have_no_holes(root: Path):
@@ -327,6 +335,42 @@ def test_numbers_are_not_mixed_with_those_of_a_process_that_holds_the_spool(root
     assert spool is not None
     with spool:
         assert spool.last_seq == 1
+
+
+def test_a_disk_that_lets_nothing_go_is_told_once_and_is_no_fault_of_ours(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    case = _opened(root)
+
+    for error in (OSError(30, "Read-only file system"), OSError(5, "Input/output error")):
+        monkeypatch.setattr(module, "trim_root", _raising(error))
+        case.outbox.tidy()
+        case.outbox.tidy()
+    assert case.codes() == ["spool_kept", "spool_kept"]
+    assert [error in str(case.told[-1]) for error in ("Input/output", str(root))] == [True, False]
+
+    monkeypatch.setattr(module, "trim_root", lambda *_, **__: 0)
+    case.outbox.tidy()
+    monkeypatch.setattr(module, "trim_root", _raising(OSError(5, "Input/output error")))
+    case.outbox.tidy()
+
+    assert case.codes() == ["spool_kept"] * 3
+    assert not case.faults.counts()
+    case.outbox.close()
+
+
+def test_a_disk_that_refuses_the_spool_is_not_told_of_twice(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    case = _opened(root)
+    monkeypatch.setattr(SpoolWriter, "write", _raising(OSError(30, "Read-only file system")))
+    case.outbox.append([sample(1)])
+    monkeypatch.setattr(module, "trim_root", _raising(OSError(30, "Read-only file system")))
+    case.outbox.tidy()
+
+    assert case.codes() == ["spool_degraded"]
+    assert not case.faults.counts()
+    case.outbox.close()
 
 
 def test_confirmed_events_are_cleared_after_a_day_but_for_the_open_segment(root: Path):
