@@ -1,6 +1,7 @@
 """`kmonitor map`: what a training will take, layer by layer, before it runs."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal
 
 from cyclopts import Parameter
@@ -8,12 +9,13 @@ from cyclopts.validators import Number
 
 from kmonitor.cli.amounts import bytes_from
 from kmonitor.cli.map_lines import say_advice, say_fit, say_map
+from kmonitor.cli.measured_before import measured_before, run_memory
 from kmonitor.cli.model_file_options import NO_OPTIONS, FileOptions
 from kmonitor.cli.statuses import DONE, Misuse
 from kmonitor.cli.terminal import complain, say_json
 from kmonitor.errors import Expected
 from kmonitor.memory_map.advice import advise
-from kmonitor.memory_map.calibration import Measured, NotIdentifiable, foretold
+from kmonitor.memory_map.calibration import Measured, NotIdentifiable, foretold, telling
 from kmonitor.memory_map.dtypes import OpenShape
 from kmonitor.memory_map.effects import Backend
 from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of
@@ -32,6 +34,8 @@ _BACKENDS: dict[BackendName, Backend] = {
     "xla": "xla",
     "torch": "torch",
 }
+_BATCH: Final = 32
+_RUN: Final = "run:"
 _CURVE = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
@@ -40,7 +44,7 @@ class Training:
     """How the model would be trained.
 
     Attributes:
-        batch: Examples a step.
+        batch: Examples a step; 32, or as the run was trained.
         optimizer: Another than the model's, with settings after a colon: adam,
             sgd:momentum=0.9.
         precision: Another dtype policy than the model's.
@@ -51,15 +55,17 @@ class Training:
         sequence: Length of every axis that the model leaves open.
         measured: A peak that was measured in this very training over at least five steps, to
             correct the estimate by: 32=1.9GiB for a batch of 32. Again for further batches.
+        uncalibrated: Use nothing that was measured before.
     """
 
-    batch: Annotated[int, Parameter(validator=Number(gte=1, lte=2**20))] = 32
+    batch: Annotated[int | None, Parameter(validator=Number(gte=1, lte=2**20))] = None
     optimizer: str = ""
     precision: Precision | None = None
     backend: BackendName | None = None
     input_shape: Annotated[list[str] | None, Parameter(negative="")] = None
     sequence: Annotated[int, Parameter(validator=Number(gte=0))] = 0
     measured: Annotated[list[str] | None, Parameter(negative="")] = None
+    uncalibrated: Annotated[bool, Parameter(negative="")] = False
 
 
 _AS_IT_IS: Final = Training()
@@ -84,11 +90,14 @@ def memory_map(
     its own. A model file is only built, without its weights; nothing in it that is code runs
     unless you say `--allow-code`.
 
+    Where a training of the same model was watched, the estimate is corrected by what it took.
+
     The peak is what the framework's own allocator has in use. The device also holds the
     framework's context and what other processes take.
 
     Args:
-        target: A .keras, .h5 or .json file, or script.py:function.
+        target: A .keras, .h5 or .json file, script.py:function, or run:NAME with a run's id,
+            the beginning of one, its name, or `last`.
         training: How it would be trained.
         limit: Say the largest batch that fits, for example 8GiB.
         advice: Say what would lower the peak, and by how much.
@@ -96,9 +105,7 @@ def memory_map(
         as_json: Print one JSON document.
     """
     limit_bytes = bytes_from(limit, "--limit") if limit else None
-    layout = _described(target, training, file)
-    plan = _plan(layout, training)
-    peaks = [_measured(each) for each in training.measured or ()]
+    layout, plan, peaks = _what(target, training, file)
     found = _estimated(layout, plan, peaks)
     fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
     advised = advise(layout, plan) if advice else None
@@ -116,6 +123,26 @@ def memory_map(
     return DONE
 
 
+def _what(
+    target: str, training: Training, file: FileOptions
+) -> tuple[ModelLayout, Plan, Sequence[Measured]]:
+    """The model, how it is trained, and what was measured of that."""
+    before = measured_before
+    if target.startswith(_RUN):
+        if training.input_shape or training.sequence:
+            raise Misuse("--input-shape and --sequence are for model files and scripts.")
+        fit, known = run_memory(target.removeprefix(_RUN))
+        layout, before = fit.layout, known.of
+        training = replace(training, batch=training.batch or fit.batch)
+    else:
+        layout = _described(target, training, file)
+    plan = _plan(layout, training)
+    peaks: Sequence[Measured] = [_measured(each) for each in training.measured or ()]
+    if not (peaks or training.uncalibrated):
+        peaks = telling(layout, plan, before(layout, plan))
+    return layout, plan, peaks
+
+
 def _described(target: str, training: Training, file: FileOptions) -> ModelLayout:
     source = source_of(target, config=file.config, custom=file.custom, allow_code=file.allow_code)
     if source.script:
@@ -127,7 +154,7 @@ def _described(target: str, training: Training, file: FileOptions) -> ModelLayou
 def _plan(layout: ModelLayout, training: Training) -> Plan:
     precision = training.precision or layout.precision
     return Plan(
-        batch=training.batch,
+        batch=training.batch or _BATCH,
         optimizer=_optimizer(training.optimizer, precision),
         precision=training.precision,
         backend=_BACKENDS[training.backend] if training.backend else backend_of(layout),
@@ -139,7 +166,7 @@ def _document(layout: ModelLayout, found: MemoryMap) -> dict[str, object]:
     return {"model": layout.name, **fields}
 
 
-def _estimated(layout: ModelLayout, plan: Plan, measured: list[Measured]) -> MemoryMap:
+def _estimated(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> MemoryMap:
     try:
         return foretold(layout, plan, measured)
     except NotIdentifiable as exc:

@@ -4,15 +4,19 @@ Tier 2: one batch size was measured; the rules keep the shape of the curve, the 
 height. Tier 1: two or more; the peak is then a line over the batch above a floor.
 """
 
+import hashlib
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import msgspec
 
-from kmonitor.memory_map.estimate import MemoryMap, Plan, estimate
-from kmonitor_agent.protocol.model_layout import ModelLayout
+from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of, estimate
+from kmonitor_agent.protocol.model_layout import ModelLayout, OptimizerLayout
 
 STEPS_NEEDED: Final = 5
 """Of one batch size: the first traces, and the same step differs by up to 18 %."""
@@ -20,8 +24,26 @@ STEPS_NEEDED: Final = 5
 _FLOOR_FACTOR: Final = 1.1
 """A transient part that is hardly above the floor of the update says nothing of feature maps."""
 
-_ONE_BATCH_MARGINS: Final = (0.15, 0.40)
-_MORE_MARGINS: Final = (0.05, 0.20)
+_ONE_BATCH_MARGINS: Final = (0.25, 0.40)
+_MORE_MARGINS: Final = (0.15, 0.25)
+"""Of the transient part, near to what was measured and beyond. Source: `bench_map`."""
+
+_SCATTER: Final = 0.05
+"""By which peaks of one training differ from one start to the next. Source: `bench_map`."""
+
+_TRUST: Final = 0.15
+"""By which the slope that one batch size gives is off, as a part of it. Source: `bench_map`."""
+
+METER_BYTES: Final = 256 * 1024
+"""TensorFlow's allocator on a CPU does not count what is smaller."""
+
+_WORTH_TELLING: Final = 2**20
+_OF_THE_METER: Final = (
+    "resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB"
+)
+_MORE: Final = (
+    "MiB of what is resident are neither weights nor optimizer: data on the device, another model"
+)
 _NEAR: Final = 4.0
 _NEARER: Final = 2.0
 
@@ -33,11 +55,15 @@ class Measured(msgspec.Struct, frozen=True):
         batch: Examples a step.
         peak_bytes: The highest use by the framework's allocator in the steps.
         steps: How many were looked at.
+        between_bytes: Its use between two steps; None if that was not looked at.
+        device: That ran them: "CPU" or a GPU's name; empty if nobody said.
     """
 
     batch: int
     peak_bytes: int
     steps: int = STEPS_NEEDED
+    between_bytes: int | None = None
+    device: str = ""
 
 
 class NotIdentifiable(Exception):
@@ -71,6 +97,110 @@ class Law:
         return int(max(self.floor_bytes, self.fixed_bytes + self.slope_bytes * batch))
 
 
+class Calibration:
+    """One training's estimate, corrected by what was measured of it; asked for any batch size.
+
+    With one batch size the curve is that of the rules: moved through what was measured, and as
+    much steeper as the measured part was larger than they say. Where it was smaller, half of that
+    (in powers) is believed: small batches fall short for reasons that end as they grow. With more,
+    the steepness is what was measured between them, as far as their distance tells it apart from
+    the scatter of one and the same step.
+    """
+
+    def __init__(self, layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> None:
+        """Weigh what was measured.
+
+        Args:
+            layout: Of the model.
+            plan: How it is trained; its batch does not count.
+            measured: Each of at least `STEPS_NEEDED` steps; others are left out.
+
+        Raises:
+            NotIdentifiable: Nothing was measured that tells of feature maps.
+        """
+        usable = _usable(layout, plan, measured)
+        self._layout = layout
+        self._seen = replace(plan, unseen_bytes=_unseen(plan, layout, usable[-1]))
+        self._plan = plan
+        self._floor_bytes = _floor(layout, self._seen)
+        by_batch = {each.batch: each for each in sorted(usable, key=lambda each: each.peak_bytes)}
+        self._measured = [by_batch[batch] for batch in sorted(by_batch)]
+        bases = [_base(layout, plan, each) for each in self._measured]
+        self._base_bytes = int(statistics.median(bases))
+        # What each took beyond what stays between steps, and what the rules say of that.
+        self._points = [
+            (self._told(each.batch), each.peak_bytes - base)
+            for each, base in zip(self._measured, bases, strict=True)
+        ]
+        self._steepness = self._slope()
+
+    def at(self, batch: int) -> MemoryMap:
+        """The corrected estimate at a batch size."""
+        found = estimate(self._layout, replace(self._plan, batch=batch))
+        transient = int(max(self._floor_bytes, self._transient(self._told(batch))))
+        margin, words = self._margin(batch), self._words()
+        return msgspec.structs.replace(
+            found,
+            peak_bytes=self._base_bytes + transient,
+            low_bytes=self._base_bytes + int(transient * (1 - margin)),
+            high_bytes=self._base_bytes + int(transient * (1 + margin)),
+            resident_bytes=self._base_bytes,
+            transient_bytes=transient,
+            tier=2 if len(self._measured) == 1 else 1,
+            method=words,
+            notes=(*found.notes, *self._note(found)),
+        )
+
+    def _told(self, batch: int) -> int:
+        return estimate(self._layout, replace(self._seen, batch=batch)).transient_bytes
+
+    def _slope(self) -> float:
+        """Bytes for each that the rules say."""
+        told, took = self._points[-1]
+        kappa = took / told
+        believed = max(kappa, math.sqrt(kappa))
+        xs, ys = zip(*self._points, strict=True)
+        if len(set(xs)) == 1:
+            return believed
+        spread = statistics.pstdev(xs) * math.sqrt(len(xs))
+        certain = (spread / (_SCATTER * (self._base_bytes + took))) ** 2
+        assumed = 1 / (_TRUST * believed) ** 2
+        line = statistics.linear_regression(xs, ys)
+        return max(0.0, (certain * line.slope + assumed * believed) / (certain + assumed))
+
+    def _transient(self, told: int) -> float:
+        """Between measured sizes in a line from one to the next, beyond them by the slope."""
+        for (x0, y0), (x1, y1) in itertools.pairwise(self._points):
+            if x0 <= told <= x1 and x0 < x1:
+                return y0 + (y1 - y0) * (told - x0) / (x1 - x0)
+        x, y = self._points[0] if told < self._points[0][0] else self._points[-1]
+        return y + self._steepness * (told - x)
+
+    def _margin(self, batch: int) -> float:
+        first, last = self._measured[0].batch, self._measured[-1].batch
+        ratio = max(batch / last, first / batch, 1.0)
+        if len(self._measured) == 1:
+            return _ONE_BATCH_MARGINS[0] if ratio <= _NEAR else _ONE_BATCH_MARGINS[1]
+        return _MORE_MARGINS[0] if ratio <= _NEARER else _MORE_MARGINS[1]
+
+    def _words(self) -> str:
+        sizes = ", ".join(str(each.batch) for each in self._measured)
+        device = self._measured[-1].device
+        on = f" on {device}" if device else ""
+        if len(self._measured) > 1:
+            return f"measured at batches {sizes}{on}"
+        told, took = self._points[0]
+        return f"rules scaled by {took / told:.2f}, measured at batch {sizes}{on}"
+
+    def _note(self, found: MemoryMap) -> tuple[str, ...]:
+        if self._measured[-1].between_bytes is None:
+            return ()
+        if self._seen.unseen_bytes:
+            return (_OF_THE_METER,)
+        more = self._base_bytes - found.resident_bytes
+        return () if more < _WORTH_TELLING else (f"{more >> 20} {_MORE}",)
+
+
 def calibrated(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> MemoryMap:
     """The estimate, corrected by what was measured of the same model, backend and device.
 
@@ -82,16 +212,7 @@ def calibrated(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) ->
     Raises:
         NotIdentifiable: Nothing was measured that tells of feature maps.
     """
-    found = estimate(layout, plan)
-    usable = _usable(layout, plan, measured)
-    if len({each.batch for each in usable}) > 1:
-        return _by_law(found, layout, plan, usable)
-    [one] = usable[-1:]
-    kappa = _scale(layout, plan, one)
-    ratio = max(plan.batch / one.batch, one.batch / plan.batch)
-    margin = _ONE_BATCH_MARGINS[0] if ratio <= _NEAR else _ONE_BATCH_MARGINS[1]
-    words = f"rules scaled by {kappa:.2f}, measured at batch {one.batch}"
-    return _with_transient(found, int(kappa * found.transient_bytes), margin, 2, words)
+    return Calibration(layout, plan, measured).at(plan.batch)
 
 
 def foretold(layout: ModelLayout, plan: Plan, measured: Sequence[Measured] = ()) -> MemoryMap:
@@ -101,6 +222,29 @@ def foretold(layout: ModelLayout, plan: Plan, measured: Sequence[Measured] = ())
         NotIdentifiable: What was measured tells nothing of feature maps.
     """
     return calibrated(layout, plan, measured) if measured else estimate(layout, plan)
+
+
+def telling(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> tuple[Measured, ...]:
+    """Those that tell of feature maps; none where all were the update's, or had too few steps."""
+    try:
+        return tuple(_usable(layout, plan, measured)) if measured else ()
+    except NotIdentifiable:
+        return ()
+
+
+def foreteller(
+    layout: ModelLayout, plan: Plan, measured: Sequence[Measured] = ()
+) -> Callable[[int], MemoryMap]:
+    """The estimate as a function of the batch size, corrected where something was measured.
+
+    Args:
+        layout: Of the model.
+        plan: How it is trained; its batch does not count.
+        measured: Of this training; those that tell nothing of feature maps are passed over.
+    """
+    if usable := telling(layout, plan, measured):
+        return Calibration(layout, plan, usable).at
+    return lambda batch: estimate(layout, replace(plan, batch=batch))
 
 
 def scale_of(layout: ModelLayout, plan: Plan, measured: Measured) -> float:
@@ -132,23 +276,16 @@ def law_of(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> Law
     return Law(_floor(layout, plan), mean_bytes - slope * mean_batch, slope)
 
 
-def _by_law(
-    found: MemoryMap, layout: ModelLayout, plan: Plan, measured: Sequence[Measured]
-) -> MemoryMap:
-    law = law_of(layout, plan, measured)
-    largest = max(each.batch for each in measured)
-    margin = _MORE_MARGINS[0] if plan.batch <= _NEARER * largest else _MORE_MARGINS[1]
-    sizes = ", ".join(str(each) for each in sorted({each.batch for each in measured}))
-    words = f"measured at batches {sizes}"
-    return _with_transient(found, law.transient_bytes(plan.batch), margin, 1, words)
-
-
 def _usable(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> list[Measured]:
     enough = [each for each in measured if each.steps >= STEPS_NEEDED]
     if not enough:
         raise NotIdentifiable(f"no batch size was measured for {STEPS_NEEDED} steps")
-    floor, resident = _floor(layout, plan), estimate(layout, plan).resident_bytes
-    telling = [each for each in enough if each.peak_bytes - resident > _FLOOR_FACTOR * floor]
+    telling = [
+        each
+        for each in enough
+        if each.peak_bytes - _base(layout, plan, each)
+        > _FLOOR_FACTOR * _floor(layout, replace(plan, unseen_bytes=_unseen(plan, layout, each)))
+    ]
     if not telling:
         raise NotIdentifiable(
             "the peak is that of applying the gradients, which does not depend on the batch: try"
@@ -164,24 +301,23 @@ def _floor(layout: ModelLayout, plan: Plan) -> int:
     ).transient_bytes
 
 
+def _base(layout: ModelLayout, plan: Plan, measured: Measured) -> int:
+    """What stays between steps: as measured, else what is known to."""
+    if measured.between_bytes is not None:
+        return measured.between_bytes
+    return estimate(layout, replace(plan, batch=1)).resident_bytes
+
+
+def _unseen(plan: Plan, layout: ModelLayout, measured: Measured) -> int:
+    """What the allocator that was measured does not count, bytes."""
+    is_tensorflow = (plan.backend or backend_of(layout)) != "torch" and layout.backend != "jax"
+    return METER_BYTES if measured.device == "CPU" and is_tensorflow else 0
+
+
 def _scale(layout: ModelLayout, plan: Plan, measured: Measured) -> float:
-    analytic = estimate(layout, replace(plan, batch=measured.batch))
-    return (measured.peak_bytes - analytic.resident_bytes) / analytic.transient_bytes
-
-
-def _with_transient(
-    found: MemoryMap, transient: int, margin: float, tier: int, method: str
-) -> MemoryMap:
-    resident = found.resident_bytes
-    return msgspec.structs.replace(
-        found,
-        peak_bytes=resident + transient,
-        low_bytes=resident + int(transient * (1 - margin)),
-        high_bytes=resident + int(transient * (1 + margin)),
-        transient_bytes=transient,
-        tier=tier,
-        method=method,
-    )
+    seen = replace(plan, batch=measured.batch, unseen_bytes=_unseen(plan, layout, measured))
+    took = measured.peak_bytes - _base(layout, plan, measured)
+    return took / estimate(layout, seen).transient_bytes
 
 
 class Measurements(msgspec.Struct, frozen=True):
@@ -201,11 +337,33 @@ class Measurements(msgspec.Struct, frozen=True):
         kept = msgspec.structs.replace(
             highest, steps=measured.steps + sum(each.steps for each in same)
         )
-        return Measurements({**self.by_key, key: (*others, kept)})
+        rest = {name: told for name, told in self.by_key.items() if name != key}
+        return Measurements({**rest, key: (*others, kept)})
+
+    def of(self, layout: ModelLayout, plan: Plan) -> tuple[Measured, ...]:
+        """What was measured of a model's training, on the device that was measured last.
+
+        Args:
+            layout: Of the model.
+            plan: How it is trained; its batch does not count.
+        """
+        for key in reversed(list(self.by_key)):
+            found = self.by_key[key]
+            if key == measurement_key(layout, plan, found[-1].device):
+                return found
+        return ()
+
+
+_COUNTS: Final = (
+    "momentum", "amsgrad", "centered", "use_ema", "gradient_accumulation_steps", "global_clipnorm",
+)  # fmt: skip
+"""Settings of optimizers that decide what they keep; others, the learning rate, do not."""
 
 
 def measurement_key(layout: ModelLayout, plan: Plan, device: str) -> str:
     """What measurements must share to be of one law: model, training, backend and device.
+
+    Names of layers and variables do not count: Keras numbers them anew in each process.
 
     Args:
         layout: Of the model.
@@ -213,13 +371,22 @@ def measurement_key(layout: ModelLayout, plan: Plan, device: str) -> str:
         device: Name of the device, for example "NVIDIA A100-SXM4-40GB" or "CPU".
     """
     optimizer = plan.optimizer or layout.optimizer
+    made = [layout.tensors[each] for call in layout.calls for each in call.outputs]
     parts: list[Any] = [
-        layout.kind,
-        [[each.path, list(each.shape), each.is_trainable] for each in layout.variables],
+        sorted(each.kind for each in layout.layers),
+        sorted([list(each.shape), each.is_trainable] for each in layout.variables),
         [list(layout.tensors[each].shape) for each in layout.inputs],
-        [optimizer.kind, sorted(map(str, optimizer.settings.items()))] if optimizer else None,
+        sorted(str([list(each.shape), each.dtype]) for each in made),
+        _key_of(optimizer),
         plan.precision or layout.precision,
-        plan.backend or layout.backend,
-        device,
+        plan.backend or backend_of(layout),
     ]
-    return json.dumps(parts, separators=(",", ":"))
+    said = json.dumps(parts, separators=(",", ":"))
+    return f"{hashlib.sha256(said.encode()).hexdigest()} {device}"
+
+
+def _key_of(optimizer: OptimizerLayout | None) -> list[Any] | None:
+    if optimizer is None:
+        return None
+    chosen = [name for name in _COUNTS if optimizer.settings.get(name)]
+    return [optimizer.kind.lower(), chosen, optimizer.loss_scaling]

@@ -96,12 +96,14 @@ class Plan:
         optimizer: Another than the model's own; None: its own.
         precision: Another dtype policy; None: its own.
         backend: How a step is computed; None: as described, TensorFlow if that is not said.
+        unseen_bytes: Pieces below it are not counted, as by a meter that does not see them.
     """
 
     batch: int
     optimizer: OptimizerLayout | None = None
     precision: str | None = None
     backend: Backend | None = None
+    unseen_bytes: int = 0
 
 
 def estimate(layout: ModelLayout, plan: Plan) -> MemoryMap:
@@ -147,7 +149,12 @@ class _Estimate:
         parameter_bytes = sum(map(variable_bytes, layout.variables))
         steps = [self._step(call) for call in layout.calls]
         played = play(
-            layout, steps, self._sizes, self._needs_gradient(), loss_bytes=self._loss_bytes()
+            layout,
+            steps,
+            self._sizes,
+            self._needs_gradient(),
+            loss_bytes=self._loss_bytes(),
+            unseen_bytes=self._plan.unseen_bytes,
         )
         resident = parameter_bytes + slot_bytes
         transient = max(played.peak_bytes + self._held_gradients(), self._update_floor())

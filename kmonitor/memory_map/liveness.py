@@ -43,13 +43,15 @@ class Played:
 class _Heap:
     """Buffers with the number of those who still need them."""
 
-    def __init__(self) -> None:
+    def __init__(self, unseen_bytes: int) -> None:
+        self._unseen_bytes = unseen_bytes
         self.current = 0
         self.peak = 0
         self.sizes: list[int] = []
         self.needed: list[int] = []
 
     def new(self, n_bytes: int, needed: int) -> int:
+        n_bytes = 0 if n_bytes < self._unseen_bytes else n_bytes
         self.sizes.append(n_bytes)
         self.needed.append(needed)
         if needed:
@@ -66,7 +68,8 @@ class _Heap:
             self.current -= self.sizes[buffer]
 
     def work(self, n_bytes: int) -> None:
-        self.peak = max(self.peak, self.current + n_bytes)
+        if n_bytes >= self._unseen_bytes:
+            self.peak = max(self.peak, self.current + n_bytes)
 
 
 def play(
@@ -76,6 +79,7 @@ def play(
     needs_gradient: Sequence[bool],
     *,
     loss_bytes: int,
+    unseen_bytes: int = 0,
 ) -> Played:
     """Play the forward pass and, where something is trained, the backward pass.
 
@@ -85,8 +89,9 @@ def play(
         sizes: Bytes of each tensor.
         needs_gradient: For each tensor, whether something below it is trained.
         loss_bytes: Workspace of the loss.
+        unseen_bytes: Buffers below it count nothing.
     """
-    player = _Player(layout, steps, sizes, needs_gradient)
+    player = _Player(layout, steps, sizes, needs_gradient, unseen_bytes)
     player.forward()
     kept = player.heap.current
     player.heap.work(loss_bytes)
@@ -102,8 +107,9 @@ class _Player:
         steps: Sequence[Step],
         sizes: Sequence[int],
         needs_gradient: Sequence[bool],
+        unseen_bytes: int,
     ) -> None:
-        self.heap = _Heap()
+        self.heap = _Heap(unseen_bytes)
         self._layout = layout
         self._steps = steps
         self._sizes = sizes

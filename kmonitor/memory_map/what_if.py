@@ -1,11 +1,11 @@
 """What another batch size would take, and the largest that fits."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.memory_map.calibration import Measured, foretold
-from kmonitor.memory_map.estimate import MemoryMap, Plan
+from kmonitor.memory_map.calibration import Measured, foreteller
+from kmonitor.memory_map.estimate import Plan
 from kmonitor_agent.protocol.model_layout import ModelLayout
 
 LARGEST_BATCH: Final = 2**20
@@ -53,7 +53,8 @@ def peaks_over_batch(
         batches: Sizes, each at least 1.
         measured: Of this training, to correct the estimate by.
     """
-    found = [foretold(layout, replace(plan, batch=each), measured) for each in batches]
+    at = foreteller(layout, plan, measured)
+    found = [at(each) for each in batches]
     return tuple(
         BatchPeak(each.batch, each.peak_bytes, each.low_bytes, each.high_bytes) for each in found
     )
@@ -70,9 +71,7 @@ def largest_batches(
         limit_bytes: What the framework's allocator may take.
         measured: Of this training, to correct the estimate by.
     """
-
-    def at(batch: int) -> MemoryMap:
-        return foretold(layout, replace(plan, batch=batch), measured)
+    at = foreteller(layout, plan, measured)
 
     def fits_certainly(batch: int) -> bool:
         high = at(batch).high_bytes

@@ -25,6 +25,7 @@ _ITEM_BYTES: Final = {
     "int64": 8,
     "uint64": 8,
 }
+_LONGEST_PIPELINE: Final = 50
 _FIT_FRAMES: Final = 40
 """How many callers up `fit` is looked for: callback, list of callbacks, traceback filter."""
 
@@ -140,9 +141,23 @@ def _batch_size_in(fit_locals: dict[str, Any]) -> int | None:
     try:
         found = adapter.batch_size if adapter is not None else fit_locals.get("batch_size")
         found = found() if callable(found) else found
+        if found is None:
+            found = _batch_size_of(getattr(adapter, "_dataset", None))
         return int(found) if found is not None else None
     except _UNREADABLE:
         return None
+
+
+def _batch_size_of(dataset: Any) -> int | None:
+    """Of a `tf.data` pipeline whose last batch may be smaller: what `batch` was given."""
+    for _ in range(_LONGEST_PIPELINE):
+        size = getattr(dataset, "_batch_size", None)
+        if size is not None:
+            return int(size.numpy() if hasattr(size, "numpy") else size)
+        if dataset is None or type(dataset).__name__ == "_UnbatchDataset":
+            return None
+        dataset = getattr(dataset, "_input_dataset", None)
+    return None
 
 
 def _policy_name(model: KerasModel) -> str:

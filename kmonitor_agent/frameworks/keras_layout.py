@@ -1,6 +1,7 @@
 # pyright: basic
 """A Keras model described layer by layer, with the shapes that its tensors would have."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -69,6 +70,15 @@ def read_layout(
         jit_compile=facts.jit_compile,
         why_no_calls=why,
     )
+
+
+def layout_of(model: KerasModel) -> ModelLayout | None:
+    """What a model of a running fit is made of; None for one that is not of Keras 3."""
+    keras = sys.modules.get("keras")
+    kind: Any = getattr(keras, "Model", None)
+    if not isinstance(kind, type) or str(getattr(keras, "__version__", "")) < "3":
+        return None
+    return read_layout(model) if isinstance(model, kind) else None
 
 
 class _Reader:
@@ -218,13 +228,15 @@ def _computed(operation: Any, args: Any, kwargs: Any, node: Any) -> list[Any]:
     """The symbolic outputs of one call; as recorded where the inputs are, or none are told."""
     import keras
 
+    given = [each for each in keras.tree.flatten((args, kwargs)) if hasattr(each, "shape")]
+    if _are_alike(given, node.arguments.keras_tensors) and _have_shapes(node.outputs):
+        # As it was when the model was made: nothing is to be computed.
+        return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in node.outputs]
     _check_inputs(operation, args)
     try:
         outputs = keras.tree.flatten(operation.compute_output_spec(*args, **kwargs))
     except _BUILDS as exc:
-        given = [each.shape for each in keras.tree.flatten(args) if hasattr(each, "shape")]
-        recorded = [each.shape for each in node.arguments.keras_tensors]
-        if [tuple(a) for a in given] != [tuple(b) for b in recorded]:
+        if not _are_alike(given, node.arguments.keras_tensors):
             raise WrongShape(f"{operation.name}: {exc}") from exc
         outputs = list(node.outputs)
     made = [each for each in outputs if hasattr(each, "shape")]
@@ -232,6 +244,16 @@ def _computed(operation: Any, args: Any, kwargs: Any, node: Any) -> list[Any]:
         made = list(node.outputs)
     # Some operations answer with the very tensor they were given.
     return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in made]
+
+
+def _are_alike(given: Sequence[Any], recorded: Sequence[Any]) -> bool:
+    return [(tuple(each.shape), str(each.dtype)) for each in given] == [
+        (tuple(each.shape), str(each.dtype)) for each in recorded
+    ]
+
+
+def _have_shapes(tensors: Sequence[Any]) -> bool:
+    return all(hasattr(each, "shape") for each in tensors)
 
 
 def _check_inputs(operation: Any, args: Any) -> None:

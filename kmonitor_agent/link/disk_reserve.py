@@ -20,6 +20,7 @@ from kmonitor_agent.protocol.facts import (
     EpochStarted,
     Event,
     GraphSize,
+    LayoutPart,
     ModelFacts,
     Sample,
     Sources,
@@ -32,7 +33,7 @@ RESERVE_BYTES: Final = 64 * 1024
 _STEP_BYTES: Final = 8 * 1024
 
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-_LIGHT: Final = (Sample, GraphSize, Sources, ModelFacts, Diagnosis)
+_LIGHT: Final = (Sample, GraphSize, Sources, ModelFacts, LayoutPart, Diagnosis)
 _MIDDLE: Final = (EpochStarted, EpochEnded)
 
 

@@ -93,6 +93,16 @@ class Gpu:
             others=tuple(self._other(number, device) for number, device in self._others),
         )
 
+    def name(self) -> str:
+        """The device's name by the driver; empty before the first reading or without one."""
+        if self._device is None:
+            return ""
+        try:
+            found = self._nvml.nvmlDeviceGetName(self._device)
+        except self._nvml.NVMLError:
+            return ""
+        return found.decode(errors="replace") if isinstance(found, bytes) else str(found)
+
     def look_for_others(self) -> None:
         """See which devices beside the first this process uses; costs some milliseconds."""
         if self._device is None:

@@ -39,6 +39,7 @@ from kmonitor_agent.protocol.measured import (
     SourceOf,
     Sources,
 )
+from kmonitor_agent.protocol.memory_facts import LayoutPart, StepPeak
 from kmonitor_agent.protocol.verdicts import GrewWith, LimitForecast, Verdict
 
 AnyEvent = (
@@ -47,6 +48,8 @@ AnyEvent = (
     | BootDied
     | Sources
     | ModelFacts
+    | LayoutPart
+    | StepPeak
     | FitStarted
     | FitEnded
     | EpochStarted
@@ -87,6 +90,7 @@ __all__ = [
     "GraphSize",
     "GrewWith",
     "LayerFacts",
+    "LayoutPart",
     "LimitCrossed",
     "LimitForecast",
     "LimitsInForce",
@@ -99,6 +103,7 @@ __all__ = [
     "SlotFacts",
     "SourceOf",
     "Sources",
+    "StepPeak",
     "StepTimes",
     "Verdict",
 ]

@@ -44,6 +44,21 @@ class FitOrigin:
 
 
 @dataclass(slots=True)
+class PeakWatch:
+    """Waits for the first steps of a fit.
+
+    Attributes:
+        batch: Examples a step.
+        before_bytes: Highest use by the allocator before the fit.
+        steps_before: Steps in the epochs that have ended.
+    """
+
+    batch: int
+    before_bytes: float
+    steps_before: int = 0
+
+
+@dataclass(slots=True)
 class Fit:
     """A running fit; owned by its training thread, read by the agent's thread.
 
@@ -79,6 +94,7 @@ class Fit:
         heard: Calls of the running step's hook so far, of which there are as many.
         step_logs: What Keras gave at the last step's end, as it is; None before the first.
         why_no_rate: Why the learning rate could not be read, as was told last; None: not told.
+        peak: Waits for the first steps, to tell what they took; None: told, or cannot be.
     """
 
     ordinal: int
@@ -109,6 +125,7 @@ class Fit:
     heard: int = 0
     step_logs: Any = None
     why_no_rate: str | None = None
+    peak: PeakWatch | None = None
     watch: Any = field(default=None, repr=False)
 
     def hear_anew(self) -> None:

@@ -32,6 +32,7 @@ from kmonitor_agent.session.intake import Intake
 from kmonitor_agent.session.leaving import Uncaught, how_ended
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
 from kmonitor_agent.session.meeting import meeting_of
+from kmonitor_agent.session.model_teller import ModelTeller
 from kmonitor_agent.session.parts import parts_of
 from kmonitor_agent.session.performer import Performer
 from kmonitor_agent.session.privacy import Privacy
@@ -106,6 +107,9 @@ class RunSession:
         )
         self._sampler = Sampler(watched=self._watched_now, limits=limits, **ways)
         self._teller = FitTeller(heap=self._sampler.heap, **ways)
+        self._models = ModelTeller(
+            teller=self._teller, faults=self.faults, device=self._sampler.device_name, **ways
+        )
         self._supervised = SupervisedFits(
             self._restarting, self.faults, limits=limits, performer=self._performer, boot=boot
         )
@@ -175,8 +179,7 @@ class RunSession:
         self._watch(fit)
         if not fit.is_left_out:
             self._teller.fit_started(fit, model, facts, count_of(params.get("epochs")) or 0)
-            if facts.is_built:
-                self._describe(fit, model)
+            self._models.begin_fit(fit, model if facts.is_built else None)
             self._count_graph(fit, model)
             fit.clock.due = True
         return fit
@@ -223,7 +226,8 @@ class RunSession:
         fit.epochs_done += 1
         fit.is_in_epoch = False
         self._teller.epoch_ended(fit, model, logs)
-        self._describe(fit, model)
+        self._models.describe(fit, model)
+        self._models.end_epoch(fit)
         fit.is_traced = True
         self._count_graph(fit, model)
         self._foretell(fit, model)
@@ -323,20 +327,14 @@ class RunSession:
         if fit.is_traced:
             tell_graph_unwatched(self._limits, graph)
 
-    def _describe(self, fit: Fit, model: KerasModel | None) -> None:
-        facts, fit.undescribed = fit.undescribed, None
-        if facts is not None and model is not None:
-            with self.faults.guarded("session.describe"):
-                self._teller.model_facts(fit, facts, fit.framework.describe(model))
-
     def _serve_batch(self, fit: Fit) -> None:
         # Before its first step a model that Keras builds late has neither layers nor slots, and
         # none has the step's graph, and the first epoch may take hours.
         is_early = fit.clock.steps == 0
         model = fit.model()
-        fit.clock.due = is_early and not fit.is_traced
+        fit.clock.due = self._models.waits(fit) or (is_early and not fit.is_traced)
         if model is not None and not is_early:
-            self._describe(fit, model)
+            self._models.describe(fit, model)
             self._count_traced(fit, model)
         with self.faults.guarded("session.serve_batch"):
             self._serve(fit, "batch", step=fit.clock.steps)

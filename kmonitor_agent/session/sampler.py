@@ -93,6 +93,10 @@ class Sampler:
         self._told: dict[str, SourceOf] = {}
         self._last: tuple[float | None, float | None] = (None, None)
 
+    def device_name(self) -> str:
+        """Name of the device that is read, as the driver tells it; empty if there is none."""
+        return self._gpu.name()
+
     def begin(self, every: Callable[[float, Callable[[], None]], None], interval_s: float) -> None:
         """Have all that recurs called.
 

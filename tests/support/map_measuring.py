@@ -10,7 +10,7 @@ STEPS = 6
 
 
 def measured(name: str, batch: int, optimizer: str) -> dict[str, Any]:
-    """Bytes before the first step, the highest of each step, and the model's layout.
+    """Bytes before the first step, the highest of each step and what stays, the model's layout.
 
     Args:
         name: Of a model of `map_models`.
@@ -37,10 +37,12 @@ def measured(name: str, batch: int, optimizer: str) -> dict[str, Any]:
     x = x[0] if len(x) == 1 else x
     data = tf.data.Dataset.from_tensors((x if not isinstance(x, list) else tuple(x), y)).repeat()
     base = tf.config.experimental.get_memory_info("CPU:0")["current"]
-    peaks = []
+    peaks, between = [], []
 
     def step_ended(*_: Any, **__: Any) -> None:
-        peaks.append(tf.config.experimental.get_memory_info("CPU:0")["peak"])
+        info = tf.config.experimental.get_memory_info("CPU:0")
+        peaks.append(info["peak"])
+        between.append(info["current"])
         tf.config.experimental.reset_memory_stats("CPU:0")
 
     import keras  # noqa: PLC0415
@@ -53,7 +55,12 @@ def measured(name: str, batch: int, optimizer: str) -> dict[str, Any]:
         callbacks=[keras.callbacks.LambdaCallback(on_train_batch_end=step_ended)],
     )
     layout = msgspec.to_builtins(read_layout(model))
-    return {"base_bytes": base, "peaks_bytes": peaks, "layout": layout}
+    return {
+        "base_bytes": base,
+        "peaks_bytes": peaks,
+        "between_bytes": between,
+        "layout": layout,
+    }
 
 
 def _values(rng: Any, shape: tuple[int, ...], dtype: str) -> Any:

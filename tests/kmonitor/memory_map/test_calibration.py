@@ -1,5 +1,7 @@
 """Estimates corrected by measurements of one batch size, and of several."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -20,7 +22,7 @@ LAYOUT = two_dense()
 MIB = 2**20
 
 
-def measured(batch: int, factor: float = 1.0, **fields: int) -> Measured:
+def measured(batch: int, factor: float = 1.0, **fields: Any) -> Measured:
     """The transient part of the estimate times a factor, as if it had been measured."""
     found = estimate(LAYOUT, Plan(batch=batch))
     return Measured(batch, found.resident_bytes + int(factor * found.transient_bytes), **fields)
@@ -40,7 +42,7 @@ def test_the_interval_is_wider_far_from_what_was_measured():
     near = calibrated(LAYOUT, Plan(batch=8192), [measured(4096)])
     far = calibrated(LAYOUT, Plan(batch=4096 * 5), [measured(4096)])
 
-    assert near.high_bytes == near.resident_bytes + int(near.transient_bytes * 1.15)
+    assert near.high_bytes == near.resident_bytes + int(near.transient_bytes * 1.25)
     assert far.high_bytes == far.resident_bytes + int(far.transient_bytes * 1.40)
 
 
