@@ -10,7 +10,6 @@ from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensErro
 from kmonitor import __version__
 from kmonitor.cli.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE, Misuse
 from kmonitor.cli.terminal import complain, discard_output, is_of_output, plain
-from kmonitor.cli.window import window
 from kmonitor.cli.wrong_options import about_option
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import home_without_place
@@ -92,7 +91,11 @@ def build_app(called: str = "") -> App:
         exit_on_error=False,
         print_error=False,
     )
-    app.default(window)
+    if called not in _SUBCOMMANDS:
+        # It brings the ways to hubs along, which take as long as a small command does.
+        from kmonitor.cli.window import window  # noqa: PLC0415
+
+        app.default(window)
     for name, (where, line) in _SUBCOMMANDS.items():
         app.command(where, name=name, help=None if name == called else line)
     return app

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from cyclopts import Parameter
@@ -22,6 +23,8 @@ from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of
 from kmonitor.memory_map.slots import OPTIMIZERS
 from kmonitor.memory_map.what_if import largest_batches, peaks_over_batch
 from kmonitor.model_files.description import describe
+from kmonitor.model_files.file_layout import layout_of_file
+from kmonitor.model_files.output_shapes import CannotTell
 from kmonitor.model_files.target import source_of
 from kmonitor_agent.protocol.model_layout import ModelLayout, OptimizerLayout, Setting
 
@@ -144,7 +147,13 @@ def _what(
 
 
 def _described(target: str, training: Training, file: FileOptions) -> ModelLayout:
+    """By the file itself where it says all; else by a framework, in a process of its own."""
     source = source_of(target, config=file.config, custom=file.custom, allow_code=file.allow_code)
+    if target.endswith(".keras") and not (training.input_shape or training.sequence):
+        try:
+            return layout_of_file(Path(target))
+        except CannotTell:
+            pass  # the framework's classes may
     if source.script:
         complain(f"kmonitor: running {source.script} in a process of its own.")
     shape = [_lengths(each) for each in training.input_shape or ()]

@@ -1,13 +1,17 @@
-"""What is in an HDF5 file, as another process saw it: damage can crash HDF5's own library."""
+"""What is in an HDF5 file: read here, or by another process, since damage crashes the library."""
 
+import struct
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import msgspec
 
 from kmonitor.model_files.archive import damaged
+from kmonitor.model_files.hdf5_structure import read_structure
+from kmonitor.model_files.hdf5_values import Damaged, UnknownForm
 
 _CHILD: Final = (
     "import json, sys; asked = json.loads(sys.stdin.buffer.readline())\n"
@@ -15,7 +19,9 @@ _CHILD: Final = (
     "from kmonitor.model_files.hdf5_child import main; main(asked)"
 )
 _PATIENCE_S: Final = 60.0
-SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
+_LOCAL_HEADER: Final = 30
+_LOCAL_MARK: Final = b"PK\3\4"
+_ENCRYPTED: Final = 1
 
 
 class Dataset(msgspec.Struct, frozen=True):
@@ -51,6 +57,9 @@ class Hdf5Contents(msgspec.Struct, frozen=True):
 def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
     """Names, shapes and texts of an HDF5 file; no array is read.
 
+    The usual forms are read here. Others, and compressed members, are opened by HDF5's own library
+    in a process of its own.
+
     Args:
         path: The file, or the zip file that it is in.
         member: Its name in the zip file; empty if `path` is it.
@@ -58,6 +67,53 @@ def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
     Raises:
         Expected: It is damaged, no HDF5 file, or reading it ended the process that tried.
     """
+    try:
+        with path.open("rb") as file:
+            return _read_here(file, *(_place(file, member) if member else (0, _length(file))))
+    except Damaged as exc:
+        raise damaged(path, f"it is damaged or no HDF5 file ({exc.why})") from exc
+    except OSError as exc:
+        raise damaged(path, exc.strerror or str(exc)) from exc
+    except UnknownForm:
+        return _read_elsewhere(path, member)
+
+
+def _read_here(file: IO[bytes], begin: int, size: int) -> Hdf5Contents:
+    contents = Hdf5Contents()
+    for thing in read_structure(file, begin, size):
+        if thing.array is not None:
+            array = thing.array
+            found = Dataset(thing.path, array.shape, array.dtype, array.stored_bytes)
+            contents.datasets.append(found)
+        for name, text in thing.texts.items():
+            contents.attributes[f"{thing.path}@{name}" if thing.path else name] = text
+    return contents
+
+
+def _length(file: IO[bytes]) -> int:
+    return file.seek(0, 2)
+
+
+def _place(file: IO[bytes], member: str) -> tuple[int, int]:
+    """Where a member of a zip file lies, which is stored as it is, and its length."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            info = archive.getinfo(member)
+    except (zipfile.BadZipFile, KeyError, NotImplementedError, ValueError) as exc:
+        raise Damaged(f"there is no {member} in it") from exc
+    if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & _ENCRYPTED:
+        raise UnknownForm("compressed")
+    file.seek(info.header_offset)
+    head = file.read(_LOCAL_HEADER)
+    if len(head) < _LOCAL_HEADER or head[:4] != _LOCAL_MARK:
+        raise Damaged(f"{member} is not where it should be")
+    begin = info.header_offset + _LOCAL_HEADER + sum(struct.unpack("<HH", head[26:]))
+    if info.file_size != info.compress_size or begin + info.file_size > _length(file):
+        raise Damaged(f"{member} is cut off")
+    return begin, info.file_size
+
+
+def _read_elsewhere(path: Path, member: str) -> Hdf5Contents:
     asked = msgspec.json.encode({"path": str(path), "member": member, "sys_path": sys.path})
     try:
         ended = subprocess.run(  # noqa: S603 - our own code

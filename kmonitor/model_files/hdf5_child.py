@@ -8,7 +8,8 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from kmonitor.model_files.hdf5 import SIGNATURE, Dataset, Hdf5Contents
+from kmonitor.model_files.hdf5 import Dataset, Hdf5Contents
+from kmonitor.model_files.hdf5_structure import SIGNATURE
 
 _MOST_MEMORY_BYTES: Final = 2 * 1024**3
 """Of address space: many times what names and shapes of the largest model take."""
