@@ -1,4 +1,4 @@
-"""The guest in a training process: `MonitorCallback` for Keras, and `Limit`.
+"""The guest in a training process: `MonitorCallback` for Keras, and `Limit`; and `run_folds`.
 
 Importing this package loads no framework and takes milliseconds; names resolve on first use.
 """
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from kmonitor_agent.callback import MonitorCallback
     from kmonitor_agent.collecting import Collected, collect, collected
     from kmonitor_agent.fitting import Fitted, fit
+    from kmonitor_agent.folds.fold import Fold
+    from kmonitor_agent.folds.folding import run_folds
+    from kmonitor_agent.folds.function_source import FoldsRefused
+    from kmonitor_agent.folds.study import FoldResult, Study
     from kmonitor_agent.limits import Limit
     from kmonitor_agent.restoring import restore
 
@@ -20,24 +24,34 @@ __version__: Final = VERSION
 __all__ = [
     "Collected",
     "Fitted",
+    "Fold",
+    "FoldResult",
+    "FoldsRefused",
     "Limit",
     "MonitorCallback",
+    "Study",
     "__version__",
     "collect",
     "collected",
     "fit",
     "restore",
+    "run_folds",
 ]
 
 _HOMES: Final = {
     "Collected": "kmonitor_agent.collecting",
     "Fitted": "kmonitor_agent.fitting",
+    "Fold": "kmonitor_agent.folds.fold",
+    "FoldResult": "kmonitor_agent.folds.study",
+    "FoldsRefused": "kmonitor_agent.folds.function_source",
     "Limit": "kmonitor_agent.limits",
     "MonitorCallback": "kmonitor_agent.callback",
+    "Study": "kmonitor_agent.folds.study",
     "collect": "kmonitor_agent.collecting",
     "collected": "kmonitor_agent.collecting",
     "fit": "kmonitor_agent.fitting",
     "restore": "kmonitor_agent.restoring",
+    "run_folds": "kmonitor_agent.folds.folding",
 }
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from kmonitor.cli.hub_unit import is_unit_of, unit_path
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.key_pair import keys_folder
-from kmonitor_agent.local.supervised import supervisions
+from kmonitor_agent.local.supervised import studies, supervisions
 
 _RUN: Final = re.compile(r"[0-9a-f]{32}")
 _STATE: Final = re.compile(r"launcher-[0-9A-Za-z_.-]{1,64}\.json(\.new)?|host-salt(\.\d+\.new)?")
@@ -31,6 +31,12 @@ _SETTINGS: Final = re.compile(
     r"(window|hub)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.(\d+\.new|lock)|no-hub"
 )
 _SUPERVISED: Final = re.compile(r"(terms|runs)\.json(\.new)?|leaving(\.new)?|lock")
+_STUDY: Final = re.compile(r"study\.json(\.new)?|ledger\.(jsonl|txt)|lock")
+_OF_STUDY: Final = {
+    "values": re.compile(r"\d+\.value(\.\d+\.new)?"),
+    "output": re.compile(r"\d+\.txt"),
+    "splits": re.compile(r"\d+-(train|test)\.npy(\.new)?"),
+}
 _FIT: Final = re.compile(r"\d+\.json(\.new)?")
 _FIT_FOLDER: Final = re.compile(r"fit-\d+")
 _KEYS: Final = re.compile(
@@ -63,6 +69,7 @@ def belongings(folders: Folders) -> Belongings:
     _sort_runs(found, folders.spool, _SPOOLED)
     _sort_runs(found, folders.checkpoints, _CHECKPOINT)
     _sort_supervisions(found, supervisions(folders))
+    _sort_studies(found, studies(folders))
     _sort_files(found, keys_folder(folders), _KEYS)
     _sort_files(found, folders.logs, _LOG)
     _sort_files(found, folders.settings, _SETTINGS)
@@ -87,6 +94,12 @@ def remove_emptied(removed: list[Path], folders: Folders) -> None:
     for folder in sorted(emptied, key=lambda path: len(path.parts), reverse=True):
         if folder in places or folder.parent in places:
             remove_if_empty(folder)
+    for study in _entries(studies(folders)):
+        # A fold that wrote nothing left its folder behind.
+        resumed = sorted((study / "resume").rglob("*"), reverse=True)
+        for folder in [*resumed, *_entries(study), study, study.parent]:
+            if folder.is_dir() and not folder.is_symlink():
+                remove_if_empty(folder)
 
 
 def remove_if_empty(folder: Path) -> None:
@@ -118,6 +131,30 @@ def _sort_supervisions(found: Belongings, place: Path) -> None:
             found.others.append(each)
             continue
         for path in _entries(each):
+            if _is_run(path):
+                _sort_fits(found, path)
+            else:
+                (found.ours if _is_ours(path, _SUPERVISED) else found.others).append(path)
+
+
+def _sort_studies(found: Belongings, place: Path) -> None:
+    for each in _entries(place):
+        if not _is_run(each):
+            found.others.append(each)
+            continue
+        for path in _entries(each):
+            pattern = _OF_STUDY.get(path.name)
+            if path.name == "resume":
+                _sort_resumed(found, path)
+            elif pattern is not None:
+                _sort_files(found, path, pattern)
+            elif not path.is_dir() or any(path.iterdir()):
+                (found.ours if _is_ours(path, _STUDY) else found.others).append(path)
+
+
+def _sort_resumed(found: Belongings, place: Path) -> None:
+    for fold in _entries(place):
+        for path in _entries(fold):
             if _is_run(path):
                 _sort_fits(found, path)
             else:

@@ -143,6 +143,11 @@ def supervisions(folders: Folders) -> Path:
     return folders.state / "restarts"
 
 
+def studies(folders: Folders) -> Path:
+    """Folder with the studies of `run_folds` that were given none."""
+    return folders.state / "studies"
+
+
 def new_supervision(folders: Folders) -> Supervision:
     """Make the folder of a new one.
 

@@ -71,6 +71,7 @@ class Fit:
         origin: Where it runs.
         model: Weak reference to the model.
         planned_steps: Steps per epoch; None until known.
+        planned_epochs: Epochs of the fit, those before its first one included; 0: not known.
         checkpoint_dir: Where its checkpoints go.
         keep_checkpoints: How many of the newest stay there.
         epoch: Index of the running epoch, from 0.
@@ -104,6 +105,7 @@ class Fit:
     model: Callable[[], KerasModel]
     checkpoint_dir: Path
     planned_steps: int | None = None
+    planned_epochs: int = 0
     epoch: int = 0
     epochs_done: int = 0
     epochs_before: int = 0

@@ -3,7 +3,6 @@
 import threading
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final, TypedDict
 
 from kmonitor_agent.config import Settings
@@ -61,6 +60,7 @@ class RunSession:
     Attributes:
         run_id: The run's id.
         faults: Our own faults in this run.
+        steps_done: In the epochs that ended in this process.
     """
 
     def __init__(self, name: str, settings: Settings) -> None:
@@ -87,7 +87,7 @@ class RunSession:
         boot.why_not_restart = self._restarting.why_not
         self._fits: list[Fit] = []
         self._fit_count = 0
-        self._last_epoch = 0
+        self._last_epoch = self.steps_done = 0
         self._beginning = threading.Lock()
         self._acting = threading.Lock()
         self._stopped_by_us = False
@@ -105,7 +105,7 @@ class RunSession:
             limits=limits,
             performer=self._performer,
         )
-        self._sampler = Sampler(watched=self._watched_now, limits=limits, **ways)
+        self._sampler = Sampler(watched=self.watched_now, limits=limits, **ways)
         self._teller = FitTeller(heap=self._sampler.heap, **ways)
         self._models = ModelTeller(
             teller=self._teller, faults=self.faults, device=self._sampler.device_name, **ways
@@ -118,6 +118,10 @@ class RunSession:
     def records(self) -> Records:
         """What was done so far, oldest first."""
         return Records(self._performer.records)
+
+    def watched_now(self) -> Watched:
+        """What trains now; any thread."""
+        return self._watched
 
     def request(self, request: Request) -> None:
         """Ask for an action, from any thread."""
@@ -152,8 +156,7 @@ class RunSession:
         facts = framework.fit_facts(model)
         with self._beginning:
             self._start(model)
-            self._fit_count += 1
-            ordinal = self._fit_count
+            ordinal = self._fit_count = self._fit_count + 1
         self._close_forgotten()
         self._left_by = None
         self._limits.set_by_script(settings.limits)
@@ -163,9 +166,10 @@ class RunSession:
             clock=StepClock(steps_per_execution=facts.steps_per_execution),
             origin=origin,
             model=weakref.ref(model),
-            checkpoint_dir=self._checkpoint_dir(settings),
+            checkpoint_dir=settings.checkpoint_dir or self._folders.checkpoints / self.run_id,
             keep_checkpoints=settings.keep_checkpoints,
             planned_steps=count_of(params.get("steps")),
+            planned_epochs=count_of(params.get("epochs")) or 0,
             undescribed=facts,
             parts=parts_of(model),
             meeting=meeting_of(framework, model),
@@ -178,7 +182,7 @@ class RunSession:
         self._fits.append(fit)
         self._watch(fit)
         if not fit.is_left_out:
-            self._teller.fit_started(fit, model, facts, count_of(params.get("epochs")) or 0)
+            self._teller.fit_started(fit, model, facts, fit.planned_epochs)
             self._models.begin_fit(fit, model if facts.is_built else None)
             self._count_graph(fit, model)
             fit.clock.due = True
@@ -224,6 +228,7 @@ class RunSession:
         step_times = fit.clock.step_times()
         fit.last_step_s = None if step_times is None else step_times.p50_s
         fit.epochs_done += 1
+        self.steps_done += fit.clock.steps
         fit.is_in_epoch = False
         self._teller.epoch_ended(fit, model, logs)
         self._models.describe(fit, model)
@@ -289,9 +294,6 @@ class RunSession:
             if fit.origin.thread == threading.get_ident() and not is_on_stack(fit):
                 self.leave_fit(fit, None)
 
-    def _checkpoint_dir(self, settings: Settings) -> Path:
-        return settings.checkpoint_dir or self._folders.checkpoints / self.run_id
-
     def _on_dropped(self, fit: Fit) -> None:
         with self.faults.guarded("session.dropped"):
             self.leave_fit(fit, None)
@@ -314,9 +316,6 @@ class RunSession:
     def _watch(self, fit: Fit | None) -> None:
         framework = self._watched.framework if fit is None else fit.framework
         self._watched = Watched(framework, fit, self._watched.graph)
-
-    def _watched_now(self) -> Watched:
-        return self._watched
 
     def _count_graph(self, fit: Fit, model: KerasModel, *, is_judged: bool = True) -> None:
         graph = fit.framework.graph(model)

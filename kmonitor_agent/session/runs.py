@@ -29,6 +29,10 @@ class RunsOfProcess:
                 self._sessions[name] = RunSession(name, settings)
             return self._sessions[name]
 
+    def sessions(self) -> list[RunSession]:
+        """Those that there are now."""
+        return list(self._sessions.values())
+
     def tell_collected(self, outcome: Outcome) -> None:
         """The script collected by itself: every run of this process shows it."""
         for session in tuple(self._sessions.values()):

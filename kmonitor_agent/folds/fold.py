@@ -1,0 +1,85 @@
+"""What the function of a fold is given."""
+
+import hashlib
+from pathlib import Path
+from typing import Any, Final
+
+from typing_extensions import override
+
+_SEEDS: Final = 2**31
+
+
+class Fold:
+    """One fold, in its own process.
+
+    Attributes:
+        index: From 0.
+        seed: Of this fold, always the same: below 2**31. Python's, numpy's and, once imported,
+            Keras' generators are seeded with it before the function is called.
+        directory: This fold's own folder; what lies there is kept, also between attempts.
+        attempt: From 1; above it when an attempt before was killed.
+    """
+
+    def __init__(self, index: int, directory: Path, *, attempt: int = 1) -> None:
+        """Keep what is told.
+
+        Args:
+            index: From 0.
+            directory: Exists.
+            attempt: From 1.
+        """
+        self.index = index
+        self.seed = seed_of(index)
+        self.directory = directory
+        self.attempt = attempt
+        self._steps = 0
+        self._of: int | None = None
+
+    @override
+    def __repr__(self) -> str:
+        return f"Fold(index={self.index}, seed={self.seed}, directory={str(self.directory)!r})"
+
+    @property
+    def train(self) -> Any:
+        """Indices of the samples to train with, `[n_train]`; None when folds are only counted."""
+        return self._indices("train")
+
+    @property
+    def test(self) -> Any:
+        """Indices of the samples that are held back, `[n_test]`; None likewise."""
+        return self._indices("test")
+
+    @property
+    def progress(self) -> tuple[int, int | None]:
+        """What `step` was told: steps so far, and of how many."""
+        return self._steps, self._of
+
+    def step(self, of: int | None = None) -> None:
+        """A step of a loop of your own was done; MonitorCallback tells those of a fit itself.
+
+        By its steps it is seen how far a fold is and whether it hangs.
+
+        Args:
+            of: How many steps there will be; None: not known.
+        """
+        self._steps += 1
+        self._of = of
+
+    def _indices(self, name: str) -> Any:
+        path = splits_folder(self.directory.parent) / f"{self.index}-{name}.npy"
+        if not path.is_file():
+            return None
+        import numpy as np  # noqa: PLC0415 - only for folds with indices
+
+        return np.load(path, allow_pickle=False)
+
+
+def seed_of(index: int) -> int:
+    """The seed of a fold: the same in every study, on every machine."""
+    digest = hashlib.sha256(f"kmonitor fold {index}".encode()).digest()
+    return int.from_bytes(digest[:8]) % _SEEDS
+
+
+def splits_folder(study: Path) -> Path:
+    """Where the indices of a study's folds lie."""
+    return study / "splits"

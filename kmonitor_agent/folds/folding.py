@@ -1,0 +1,175 @@
+"""`run_folds`: calls a function once for each fold, each in a fresh process."""
+
+import hashlib
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final, cast
+from uuid import uuid4
+
+from kmonitor_agent.folds.bounds import TimeBound
+from kmonitor_agent.folds.function_source import FoldsRefused, FunctionSource, source_of
+from kmonitor_agent.folds.host import devices, memory_bound
+from kmonitor_agent.folds.launch import Launch, Wanted
+from kmonitor_agent.folds.progress import Progress
+from kmonitor_agent.folds.rereading import stop_if_loading
+from kmonitor_agent.folds.runner import Runner
+from kmonitor_agent.folds.study import Study, study_of
+from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.supervised import studies
+
+_MOST_FOLDS: Final = 100_000
+_MOST_RETRIES: Final = 1000
+_MOST_AT_ONCE: Final = 1024
+_LONGEST_S: Final = 1e9
+_FORK: Final = (
+    'run_folds: on="fork" is refused: a forked process inherits TensorFlow\'s locks without the'
+    " threads that would release them, and hangs at its first operation. Leave on= out: each fold"
+    " is a fresh process."
+)
+
+
+def run_folds(  # noqa: PLR0913 - the user's arguments
+    train_fold: Callable[..., Any],
+    folds: int | Iterable[Any] = 5,
+    *,
+    timeout_s: float | None = None,
+    memory: str | float | None = None,
+    retries: int = 1,
+    at_once: int | None = None,
+    study: str | Path | None = None,
+    on: str = "local",
+) -> Study:
+    """Call a function for each fold, each time in a fresh process, and collect what comes back.
+
+        study = run_folds(train_fold, KFold(5).split(x))
+
+    Whatever happens to a fold, the others go on: its result says what. A fold's process finds the
+    function by reading the script (or importing the module) again: what stands above `run_folds`
+    in a script without a main guard runs in each.
+
+    Args:
+        train_fold: Gets a `Fold`, returns plain data: None, numbers, texts, bytes, lists, dicts,
+            arrays. A `functools.partial` of it may give such data too, by name.
+        folds: How many; or pairs of indices (train, test), as splitters give them, which the
+            function finds as `fold.train` and `fold.test`.
+        timeout_s: How long an attempt may take, seconds; None: learned from those that finished.
+        memory: What a fold and all its processes may hold: "4 GiB", "40%", bytes; None: as much
+            as the host can spare.
+        retries: How often a fold that was killed is tried again: where it was, exactly, if its
+            fits have a MonitorCallback, else from its begin.
+        at_once: How many folds run at the same time; None: one for each GPU, else one.
+        study: Folder that keeps the study; the same call goes on with it and runs no finished
+            fold again. None: a new one below kmonitor's state folder.
+        on: "local".
+
+    Raises:
+        TypeError: An argument is of the wrong type; the message says what to write instead.
+        ValueError: An argument makes no sense; likewise.
+        FoldsRefused: No process could find the function, or the folder is in use or another's.
+        KeyboardInterrupt: Ctrl+C: all is ended; `study` goes on with the rest.
+    """
+    stop_if_loading(train_fold)
+    _check_place(on)
+    wanted = _wanted(train_fold, timeout_s, memory, retries, at_once)
+    return _run(wanted, folds, study)
+
+
+def _check_place(on: object) -> None:
+    if on == "fork":
+        raise ValueError(_FORK)
+    if on != "local":
+        raise ValueError(f'run_folds: on={on!r} is not known; write on="local", or leave it out.')
+    if not sys.executable:
+        raise FoldsRefused("run_folds: this Python does not say where its program is.")
+
+
+def _wanted(
+    function: object,
+    timeout_s: object,
+    memory: str | float | None,
+    retries: object,
+    at_once: object,
+) -> Wanted:
+    given = None if at_once is None else _count("at_once", at_once, 1, _MOST_AT_ONCE)
+    names = tuple(devices())
+    return Wanted(
+        source=source_of(function),
+        retries=_count("retries", retries, 0, _MOST_RETRIES),
+        at_once=given or max(1, len(names)),
+        time=TimeBound(_seconds(timeout_s)),
+        memory_bytes=memory_bound(memory),
+        devices=names,
+    )
+
+
+def _run(wanted: Wanted, folds: object, study: str | Path | None) -> Study:
+    places = find_folders()
+    folder = StudyFolder(_place(study, places))
+    try:
+        facts = _begun(folder, wanted.source, folds)
+        progress = Progress(facts.folds)
+        left = sorted(set(range(facts.folds)) - folder.finished())
+        launch = Launch(wanted, facts, folder, places)
+        try:
+            Runner(wanted, launch, folder, progress).run(left, facts.folds - len(left))
+        except KeyboardInterrupt:
+            progress.tell(f"kmonitor: interrupted; study={str(folder.path)!r} goes on with it")
+            raise
+        finally:
+            progress.close()
+            launch.close()
+            folder.write_table()
+        return study_of(folder, facts.folds)
+    finally:
+        folder.close()
+
+
+def _begun(folder: StudyFolder, source: FunctionSource, folds: object) -> StudyFacts:
+    count, splits = _counted(folder, folds)
+    return folder.begin(
+        StudyFacts(
+            id=uuid4().hex,
+            function=source.text,
+            folds=count,
+            splits=splits,
+            arguments=hashlib.sha256(source.arguments).hexdigest() if source.arguments else "",
+        )
+    )
+
+
+def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:
+    if isinstance(folds, int):
+        return _count("folds", folds, 1, _MOST_FOLDS), ""
+    if isinstance(folds, str | bytes) or not isinstance(folds, Iterable):
+        told = "write a number, such as folds=5, or pairs of indices, such as KFold(5).split(x)"
+        raise TypeError(f"run_folds: folds={folds!r} is neither; {told}.")
+    count, splits = folder.write_splits(cast("Iterable[Any]", folds))
+    return _count("folds", count, 1, _MOST_FOLDS), splits
+
+
+def _place(study: object, places: Folders) -> Path:
+    if study is None:
+        return studies(places) / uuid4().hex
+    if not isinstance(study, str | Path) or not str(study):
+        raise TypeError(f'run_folds: study={study!r} is no folder; write study="my-study".')
+    return Path(study).expanduser().absolute()
+
+
+def _count(argument: str, given: object, least: int, most: int) -> int:
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise TypeError(f"run_folds: {argument}={given!r} is no whole number.")
+    if not least <= given <= most:
+        raise ValueError(f"run_folds: {argument}={given} is outside of {least} to {most}.")
+    return given
+
+
+def _seconds(timeout_s: object) -> float | None:
+    if timeout_s is None:
+        return None
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float):
+        raise TypeError(f"run_folds: timeout_s={timeout_s!r} is no number of seconds.")
+    if not 0 < timeout_s <= _LONGEST_S:
+        raise ValueError(f"run_folds: timeout_s={timeout_s} makes no sense; write seconds.")
+    return float(timeout_s)

@@ -1,0 +1,190 @@
+"""Starts the process of a fold: with its environment, device, memory group and saved state."""
+
+import os
+import shutil
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import uuid4
+
+from kmonitor_agent.folds.bounds import Habits, TimeBound
+from kmonitor_agent.folds.function_source import FunctionSource
+from kmonitor_agent.folds.ledger import Attempt
+from kmonitor_agent.folds.memory_group import MemoryGroup
+from kmonitor_agent.folds.process import FoldProcess
+from kmonitor_agent.folds.running import Bounds, Running
+from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.folds.tidings import Order
+from kmonitor_agent.folds.warden import Warden
+from kmonitor_agent.local.fold_place import VARIABLE as PLACE
+from kmonitor_agent.local.fold_place import FoldPlace
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.sockets import NotPrivate, make_private_folder
+from kmonitor_agent.local.supervised import VARIABLE as SUPERVISED
+from kmonitor_agent.local.supervised import Supervision, Terms
+from kmonitor_agent.restart.last_words import tell_death
+
+_DEVICES: Final = "CUDA_VISIBLE_DEVICES"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a study is to do.
+
+    Attributes:
+        source: Where the function stands.
+        retries: How often a fold that was killed is tried again.
+        at_once: How many run at the same time.
+        time: How long each attempt may take.
+        memory_bytes: What each may take; None: only the host bounds it.
+        devices: GPUs; empty without.
+    """
+
+    source: FunctionSource
+    retries: int
+    at_once: int
+    time: TimeBound
+    memory_bytes: int | None
+    devices: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Known:
+    """What the folds that finished taught.
+
+    Attributes:
+        habits: Their gaps between steps.
+        finished_s: Their seconds.
+    """
+
+    habits: Habits = field(default_factory=Habits)
+    finished_s: list[float] = field(default_factory=list[float])
+
+
+class Launch:
+    """Starts attempts and tidies up behind them; owned by the thread that runs the study."""
+
+    def __init__(
+        self, wanted: Wanted, facts: StudyFacts, folder: StudyFolder, places: Folders
+    ) -> None:
+        """Start the warden. Raises: OSError."""
+        self._wanted = wanted
+        self._facts = facts
+        self._folder = folder
+        self._places = places
+        self._attempts = Counter(
+            each.fold for each in folder.attempts if each.cause != "interrupted"
+        )
+        self._warden = Warden()
+
+    def close(self) -> None:
+        """The study is over."""
+        self._warden.close()
+
+    def start(self, fold: int, device: str, known: Known) -> Running:
+        """Start a fold's next attempt; it waits for the word.
+
+        Raises:
+            OSError: No process can be started.
+        """
+        attempt = self._attempts[fold] + 1
+        supervision = self._supervision(fold)
+        order = Order(
+            source=self._wanted.source,
+            argv=sys.argv,
+            index=fold,
+            attempt=attempt,
+            directory=str(self._folder.fold_folder(fold)),
+            value=str(self._folder.value_file(fold)),
+            parent=os.getpid(),
+        )
+        environ = self._environ(fold, attempt, device, supervision)
+        process = FoldProcess(order, environ, self._folder.output_file(fold))
+        self._warden.began(process.pid, process.mark)
+        bound = self._wanted.memory_bytes
+        bounds = Bounds(bound, self._wanted.time, known.habits, known.finished_s)
+        return Running(
+            fold,
+            attempt,
+            process,
+            bounds,
+            device=device,
+            group=None if bound is None else self._group(bound, process),
+            resumed=supervision is not None and supervision.has_state(),
+        )
+
+    def over(self, running: Running) -> Attempt | None:
+        """An attempt's process is gone: how it ended; None when it left to be started again."""
+        supervision = self._kept_supervision(running.fold)
+        attempt = running.finish(time.monotonic())
+        self._warden.ended(running.process.pid, running.process.mark)
+        if attempt.cause == "error" and supervision and supervision.leaving() is not None:
+            return None
+        self._attempts[running.fold] += attempt.cause != "interrupted"
+        return attempt
+
+    def settle(self, running: Running, attempt: Attempt, *, again: bool) -> None:
+        """Tell those who watch the fold's run how it ended, and forget what is not needed."""
+        supervision = self._kept_supervision(running.fold)
+        if supervision is None:
+            return
+        if attempt.cause != "finished":
+            for run in supervision.runs().values():
+                tell_death(
+                    self._places,
+                    run,
+                    running.death(attempt),
+                    asked=attempt.cause == "interrupted",
+                    supervisor=os.getpid() if again else 0,
+                )
+        if attempt.cause in {"finished", "error"}:
+            # After an error the script is changed: nothing of before may be taken up.
+            shutil.rmtree(supervision.folder, ignore_errors=True)
+
+    def drop(self, running: Running) -> None:
+        """End a process that never began."""
+        running.process.end()
+        self._warden.ended(running.process.pid, running.process.mark)
+
+    def _kept_supervision(self, fold: int) -> Supervision | None:
+        folder = self._folder.path / "resume" / str(fold)
+        return Supervision(folder) if folder.is_dir() else None
+
+    def _supervision(self, fold: int) -> Supervision | None:
+        supervision = Supervision(self._folder.path / "resume" / str(fold))
+        try:
+            make_private_folder(supervision.folder.parent)
+            make_private_folder(supervision.folder)
+            supervision.set_terms(Terms(os.getpid(), self._wanted.retries > 0))
+        except (OSError, NotPrivate):
+            return None  # then each attempt begins anew
+        supervision.begin_next()
+        return supervision
+
+    def _environ(
+        self, fold: int, attempt: int, device: str, supervision: Supervision | None
+    ) -> dict[str, str]:
+        source = self._wanted.source
+        place = FoldPlace(
+            study=self._facts.id,
+            fold=fold,
+            folds=self._facts.folds,
+            attempt=attempt,
+            script=(source.file or source.module)[:4096],
+        )
+        environ = {**os.environ, PLACE: place.as_variable()}
+        environ.pop(SUPERVISED, None)
+        if supervision is not None:
+            environ[SUPERVISED] = str(supervision.folder)
+        if device:
+            environ[_DEVICES] = device
+        return environ
+
+    def _group(self, bound: int, process: FoldProcess) -> MemoryGroup | None:
+        group = MemoryGroup.made(bound, uuid4().hex[:12])
+        if group is not None and not group.join(process.pid):
+            group.remove()
+            return None
+        return group

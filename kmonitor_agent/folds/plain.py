@@ -1,0 +1,128 @@
+"""What folds give back: plain data and arrays, as bytes; nothing that is read is executed."""
+
+from typing import Any, Final, cast
+
+import msgspec
+
+_ARRAY: Final = 1
+_TUPLE: Final = 2
+_WHOLE: Final = 3
+_DEEPEST: Final = 64
+_SIGNED_64: Final = 1 << 63
+_PLAIN_KINDS: Final = "biufcSUmM"
+"""Kinds of numpy's types that hold their values themselves."""
+
+
+class NotPlain(Exception):
+    """A value that is no plain data.
+
+    Attributes:
+        kind: Name of its type.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+class _Array(msgspec.Struct, frozen=True, array_like=True):
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+
+def packed(value: object) -> bytes:
+    """A value as bytes.
+
+    Args:
+        value: None, numbers, texts, bytes, lists, tuples, dicts, numpy's numbers and arrays, and
+            what can be made an array (a tensor).
+
+    Raises:
+        NotPlain: It is, or holds, something else.
+    """
+    try:
+        return msgspec.msgpack.encode(_to_plain(value, 0))
+    except (OverflowError, ValueError) as exc:
+        raise NotPlain(f"value too large to be kept ({exc})") from exc
+
+
+def unpacked(data: bytes) -> Any:
+    """The value again.
+
+    Raises:
+        ValueError: The bytes are none of `packed`.
+    """
+    try:
+        return msgspec.msgpack.decode(data, ext_hook=_from_ext, strict=False)
+    except (msgspec.MsgspecError, RecursionError, TypeError) as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def _to_plain(value: object, depth: int) -> Any:
+    if value is None or isinstance(value, bool | float | str | bytes):
+        return value if type(value) in _EXACT else _base_of(value)
+    if isinstance(value, int):
+        return _whole(int(value))
+    if depth > _DEEPEST:
+        raise NotPlain("value nested too deeply")
+    if isinstance(value, dict):
+        named = cast("dict[Any, Any]", value)
+        return {_to_plain(k, depth + 1): _to_plain(v, depth + 1) for k, v in named.items()}
+    if isinstance(value, list):
+        return [_to_plain(each, depth + 1) for each in cast("list[Any]", value)]
+    if isinstance(value, tuple):
+        inner = [_to_plain(each, depth + 1) for each in cast("tuple[Any, ...]", value)]
+        return msgspec.msgpack.Ext(_TUPLE, msgspec.msgpack.encode(inner))
+    return _array_to_plain(value)
+
+
+_EXACT: Final = frozenset({type(None), bool, float, str, bytes})
+
+
+def _base_of(value: object) -> Any:
+    """A subclass' plain value: numpy's float64 is a float, an enum's text a text."""
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, bytes):
+        return bytes(value)
+    return str.__str__(value) if isinstance(value, str) else value
+
+
+def _whole(value: int) -> Any:
+    if -_SIGNED_64 <= value < 2 * _SIGNED_64:
+        return value
+    return msgspec.msgpack.Ext(_WHOLE, str(value).encode())
+
+
+def _array_to_plain(value: Any) -> Any:
+    dtype = getattr(value, "dtype", None)
+    if dtype is None or not hasattr(value, "__array__"):
+        raise NotPlain(type(value).__name__)
+    import numpy as np  # noqa: PLC0415 - whoever has an array has it loaded
+
+    array = np.asarray(value)
+    if array.dtype.kind not in _PLAIN_KINDS:
+        raise NotPlain(f"{type(value).__name__} of {array.dtype}")
+    if isinstance(value, np.generic):
+        plain = cast("Any", value).item()
+        if isinstance(plain, bool | int | float | str | bytes):
+            return plain
+    kept = _Array(array.dtype.str, array.shape, array.tobytes())
+    return msgspec.msgpack.Ext(_ARRAY, msgspec.msgpack.encode(kept))
+
+
+def _from_ext(code: int, data: memoryview) -> Any:
+    if code == _TUPLE:
+        return tuple(msgspec.msgpack.decode(data, ext_hook=_from_ext))
+    if code == _WHOLE:
+        return int(bytes(data))
+    if code == _ARRAY:
+        import numpy as np  # noqa: PLC0415 - only where an array was kept
+
+        kept = msgspec.msgpack.decode(data, type=_Array)
+        dtype = np.dtype(kept.dtype)
+        if dtype.kind not in _PLAIN_KINDS:
+            raise ValueError(f"an array of {kept.dtype}")
+        return np.frombuffer(kept.data, dtype).reshape(kept.shape).copy()
+    raise ValueError(f"unknown kind {code}")

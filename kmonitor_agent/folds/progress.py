@@ -1,0 +1,101 @@
+"""How far a study is, for the terminal: a line that moves, and one for each fold that ended."""
+
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from kmonitor_agent.folds.bounds import forecast_s
+from kmonitor_agent.folds.ledger import Attempt, how_text, seconds_text
+from kmonitor_agent.folds.running import Running
+from kmonitor_agent.local.byte_sizes import bytes_text
+
+_EVERY_S: Final = 0.2
+_BAR: Final = 20
+_MINUTE_S: Final = 60.0
+_HOUR_S: Final = 3600.0
+
+
+class Progress:
+    """Writes to the error stream, as bars do; a stream that is closed or broken is left alone."""
+
+    def __init__(self, folds: int, stream: Any = None) -> None:
+        """Begin.
+
+        Args:
+            folds: How many there are.
+            stream: Where to; None: the error stream.
+        """
+        self._folds = folds
+        self._stream = sys.stderr if stream is None else stream
+        self._moves = False
+        with suppress(OSError, ValueError, AttributeError):
+            self._moves = bool(self._stream.isatty())
+        self._next_s = 0.0
+        self._width = 0
+
+    def tell(self, line: str) -> None:
+        """A line that stays."""
+        self._write("\r" + " " * self._width + "\r" if self._width else "")
+        self._width = 0
+        self._write(f"{line}\n")
+
+    def ended(self, attempt: Attempt, *, again: bool) -> None:
+        """An attempt ended."""
+        took = f"{seconds_text(attempt.seconds)} s, {bytes_text(attempt.peak_bytes)}"
+        why = attempt.why.strip().splitlines()[0] if attempt.why.strip() else ""
+        told = f": {why}" if why else ""
+        follows = "; it is tried again" if again else ""
+        number = f"fold {attempt.fold}"
+        self.tell(f"kmonitor: {number} {how_text(attempt)} ({took}){told}{follows}")
+
+    def move(self, done: int, running: Sequence[Running], finished_s: list[float]) -> None:
+        """The line that moves, at most five times a second.
+
+        Args:
+            done: Folds that are over.
+            running: Those that run.
+            finished_s: Seconds of those that finished.
+        """
+        now_s = time.monotonic()
+        if not self._moves or now_s < self._next_s:
+            return
+        self._next_s = now_s + _EVERY_S
+        filled = _BAR * done // max(1, self._folds)
+        parts = [f"[{'#' * filled}{'.' * (_BAR - filled)}] {done}/{self._folds} folds"]
+        parts += [_one(each, now_s, finished_s) for each in running]
+        line = " | ".join(parts)[: shutil.get_terminal_size().columns - 1]
+        self._write("\r" + line.ljust(self._width))
+        self._width = len(line)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._width:
+            self._write("\r" + " " * self._width + "\r")
+            self._width = 0
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError, AttributeError):
+            self._stream.write(text)
+            self._stream.flush()
+
+
+def _one(running: Running, now_s: float, finished_s: list[float]) -> str:
+    elapsed_s = running.elapsed_s(now_s)
+    share = "" if running.share is None else f" {100 * running.share:.0f} %"
+    told = [f"fold {running.fold}{share} {bytes_text(running.resident_bytes)}"]
+    whole_s = forecast_s(elapsed_s, running.share, finished_s)
+    if whole_s is not None:
+        told.append(f"about {left_text(whole_s - elapsed_s)} left")
+    return ", ".join(told)
+
+
+def left_text(seconds: float) -> str:
+    """A time ahead, roughly: "40 s", "3 min", "2.5 h"."""
+    if seconds < _MINUTE_S:
+        return f"{max(1.0, seconds):.0f} s"
+    if seconds < _HOUR_S:
+        return f"{seconds / _MINUTE_S:.0f} min"
+    return f"{seconds / _HOUR_S:.1f} h"

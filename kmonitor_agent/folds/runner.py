@@ -1,0 +1,204 @@
+"""Runs a study: as many folds at once as may, the next one warm, each one tried again as told."""
+
+import selectors
+import time
+from collections import deque
+from collections.abc import Iterable
+from typing import Final
+
+from kmonitor_agent.folds.bounds import reserve_bytes
+from kmonitor_agent.folds.function_source import FoldsRefused
+from kmonitor_agent.folds.host import available_bytes, total_bytes
+from kmonitor_agent.folds.launch import Known, Launch, Wanted
+from kmonitor_agent.folds.ledger import TRIED_AGAIN, Attempt
+from kmonitor_agent.folds.progress import Progress
+from kmonitor_agent.folds.running import Running
+from kmonitor_agent.folds.study_folder import StudyFolder
+from kmonitor_agent.local.byte_sizes import bytes_text
+
+_LOOK_S: Final = 0.1
+_CLOSE_LOOK_S: Final = 0.02
+_WARM_NEEDS: Final = 0.25
+"""Part of the host's memory that must be free before another process is started ahead of time."""
+
+
+class Runner:
+    """Owned by the thread that calls `run_folds`; its processes die with that thread."""
+
+    def __init__(
+        self, wanted: Wanted, launch: Launch, folder: StudyFolder, progress: Progress
+    ) -> None:
+        """Keep the parts.
+
+        Args:
+            wanted: What is to be done.
+            launch: Starts processes.
+            folder: Keeps what came of them.
+            progress: Tells the user.
+        """
+        self._wanted = wanted
+        self._launch = launch
+        self._folder = folder
+        self._progress = progress
+        self._known = Known()
+        self._known.finished_s += [a.seconds for a in folder.attempts if a.cause == "finished"]
+        self._running: list[Running] = []
+        self._warm: Running | None = None
+        self._queue: deque[int] = deque()
+        self._tried: dict[int, int] = {}
+        self._done = 0
+        self._total_bytes = total_bytes()
+
+    def run(self, folds: Iterable[int], done: int) -> None:
+        """Run these folds, each to its end.
+
+        Args:
+            folds: Their indices.
+            done: How many are over already.
+
+        Raises:
+            FoldsRefused: The function is not found; no fold was begun.
+            KeyboardInterrupt: Ctrl+C; everything is ended and noted.
+            OSError: The ledger cannot be written; everything is ended.
+        """
+        self._queue.extend(folds)
+        self._done = done
+        try:
+            while self._queue or self._running:
+                self._fill()
+                self._wait()
+                self._look()
+                self._progress.move(self._done, self._running, self._known.finished_s)
+        except BaseException:
+            self._end_all()
+            raise
+        finally:
+            self._drop_warm()
+
+    def _fill(self) -> None:
+        while self._queue and len(self._running) < self._wanted.at_once:
+            self._begin(self._queue.popleft())
+        if self._queue and self._warm is None and self._may_warm():
+            self._warm = self._started(self._queue[0], "")
+
+    def _begin(self, fold: int) -> None:
+        warm, self._warm = self._warm, None
+        if warm is not None and warm.fold != fold:
+            self._launch.drop(warm)
+            warm = None
+        running = warm or self._started(fold, self._free_device())
+        if running is not None:
+            running.begin(time.monotonic())
+            self._running.append(running)
+
+    def _started(self, fold: int, device: str) -> Running | None:
+        try:
+            return self._launch.start(fold, device, self._known)
+        except OSError as exc:
+            if self._queue and self._queue[0] == fold:
+                return None  # it was only to be warm
+            why = f"no process could be started: {exc}"
+            self._note(Attempt(fold, 1, "error", why, began_wall_s=time.time()), again=False)
+            return None
+
+    def _may_warm(self) -> bool:
+        if self._wanted.devices:
+            # A script that touches the GPU when it is read would take memory from a fold there.
+            return False
+        return available_bytes() > _WARM_NEEDS * self._total_bytes
+
+    def _free_device(self) -> str:
+        names = self._wanted.devices
+        if len(names) <= 1:
+            return ""
+        used = [each.device for each in self._running]
+        return min(names, key=used.count)
+
+    def _wait(self) -> None:
+        look_s = _CLOSE_LOOK_S if any(each.is_close for each in self._all()) else _LOOK_S
+        with selectors.DefaultSelector() as selector:
+            for each in self._all():
+                if each.process.ear.is_open:
+                    selector.register(each.process.ear, selectors.EVENT_READ)
+                else:
+                    look_s = 0.005  # on its way out
+            if selector.get_map():
+                selector.select(look_s)
+            else:
+                time.sleep(look_s)
+
+    def _look(self) -> None:
+        now_s = time.monotonic()
+        if self._warm is not None and self._warm.look(now_s):
+            self._drop_warm()  # it failed before it was needed: its fold shows why when it runs
+        for each in [each for each in self._running if each.look(now_s)]:
+            self._running.remove(each)
+            self._over(each)
+        self._spare_host()
+
+    def _over(self, running: Running) -> None:
+        attempt = self._launch.over(running)
+        if attempt is None:
+            self._queue.appendleft(running.fold)
+            self._drop_warm()
+            return
+        if running.refused and not self._has_begun():
+            self._launch.settle(running, attempt, again=False)
+            raise FoldsRefused(running.refused)
+        again = self._is_tried_again(attempt)
+        self._launch.settle(running, attempt, again=again)
+        if attempt.cause == "finished":
+            self._known.finished_s.append(attempt.seconds)
+            self._known.habits.learn(running.habits)
+        self._note(attempt, again=again)
+
+    def _has_begun(self) -> bool:
+        return bool(self._folder.attempts) or any(not each.refused for each in self._running)
+
+    def _is_tried_again(self, attempt: Attempt) -> bool:
+        if attempt.cause not in TRIED_AGAIN:
+            return False
+        tried = self._tried[attempt.fold] = self._tried.get(attempt.fold, 0) + 1
+        return tried <= self._wanted.retries
+
+    def _note(self, attempt: Attempt, *, again: bool) -> None:
+        self._folder.note(attempt)
+        self._progress.ended(attempt, again=again)
+        if again:
+            self._queue.append(attempt.fold)
+        else:
+            self._done += 1
+
+    def _spare_host(self) -> None:
+        """End the largest fold before the host runs out of memory."""
+        reserve = reserve_bytes(self._total_bytes)
+        ours = sum(each.resident_bytes for each in self._all())
+        left = min(available_bytes(), self._total_bytes - ours)
+        if left >= reserve or not self._running:
+            return
+        self._drop_warm()
+        largest = max(self._running, key=lambda each: each.resident_bytes)
+        if largest.resident_bytes < reserve:
+            return  # it is not ours that fills the host
+        held = bytes_text(largest.resident_bytes)
+        why = f"this host had {bytes_text(left)} left, and the fold held {held}, the most of all"
+        largest.kill("out_of_memory", why)
+
+    def _drop_warm(self) -> None:
+        warm, self._warm = self._warm, None
+        if warm is not None:
+            self._launch.drop(warm)
+
+    def _end_all(self) -> None:
+        self._drop_warm()
+        for each in self._running:
+            each.kill("interrupted", "the study was interrupted")
+        for each in self._running:
+            attempt = self._launch.over(each)
+            if attempt is not None:
+                self._launch.settle(each, attempt, again=False)
+                self._folder.note(attempt)
+        self._running.clear()
+
+    def _all(self) -> list[Running]:
+        return self._running if self._warm is None else [*self._running, self._warm]

@@ -1,0 +1,269 @@
+"""One attempt of a fold while it runs: followed, bounded, and told how it ended."""
+
+import signal
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from kmonitor_agent.folds.bounds import Habits, Silence, TimeBound, too_much_memory
+from kmonitor_agent.folds.ledger import Attempt, Cause
+from kmonitor_agent.folds.memory_group import MemoryGroup
+from kmonitor_agent.folds.process import FoldProcess
+from kmonitor_agent.folds.tidings import Ready, Refused, Returned, Stepped
+from kmonitor_agent.folds.tree import peak_bytes, resident_bytes
+from kmonitor_agent.local.byte_sizes import bytes_text
+from kmonitor_agent.probes.memory_kills import MemoryKills, memory_kills
+from kmonitor_agent.restart.child import Ended
+from kmonitor_agent.restart.death import Death, cause_of, signal_name
+
+_LEAVES_WITHIN_S: Final = 30.0
+"""How long a process may take to leave once its function returned, seconds."""
+
+_STACKS_WITHIN_S: Final = 0.2
+_CLOSE: Final = 0.7
+"""From this part of its bound on, memory is looked at five times as often."""
+
+_NATIVE_NO_MEMORY: Final = ("bad_alloc", "Cannot allocate memory", "MemoryError", "out of memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What an attempt may take.
+
+    Attributes:
+        memory_bytes: Of all its processes together; None: only the host bounds it.
+        time: How long.
+        others: Habits of the folds that finished.
+        finished_s: Seconds of those.
+    """
+
+    memory_bytes: int | None
+    time: TimeBound
+    others: Habits
+    finished_s: list[float]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was seen of an attempt so far."""
+
+    ready: bool = False
+    refused: str = ""
+    returned: Returned | None = None
+    returned_s: float = 0.0
+    step: Stepped | None = None
+    base_bytes: int | None = None
+    now_bytes: int = 0
+    peak_bytes: int = 0
+    verdict: tuple[Cause, str] | None = None
+    kills: MemoryKills = field(default_factory=memory_kills)
+
+
+class Running:
+    """An attempt; owned by the thread that runs the study.
+
+    Attributes:
+        fold: Index.
+        attempt: From 1.
+        process: Its process.
+        device: GPU that it is pinned to; empty without.
+        resumed: It goes on where the attempt before was killed.
+        began_s: When it was let begin, `time.monotonic`; 0 while it is only warm.
+    """
+
+    def __init__(  # noqa: PLR0913 - facts of one attempt
+        self,
+        fold: int,
+        attempt: int,
+        process: FoldProcess,
+        bounds: Bounds,
+        *,
+        device: str = "",
+        group: MemoryGroup | None = None,
+        resumed: bool = False,
+    ) -> None:
+        """Follow a process that was just started."""
+        self.fold = fold
+        self.attempt = attempt
+        self.process = process
+        self.device = device
+        self.resumed = resumed
+        self.began_s = 0.0
+        self._began_wall_s = time.time()
+        self._bounds = bounds
+        self._group = group
+        self._seen = _Seen()
+        self._silence = Silence(0.0, bounds.others)
+
+    @property
+    def refused(self) -> str:
+        """Why the function is not found; empty when it is, or is still looked for."""
+        return self._seen.refused
+
+    @property
+    def resident_bytes(self) -> int:
+        """Of all its processes, at the last look."""
+        return self._seen.now_bytes
+
+    @property
+    def share(self) -> float | None:
+        """Part of its work that is done; None: not known."""
+        return None if self._seen.step is None else self._seen.step.share
+
+    @property
+    def is_close(self) -> bool:
+        """Whether it is near its memory's bound."""
+        bound = self._bounds.memory_bytes
+        return bound is not None and self._seen.now_bytes > _CLOSE * bound
+
+    @property
+    def habits(self) -> Habits:
+        """Its own gaps between steps."""
+        return self._silence.own
+
+    def begin(self, now_s: float) -> None:
+        """From now on it counts; it goes as soon as its function is found."""
+        self.began_s, self._began_wall_s = now_s, time.time()
+        self._silence = Silence(now_s, self._bounds.others)
+        if self._seen.ready:
+            self.process.go()
+
+    def elapsed_s(self, now_s: float) -> float:
+        """Since it began."""
+        return now_s - self.began_s if self.began_s else 0.0
+
+    def look(self, now_s: float) -> bool:
+        """Hear and measure; True when its process is gone."""
+        is_gone = self.process.exit_code() is not None
+        for tiding in self.process.hear():
+            match tiding:
+                case Ready():
+                    self._seen.ready = True
+                    if self.began_s:
+                        self.process.go()
+                case Refused(why=why):
+                    self._seen.refused = why
+                case Stepped():
+                    self._seen.step = tiding
+                    self._silence.heard(tiding)
+                case Returned():
+                    self._seen.returned, self._seen.returned_s = tiding, now_s
+                    self._silence.over(now_s)
+        if is_gone:
+            return True
+        self._measure()
+        self.process.bound_output()
+        self._judge(now_s)
+        return False
+
+    def kill(self, cause: Cause, why: str) -> None:
+        """End it for this."""
+        if self._seen.verdict is None and self._seen.returned is None:
+            self._seen.verdict = (cause, why)
+            if cause in {"hang", "timeout"}:
+                self.process.show_stacks()
+                time.sleep(_STACKS_WITHIN_S)
+        self.process.end()
+
+    def finish(self, now_s: float) -> Attempt:
+        """How it ended, once it is gone; ends what it left behind."""
+        death = self._death()
+        cause, why = self._cause(death)
+        kills = 0 if self._group is None else self._group.kills()
+        if cause == "killed" and kills:
+            cause, why = "out_of_memory", "the kernel killed it at its memory bound"
+        tail = self.process.tail() if death.signal == "SIGABRT" else ""
+        if cause == "killed" and any(words in tail for words in _NATIVE_NO_MEMORY):
+            cause, why = "out_of_memory", "it gave up for want of memory, as it printed"
+        self.process.end()
+        if self._group is not None:
+            self._group.remove_soon()
+        seen, returned = self._seen, self._seen.returned
+        steps = (
+            (0 if seen.step is None else seen.step.steps) if returned is None else returned.steps
+        )
+        vram = None if seen.step is None else seen.step.vram_bytes
+        return Attempt(
+            fold=self.fold,
+            attempt=self.attempt,
+            cause=cause,
+            why=why,
+            signal=self._signal(cause, death),
+            seconds=self.elapsed_s(now_s),
+            steps=steps,
+            peak_bytes=max(seen.peak_bytes, 0 if returned is None else returned.peak_bytes),
+            growth_bytes=seen.now_bytes - (seen.base_bytes or seen.now_bytes),
+            vram_bytes=vram if returned is None else returned.vram_bytes,
+            device=self.device,
+            resumed=self.resumed,
+            began_wall_s=self._began_wall_s,
+        )
+
+    def death(self, attempt: Attempt) -> Death:
+        """The end of its process, for those who watch its run."""
+        how = self._death()
+        if attempt.cause in {"out_of_memory", "timeout", "hang"} and self._seen.verdict:
+            told = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
+            is_memory = attempt.cause == "out_of_memory"
+            return Death("memory" if is_memory else "signal", "SIGKILL", why=told)
+        return how
+
+    def _signal(self, cause: Cause, death: Death) -> str:
+        returned = self._seen.returned
+        if cause == "killed" and returned is not None and returned.how == "interrupted":
+            return signal_name(signal.SIGINT)
+        return death.signal if cause == "killed" else ""
+
+    def _death(self) -> Death:
+        code = self.process.exit_code() or 0
+        return cause_of(Ended(max(0, code), max(0, -code)), self._seen.kills, memory_kills())
+
+    def _cause(self, death: Death) -> tuple[Cause, str]:
+        seen = self._seen
+        if seen.verdict is not None:
+            return seen.verdict
+        if seen.refused:
+            return "error", seen.refused
+        if seen.returned is not None:
+            how, error = seen.returned.how, seen.returned.error
+            is_alone = how == "interrupted"
+            return ("killed", "SIGINT, sent to the fold alone") if is_alone else (how, error)
+        if death.how == "memory":
+            return "out_of_memory", death.why
+        is_signal = death.how == "signal"
+        told = ("error", f"{death.why} before its function returned")
+        return ("killed", death.why) if is_signal else told
+
+    def _measure(self) -> None:
+        seen = self._seen
+        if seen.returned is not None:
+            return  # its exit gives back what it holds, which says nothing of its growth
+        pids = self.process.processes()
+        seen.now_bytes = resident_bytes(pids)
+        alone = peak_bytes(self.process.pid) if len(pids) == 1 else 0
+        seen.peak_bytes = max(seen.peak_bytes, seen.now_bytes, alone)
+        if seen.base_bytes is None and seen.ready and self.began_s:
+            seen.base_bytes = seen.now_bytes
+
+    def _judge(self, now_s: float) -> None:
+        seen, bounds = self._seen, self._bounds
+        if seen.returned is not None:
+            if now_s - seen.returned_s > _LEAVES_WITHIN_S:
+                self.process.end()
+            return
+        if too_much_memory(seen.now_bytes, bounds.memory_bytes):
+            held, bound = bytes_text(seen.now_bytes), bytes_text(bounds.memory_bytes or 0)
+            self.kill("out_of_memory", f"its processes held {held}, more than memory={bound}")
+        elif self._group is not None and self._group.kills():
+            self.kill("out_of_memory", "the kernel killed in it at its memory bound")
+        elif self.began_s:
+            self._judge_time(now_s)
+
+    def _judge_time(self, now_s: float) -> None:
+        bounds, elapsed_s = self._bounds, self.elapsed_s(now_s)
+        limit_s = bounds.time.limit_s(elapsed_s, self.share, bounds.finished_s, self.attempt)
+        if limit_s is not None and elapsed_s > limit_s:
+            learned = "" if bounds.time.given_s is not None else ", by the folds that finished"
+            self.kill("timeout", f"it took longer than {limit_s:.4g} s{learned}")
+        elif why := self._silence.too_long(now_s):
+            self.kill("hang", why)

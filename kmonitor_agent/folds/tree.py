@@ -1,0 +1,120 @@
+"""The processes that a fold started: which they are, what they hold, and their end.
+
+Standard library only: the warden, a process that waits for most of a study, loads this alone.
+"""
+
+import os
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+MARK: Final = "KMONITOR_FOLD_MARK"
+"""Environment variable that every process of a fold inherits: by it those are found whose parents
+are gone."""
+
+_PROC: Final = Path("/proc")
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_TRACKER: Final = b"multiprocessing.resource_tracker"
+"""Python's own process that removes leftover shared memory once its users are gone."""
+
+
+def descendants(pid: int) -> list[int]:
+    """A process and all below it, as procfs tells; the process alone where it does not."""
+    found, pending = [pid], [pid]
+    while pending:
+        for child in _children(pending.pop()):
+            if child not in found:
+                found.append(child)
+                pending.append(child)
+    return found
+
+
+def resident_bytes(pids: Iterable[int]) -> int:
+    """Resident sets together, bytes; processes that are gone count nothing."""
+    pages = 0
+    for pid in pids:
+        with suppress(OSError, ValueError, IndexError):
+            pages += int((_PROC / str(pid) / "statm").read_bytes().split()[1])
+    return pages * _PAGE_BYTES
+
+
+def peak_bytes(pid: int) -> int:
+    """Highest resident set of one process since it started, bytes; 0 where nobody tells."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in (_PROC / str(pid) / "status").read_bytes().splitlines():
+            if line.startswith(b"VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def marked(mark: str) -> list[int]:
+    """Every process of this user that inherited a mark, those included whose parents are gone.
+
+    Args:
+        mark: Value of the variable, unlike any other.
+    """
+    wanted = f"{MARK}={mark}".encode()
+    found: list[int] = []
+    with suppress(OSError):
+        for each in os.listdir(_PROC):  # noqa: PTH208 - names alone, and several times faster
+            if not each.isdigit():
+                continue
+            with suppress(OSError):
+                if wanted in (_PROC / each / "environ").read_bytes().split(b"\0"):
+                    found.append(int(each))
+    return found
+
+
+def end_group(pid: int, mark: str) -> None:
+    """End a fold with everything that it started, at once; harmless when it is gone.
+
+    Python's resource tracker is left alone: it ends by itself when all others are gone, and
+    removes what they left in shared memory.
+
+    Args:
+        pid: The fold's process.
+        mark: See `MARK`.
+    """
+    # Stopped first, so that none starts another between the look and the blow.
+    _send([pid], signal.SIGSTOP)
+    for _ in range(_ROUNDS):
+        left = [each for each in {*descendants(pid), *marked(mark)} if not _is_over(each)]
+        if not left:
+            return
+        _send([each for each in left if each != os.getpid()], signal.SIGKILL)
+
+
+_ROUNDS: Final = 5
+"""What forks while it is being ended is met in the next round."""
+
+
+def _is_over(pid: int) -> bool:
+    try:
+        state = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[0]
+        return state in {b"Z", b"X"} or _TRACKER in (_PROC / str(pid) / "cmdline").read_bytes()
+    except (OSError, IndexError):
+        return not _PROC.is_dir() and not _answers(pid)
+
+
+def _answers(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _send(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
+        with suppress(OSError):
+            os.kill(pid, number)
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with suppress(OSError, ValueError):
+        for task in (_PROC / str(pid) / "task").iterdir():
+            found.extend(map(int, (task / "children").read_bytes().split()))
+    return found

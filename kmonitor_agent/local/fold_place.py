@@ -1,0 +1,50 @@
+"""Which fold of which study a process is, as its environment tells."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from kmonitor_agent.protocol.identity import Count, Id, Text
+
+VARIABLE: Final = "KMONITOR_FOLD"
+"""Environment variable of a fold's process: its `FoldPlace` as JSON."""
+
+
+class FoldPlace(msgspec.Struct, frozen=True):
+    """A fold's place in its study.
+
+    Attributes:
+        study: The study's id.
+        fold: From 0.
+        folds: How many the study has.
+        attempt: From 1.
+        script: Path of the script or name of the module that the function is from.
+    """
+
+    study: Id
+    fold: Count
+    folds: Count
+    attempt: Count = 1
+    script: Text = ""
+
+    @property
+    def text(self) -> str:
+        """For people: "fold 3 of 5", counted from 1; the second try says so."""
+        again = f", try {self.attempt}" if self.attempt > 1 else ""
+        return f"fold {self.fold + 1} of {self.folds}{again}"
+
+    def as_variable(self) -> str:
+        """As the environment carries it."""
+        return msgspec.json.encode(self).decode()
+
+
+def fold_place(environ: Mapping[str, str]) -> FoldPlace | None:
+    """The fold that this process is; None outside of a study."""
+    written = environ.get(VARIABLE)
+    if not written:
+        return None
+    try:
+        return msgspec.json.decode(written.encode("utf-8", "replace"), type=FoldPlace)
+    except msgspec.MsgspecError:
+        return None

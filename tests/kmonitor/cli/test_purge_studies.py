@@ -1,0 +1,34 @@
+"""`kmonitor purge` and the studies of `run_folds`: its own files go, a fold's stay."""
+
+from kmonitor.cli.own_files import belongings, remove_emptied
+from kmonitor_agent.local.folders import Folders
+
+OURS = (
+    "study.json",
+    "ledger.jsonl",
+    "ledger.txt",
+    "lock",
+    "values/0.value",
+    "output/0.txt",
+    "splits/0-train.npy",
+    "resume/1/terms.json",
+    "resume/1/" + "a" * 32 + "/1.json",
+)
+
+
+def test_what_a_study_wrote_goes_and_what_a_fold_wrote_stays(folders: Folders):
+    study = folders.state / "studies" / ("0" * 32)
+    for name in (*OURS, "fold-0/model.keras"):
+        (study / name).parent.mkdir(parents=True, exist_ok=True)
+        (study / name).write_text("x")
+    (study / "fold-1").mkdir()
+
+    found = belongings(folders)
+    for path in found.ours:
+        path.unlink()
+    remove_emptied(found.ours, folders)
+
+    assert {str(path.relative_to(study)) for path in found.ours} == set(OURS)
+    assert found.others == [study / "fold-0"]
+    left = {str(path.relative_to(study)) for path in study.rglob("*")}
+    assert left == {"fold-0", "fold-0/model.keras"}

@@ -1,0 +1,136 @@
+"""A function reaches its process by its place in a file; what has none is refused beforehand."""
+
+import functools
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmonitor_agent import FoldsRefused, run_folds
+from kmonitor_agent.folds.function_source import source_of
+from tests.support import fold_functions as functions
+from tests.support.fold_scripts import GUARDED, run_script
+
+pytestmark = pytest.mark.slow
+
+UNGUARDED = """
+    from pathlib import Path
+    from kmonitor_agent import run_folds
+
+    scale = 10
+
+    def train_fold(fold):
+        return fold.index * scale
+
+    print(run_folds(train_fold, folds=2, study="study").values)
+    Path("after").open("a").write("x")
+"""
+
+LAMBDA = """
+    from kmonitor_agent import run_folds
+
+    def main():
+        scale = 10
+        print(run_folds(lambda fold: fold.index * scale, folds=2, study="study").values)
+
+    {}
+"""
+
+TWO = """
+    from kmonitor_agent import run_folds
+
+    def first(fold):
+        return fold.index
+
+    print(run_folds(first, folds=2, study="first").values)
+
+    def second(fold):
+        return fold.index * 10
+
+    print(run_folds(second, folds=2, study="second").values)
+"""
+
+FAILS = """
+    import sys
+    from kmonitor_agent import run_folds
+
+    if __name__ != "__main__":
+        raise RuntimeError("only once")
+
+    def train_fold(fold):
+        return fold.index
+
+    run_folds(train_fold, folds=2, study="study")
+"""
+
+
+def test_a_script_with_a_main_guard_works(tmp_path: Path):
+    ran = run_script(tmp_path, GUARDED)
+
+    assert ran.stdout == "[0, 10]\n"
+    assert not list(tmp_path.glob("__pycache__"))
+
+
+def test_a_script_without_a_main_guard_works_and_goes_on_once(tmp_path: Path):
+    ran = run_script(tmp_path, UNGUARDED)
+
+    assert ran.stdout == "[0, 10]\n"
+    assert (tmp_path / "after").read_text() == "x"
+
+
+def test_a_function_in_a_function_works_without_a_main_guard(tmp_path: Path):
+    ran = run_script(tmp_path, LAMBDA.format("main()"))
+
+    assert ran.stdout == "[0, 10]\n"
+
+
+def test_a_function_that_the_script_does_not_come_to_is_refused(tmp_path: Path):
+    ran = run_script(tmp_path, LAMBDA.format('__name__ == "__main__" and main()'))
+
+    assert ran.returncode == 1
+    assert "no fold was begun" in ran.stderr
+    assert "def train_fold(fold):" in ran.stderr
+    assert not (tmp_path / "study" / "ledger.jsonl").exists()
+
+
+def test_a_second_study_in_a_script_without_a_main_guard_is_refused_with_what_to_write(
+    tmp_path: Path,
+):
+    ran = run_script(tmp_path, TWO)
+
+    assert ran.stdout == "[0, 1]\n"
+    assert "comes to another run_folds before it is defined" in ran.stderr
+    assert 'if __name__ == "__main__":' in ran.stderr
+
+
+def test_a_script_that_fails_when_it_is_read_again_is_refused(tmp_path: Path):
+    ran = run_script(tmp_path, FAILS)
+
+    assert "no fold was begun" in ran.stderr
+    assert "RuntimeError: only once" in ran.stderr
+
+
+def test_a_script_without_a_file_is_refused_with_what_to_write(tmp_path: Path):
+    ran = run_script(tmp_path, GUARDED, "-")
+
+    assert "FoldsRefused" in ran.stderr
+    assert "from my_folds import train_fold" in ran.stderr
+
+
+def test_an_argument_that_is_no_plain_data_is_refused():
+    drawn: Any = functions.drawn
+
+    with pytest.raises(FoldsRefused, match=r"scale= of partial.* holds a lock"):
+        run_folds(functools.partial(drawn, scale=[threading.Lock()]), folds=1)
+    with pytest.raises(FoldsRefused, match="by name"):
+        run_folds(functools.partial(drawn, 1.0), folds=1)
+
+
+def test_what_is_no_function_at_the_top_of_a_module_is_refused():
+    def inner(fold: object) -> None: ...
+
+    with pytest.raises(FoldsRefused, match="inside of another function"):
+        source_of(inner)
+    with pytest.raises(TypeError, match="no function"):
+        source_of(functions)

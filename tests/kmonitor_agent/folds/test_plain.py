@@ -1,0 +1,93 @@
+"""What folds return comes back as it was, and nothing that executes can be among it."""
+
+import threading
+from enum import StrEnum
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmonitor_agent.folds.plain import NotPlain, packed, unpacked
+
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.binary()
+)
+PLAIN = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text() | st.integers(-5, 5), inner)
+        | st.lists(inner).map(tuple)
+    ),
+    max_leaves=20,
+)
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+@given(PLAIN)
+def test_plain_data_come_back_as_they_were(value: object):
+    again = unpacked(packed(value))
+
+    assert again == value
+    assert type(again) is type(value)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "complex64", "<U4", "datetime64[s]"])
+def test_arrays_come_back_as_they_were(dtype: str):
+    array = np.zeros((2, 3), dtype)
+
+    again = unpacked(packed({"a": [array]}))["a"][0]
+
+    assert again.dtype == array.dtype
+    np.testing.assert_array_equal(again, array)
+    again[0] = array[1]  # it can be written
+
+
+def test_numpys_numbers_become_plain_ones():
+    value = {"loss": np.float32(0.5), "n": np.int64(3), "is": np.bool_(1), "red": Colour.RED}
+
+    again = unpacked(packed(value))
+
+    assert again == {"loss": 0.5, "n": 3, "is": True, "red": "red"}
+    assert [type(each) for each in again.values()] == [float, int, bool, str]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (threading.Lock(), "lock"),
+        ([{"f": print}], "builtin_function_or_method"),
+        (np.array([object()]), "ndarray of object"),
+        ({1, 2}, "set"),
+    ],
+)
+def test_what_is_not_plain_is_named(value: object, kind: str):
+    with pytest.raises(NotPlain) as met:
+        packed(value)
+
+    assert met.value.kind == kind
+
+
+def test_what_refers_to_itself_is_not_plain():
+    value: list[object] = []
+    value.append(value)
+
+    with pytest.raises(NotPlain):
+        packed(value)
+
+
+@given(st.binary())
+def test_any_bytes_are_read_or_refused(data: bytes):
+    try:
+        unpacked(data)
+    except ValueError:
+        return

@@ -1,0 +1,175 @@
+"""`run_folds`: each fold in a process of its own; whatever one does, the study ends complete."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kmonitor_agent import FoldsRefused, run_folds
+from kmonitor_agent.folds import bounds
+from kmonitor_agent.folds.fold import seed_of
+from kmonitor_agent.folds.study_folder import StudyFolder
+from tests.support import fold_functions as functions
+
+pytestmark = pytest.mark.slow
+
+
+def test_results_stand_in_the_order_of_the_folds(tmp_path: Path):
+    study = run_folds(functions.told, folds=3, study=tmp_path / "study", at_once=2)
+
+    assert [each.index for each in study.results] == [0, 1, 2]
+    assert [each.value["seed"] for each in study.results] == [seed_of(each) for each in range(3)]
+    assert len({os.getpid(), *(each.value["pid"] for each in study.results)}) == 4
+    assert all((each.directory / "note").read_text() == "kept" for each in study.results)
+    assert study.complete
+    assert study.ok
+
+
+def test_each_way_to_end_is_told_apart_and_none_harms_the_others(tmp_path: Path):
+    count = len(functions.WAYS)
+
+    study = run_folds(
+        functions.by_index, folds=count, study=tmp_path / "study", at_once=2, retries=0
+    )
+
+    assert study.complete
+    assert [(each.cause, each.signal) for each in study.results] == [
+        ("finished", ""),
+        ("error", ""),
+        ("killed", "SIGSEGV"),
+        ("killed", "SIGKILL"),
+        ("killed", "SIGINT"),
+        ("error", ""),
+        ("finished", ""),
+        ("error", ""),
+        ("out_of_memory", ""),
+    ]
+    assert "no luck with fold 1" in study.results[1].why
+    assert "return plain data" in study.results[5].why
+    assert "exit status 4" in study.results[7].why
+    printed = study.results[6].output
+    assert printed.stat().st_size < 32 * 2**20
+    assert "the last line" in printed.read_text()[-100:]
+    assert str(study.ledger).count("killed (SIG") == 3
+    assert (tmp_path / "study" / "ledger.txt").read_text().strip() == str(study.ledger)
+
+
+@pytest.mark.parametrize("function", [functions.leak, functions.leak_in_child])
+def test_a_fold_that_takes_more_memory_than_it_may_is_ended(tmp_path: Path, function: object):
+    study = run_folds(
+        function,  # pyright: ignore[reportArgumentType]
+        folds=1,
+        study=tmp_path / "study",
+        memory="300 MiB",
+        retries=0,
+    )
+
+    (result,) = study.results
+    assert result.cause == "out_of_memory"
+    assert result.attempts[0].peak_bytes < 2**30
+
+
+def test_a_fold_that_takes_longer_than_it_may_is_ended_and_tried_again(tmp_path: Path):
+    study = run_folds(functions.wait, folds=1, study=tmp_path / "study", timeout_s=0.5)
+
+    (result,) = study.results
+    assert result.cause == "timeout"
+    assert [each.attempt for each in result.attempts] == [1, 2]
+
+
+def test_a_fold_without_steps_for_long_hangs_and_its_stacks_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bounds, "LEAST_S", 0.5)
+
+    study = run_folds(functions.hang, folds=1, study=tmp_path / "study", retries=0)
+
+    (result,) = study.results
+    assert result.cause == "hang"
+    assert result.attempts[0].steps == 4
+    assert "in hang" in result.output.read_text()
+
+
+def test_what_was_killed_is_tried_again(tmp_path: Path):
+    study = run_folds(functions.be_killed_once, folds=2, study=tmp_path / "study")
+
+    assert study.values == [2, 2]
+    assert [(each.fold, each.cause) for each in study.ledger] == [
+        (0, "killed"),
+        (1, "killed"),
+        (0, "finished"),
+        (1, "finished"),
+    ]
+
+
+def test_folds_are_seeded_and_equal_those_run_alone(tmp_path: Path):
+    function = partial(functions.drawn, scale=2.0)
+
+    together = run_folds(function, folds=3, study=tmp_path / "together", at_once=2)
+    again = run_folds(function, folds=3, study=tmp_path / "again")
+
+    assert together.values == again.values
+    assert len({each[1] for each in together.values}) == 3
+
+
+def test_folds_may_be_pairs_of_indices(tmp_path: Path):
+    pairs = [(np.arange(4), np.array([4, 5])), ([4, 5], [0])]
+
+    study = run_folds(functions.split, pairs, study=tmp_path / "study")
+
+    assert study.values == [(6, 9), (9, 0)]
+    with pytest.raises(FoldsRefused, match="was begun with other splits"):
+        run_folds(functions.split, pairs[::-1], study=tmp_path / "study")
+    with pytest.raises(FoldsRefused, match="no pair of indices"):
+        run_folds(functions.split, [(1.5, 2)], study=tmp_path / "other")
+
+
+def test_a_study_goes_on_where_it_was(tmp_path: Path):
+    first = run_folds(functions.by_index, folds=2, study=tmp_path / "study")
+
+    second = run_folds(functions.by_index, folds=2, study=tmp_path / "study")
+
+    assert second.results[0].value == first.results[0].value
+    assert [each.fold for each in second.ledger] == [0, 1, 1]
+    with pytest.raises(FoldsRefused, match="was begun with other folds"):
+        run_folds(functions.by_index, folds=3, study=tmp_path / "study")
+
+
+def test_a_study_runs_once_at_a_time(tmp_path: Path):
+    held = StudyFolder(tmp_path / "study")
+
+    with pytest.raises(FoldsRefused, match="runs already"):
+        run_folds(functions.told, folds=1, study=tmp_path / "study")
+
+    held.close()
+
+
+def test_a_study_without_a_folder_is_kept_below_the_state_folder(kmonitor_home: Path):
+    study = run_folds(functions.told, folds=1)
+
+    assert study.directory.parent == kmonitor_home / "studies"
+    assert study.ok
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "told"),
+    [
+        ({"on": "fork"}, ValueError, "locks"),
+        ({"on": "moon"}, ValueError, 'write on="local"'),
+        ({"folds": 0}, ValueError, "folds=0"),
+        ({"folds": "five"}, TypeError, "such as folds=5"),
+        ({"retries": 1.5}, TypeError, "retries=1.5"),
+        ({"timeout_s": -1}, ValueError, "timeout_s=-1"),
+        ({"timeout_s": "1 h"}, TypeError, "no number of seconds"),
+        ({"memory": "much"}, ValueError, "12 GiB"),
+        ({"study": ""}, TypeError, 'study="my-study"'),
+        ({"at_once": True}, TypeError, "at_once=True"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_what_to_write(
+    given: dict[str, object], error: type[Exception], told: str
+):
+    with pytest.raises(error, match=told):
+        run_folds(functions.told, **given)  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,46 @@
+"""A small Keras training as a function of a fold."""
+
+import os
+import signal
+from typing import Any
+
+from kmonitor_agent import Fold
+
+EPOCHS = 6
+
+
+def train_fold(fold: Fold) -> dict[str, Any]:
+    """Train with dropout and a shuffle; what is learned depends on every seed."""
+    return _trained(fold, fold.seed)
+
+
+def train_alike(fold: Fold) -> dict[str, Any]:
+    """The same; all folds come to the same."""
+    return _trained(fold, 7)
+
+
+def _trained(fold: Fold, seed: int) -> dict[str, Any]:
+    import keras  # noqa: PLC0415 - in the fold's process only
+    import numpy as np  # noqa: PLC0415
+
+    from kmonitor_agent import MonitorCallback  # noqa: PLC0415
+
+    keras.utils.set_random_seed(seed)
+    x = np.random.default_rng(0).normal(size=(96, 8)).astype("float32")
+    layers = [keras.Input((8,)), keras.layers.Dense(16), keras.layers.Dropout(0.3)]
+    model: Any = keras.Sequential([*layers, keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    stop = keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, _: _maybe_die(fold, epoch))
+    model.fit(
+        x, x[:, :1], epochs=EPOCHS, batch_size=16, verbose=0, callbacks=[stop, MonitorCallback()]
+    )
+    history: Any = model.history
+    return {
+        "loss": history.history["loss"],
+        "weights": [np.asarray(each) for each in model.get_weights()],
+    }
+
+
+def _maybe_die(fold: Fold, epoch: int) -> None:
+    if os.environ.get("DIES_AT") == f"{fold.index} {epoch} {fold.attempt}":
+        os.kill(os.getpid(), signal.SIGKILL)
