@@ -9,15 +9,14 @@ from cyclopts.validators import Number
 from kmonitor.cli.model_file_options import NO_OPTIONS, FileOptions
 from kmonitor.cli.statuses import DONE, Misuse
 from kmonitor.cli.terminal import complain, plain, say, say_json, say_table
-from kmonitor.model_files.hdf5 import read_hdf5
 from kmonitor.model_files.load_cost import (
     WAYS,
     LoadCost,
     Recommendation,
     Way,
     measure,
+    possible_ways,
     recommend,
-    ways_of,
 )
 from kmonitor.model_files.target import source_of
 from kmonitor.presenters.formats import bytes_text, plain_text
@@ -51,7 +50,9 @@ def load_cost(
     source = source_of(
         str(file), config=options.config, custom=options.custom, allow_code=options.allow_code
     )
-    costs = measure(file, source, _chosen(ways, _possible(file)), repeats=repeats, told=_progress)
+    costs = measure(
+        file, source, _chosen(ways, possible_ways(file)), repeats=repeats, told=_progress
+    )
     found = recommend(costs)
     if as_json:
         rows = [{name: getattr(each, name) for name in each.__struct_fields__} for each in costs]
@@ -67,12 +68,6 @@ def load_cost(
     for line in _lines(found):
         say(line)
     return DONE
-
-
-def _possible(file: Path) -> tuple[Way, ...]:
-    is_archive = file.suffix == ".keras"
-    has_architecture = is_archive or "model_config" in read_hdf5(file).attributes
-    return ways_of(file, has_architecture=has_architecture)
 
 
 def _chosen(text: str, possible: tuple[Way, ...]) -> list[Way]:

@@ -22,6 +22,7 @@ from kmonitor.desktop.export_controller import ExportController
 from kmonitor.desktop.folder_opening import FolderOpening
 from kmonitor.desktop.garbage import GarbageTimer
 from kmonitor.desktop.language_keeper import LanguageKeeper
+from kmonitor.desktop.model_file_controller import ModelFileController
 from kmonitor.desktop.screenshot import NoPicture, Shooter, save_picture
 from kmonitor.desktop.settings_file import (
     WindowSettings,
@@ -95,6 +96,9 @@ class KmonitorApp(QObject):
         self._audit = AuditController(self.window, self.desk, self._look, self)
         self._alerts = AlertController(self.window, self.desk, folders.settings, self)
         self.export = ExportController(self.window, self.desk, self._look, self)
+        self.model_file = ModelFileController(
+            self.window, self.controller.memory, self._look, self
+        )
         self._shooter = Shooter(self._is_settled, self)
         self._connect()
 
@@ -131,6 +135,7 @@ class KmonitorApp(QObject):
         self._alerts.stop()
         self.folder_opening.stop()
         self.export.stop()
+        self.model_file.stop()
         self._shooter.stop()
         if self._hosts is not None:
             self._hosts.stop()
@@ -157,6 +162,7 @@ class KmonitorApp(QObject):
         self._alerts.run_wanted.connect(self.desk.select)
         self._language.changed.connect(self._alerts.retranslate)
         self._language.changed.connect(self._audit.retranslate)
+        self._language.changed.connect(self.model_file.refresh)
         self._shooter.due.connect(self._on_shooter_due)
 
     def _follow_hub(self) -> None:

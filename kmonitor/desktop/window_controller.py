@@ -17,6 +17,7 @@ from kmonitor.desktop.history_controller import HistoryController
 from kmonitor.desktop.host_menus import HostMenus
 from kmonitor.desktop.language_keeper import LanguageKeeper
 from kmonitor.desktop.layout_memory import LayoutMemory
+from kmonitor.desktop.memory_map_controller import MemoryMapController
 from kmonitor.desktop.records_controller import RecordsController
 from kmonitor.desktop.region_keys import RegionKeys
 from kmonitor.desktop.settings_controller import SettingsController
@@ -83,6 +84,7 @@ class WindowController(QObject):
         self.verdicts = VerdictController(parts.window, parts.desk, parts.look, self)
         self.hosts = HostMenus(parts.window, parts.desk, self)
         self.history = HistoryController(parts.window, parts.desk, parts.look, self)
+        self.memory = MemoryMapController(parts.window, parts.desk, parts.look, self)
         self.preferences = SettingsController(
             parts.window, parts.desk, self.hosts, parts.theme, parts.folders, settings
         )
@@ -162,6 +164,7 @@ class WindowController(QObject):
         window = self._window
         window.header.x_axis_chosen.connect(self._on_header_x_axis_chosen)
         window.header.live_toggled.connect(self._on_header_live_toggled)
+        window.header.map_requested.connect(self.memory.open)
         window.run_tree.run_chosen.connect(self._on_run_tree_run_chosen)
         window.run_tree.search_edited.connect(self._on_run_tree_search_edited)
         self.commands.settings_changed.connect(self.settings_changed)
@@ -226,6 +229,7 @@ class WindowController(QObject):
         self.records.refresh()
         self.verdicts.refresh()
         self.history.refresh()
+        self.memory.refresh()
         window.actions_panel.show_blank(is_blank=run is None)
         if run is not None:
             window.actions_panel.show_picture(
@@ -309,6 +313,7 @@ class WindowController(QObject):
             self._board.reword()
         self.refresh()
         self.history.retranslate()
+        self.memory.retranslate()
         self.records.retranslate()
 
     @Slot(str)

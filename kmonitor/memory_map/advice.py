@@ -1,6 +1,6 @@
 """What would lower the peak: the same estimate again with one thing changed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -41,9 +41,31 @@ def advise(
         plan: How it is trained.
         smaller_inputs: The same model described with smaller inputs, by words for them.
     """
+    work = advising(layout, plan, smaller_inputs)
+    while True:
+        try:
+            next(work)
+        except StopIteration as ended:
+            found: tuple[Advice, ...] = ended.value
+            return found
+
+
+def advising(
+    layout: ModelLayout,
+    plan: Plan,
+    smaller_inputs: Mapping[str, ModelLayout] | None = None,
+) -> Generator[None, None, tuple[Advice, ...]]:
+    """The same in steps of one estimate each, for who has other things to do meanwhile.
+
+    Args:
+        layout: As there, also for all that follow.
+        plan: As there.
+        smaller_inputs: As there.
+    """
     now = estimate(layout, plan).peak_bytes
     found: list[Advice] = []
     for change in _changes(layout, plan, smaller_inputs or {}):
+        yield
         peak = estimate(change.layout, change.plan).peak_bytes
         found.append(Advice(change.kind, change.words, now - peak, peak))
     useful = [each for each in found if each.saved_bytes >= _LEAST_SAVED]

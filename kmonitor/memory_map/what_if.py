@@ -1,11 +1,11 @@
 """What another batch size would take, and the largest that fits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.memory_map.calibration import Measured, foreteller
-from kmonitor.memory_map.estimate import Plan
+from kmonitor.memory_map.estimate import MemoryMap, Plan
 from kmonitor_agent.protocol.model_layout import ModelLayout
 
 LARGEST_BATCH: Final = 2**20
@@ -71,25 +71,56 @@ def largest_batches(
         limit_bytes: What the framework's allocator may take.
         measured: Of this training, to correct the estimate by.
     """
-    at = foreteller(layout, plan, measured)
+    search = searching_batches(layout, plan, limit_bytes, measured)
+    while True:
+        try:
+            next(search)
+        except StopIteration as ended:
+            found: Fit = ended.value
+            return found
 
-    def fits_certainly(batch: int) -> bool:
-        high = at(batch).high_bytes
+
+def searching_batches(
+    layout: ModelLayout, plan: Plan, limit_bytes: int, measured: Sequence[Measured] = ()
+) -> Generator[None, None, Fit]:
+    """The same in steps of one estimate each, for who has other things to do meanwhile.
+
+    Args:
+        layout: As there, also for all that follow.
+        plan: As there.
+        limit_bytes: As there.
+        measured: As there.
+    """
+    known: dict[int, MemoryMap] = {}
+    foretell = foreteller(layout, plan, measured)
+
+    def at(batch: int) -> Generator[None, None, MemoryMap]:
+        if batch not in known:
+            known[batch] = foretell(batch)
+            yield
+        return known[batch]
+
+    def fits_certainly(batch: int) -> Generator[None, None, bool]:
+        high = (yield from at(batch)).high_bytes
         return high is not None and high <= limit_bytes
 
-    return Fit(
-        certain=_largest(fits_certainly),
-        likely=_largest(lambda batch: at(batch).peak_bytes <= limit_bytes),
-    )
+    def fits_likely(batch: int) -> Generator[None, None, bool]:
+        return (yield from at(batch)).peak_bytes <= limit_bytes
+
+    certain = yield from _largest(fits_certainly)
+    likely = yield from _largest(fits_likely)
+    return Fit(certain, likely)
 
 
-def _largest(fits: Callable[[int], bool]) -> int | None:
-    if not fits(1):
+def _largest(
+    fits: Callable[[int], Generator[None, None, bool]],
+) -> Generator[None, None, int | None]:
+    if not (yield from fits(1)):
         return None
     below, above = 1, 2
-    while above <= LARGEST_BATCH and fits(above):
+    while above <= LARGEST_BATCH and (yield from fits(above)):
         below, above = above, above * 2
     while above - below > 1:
         middle = (below + above) // 2
-        below, above = (middle, above) if fits(middle) else (below, middle)
+        below, above = (middle, above) if (yield from fits(middle)) else (below, middle)
     return below

@@ -3,7 +3,8 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -15,6 +16,9 @@ from kmonitor_agent.protocol.model_layout import ModelLayout
 
 _CHILD: Final = "from kmonitor_agent.describing.child import main; main()"
 _PATIENCE_S: Final = 600.0
+_LOOK_S: Final = 0.2
+"""How often is looked whether an answer is still wanted."""
+
 _MOST_TOLD: Final = 400
 
 
@@ -39,11 +43,21 @@ class ModelSource:
     is_trusted: bool = False
 
 
+class GivenUp(Exception):
+    """Who asked wants no answer any more."""
+
+
+def never() -> bool:
+    """For who waits to the end."""
+    return False
+
+
 _Answer = TypeVar("_Answer")
 
 
 class _Told(msgspec.Struct, frozen=True):
     layouts: list[ModelLayout] = []
+    scaled: list[tuple[float, ModelLayout]] = []
     error: str = ""
 
 
@@ -69,10 +83,38 @@ def describe(
         "shapes": shapes,
         "sequence": sequence,
     }
-    told = answer_of(_CHILD, asked, _Told, "makes the model")
+    return _answered(asked).layouts
+
+
+def describe_scaled(
+    source: ModelSource, scales: Sequence[float], is_given_up: Callable[[], bool] = never
+) -> list[tuple[float, ModelLayout]]:
+    """The model as it is, at scale 1, and with larger and smaller inputs.
+
+    Args:
+        source: Of the model.
+        scales: Factors of lengths: sides of pictures, steps of sequences. Of a length that the
+            model leaves open, multiples of a usual one.
+        is_given_up: Asked now and then.
+
+    Returns:
+        Scale 1 first, then those that the model takes.
+
+    Raises:
+        Expected: It cannot be made there.
+        GivenUp: By who asked.
+    """
+    own: list[Sequence[int]] = []
+    asked = {"source": source, "shapes": [own], "scales": scales}
+    told = _answered(asked, is_given_up)
+    return [(1.0, told.layouts[0]), *told.scaled]
+
+
+def _answered(asked: object, is_given_up: Callable[[], bool] = never) -> _Told:
+    told = answer_of(_CHILD, asked, _Told, "makes the model", is_given_up)
     if told.error:
         raise Expected(f"The model cannot be described: {told.error}.", _remedy(told.error))
-    return told.layouts
+    return told
 
 
 def child_environment() -> dict[str, str]:
@@ -82,7 +124,13 @@ def child_environment() -> dict[str, str]:
     return {**os.environ, **quiet, "PYTHONPATH": paths}
 
 
-def answer_of(code: str, asked: object, kind: type[_Answer], doing: str) -> _Answer:
+def answer_of(
+    code: str,
+    asked: object,
+    kind: type[_Answer],
+    doing: str,
+    is_given_up: Callable[[], bool] = never,
+) -> _Answer:
     """What a process of its own answers, which may run the user's code.
 
     Args:
@@ -90,27 +138,49 @@ def answer_of(code: str, asked: object, kind: type[_Answer], doing: str) -> _Ans
         asked: What it is asked, encoded for it.
         kind: Of the answer.
         doing: What it does, for the error: "makes the model".
+        is_given_up: Asked several times a second; once it is, the process is ended.
 
     Raises:
         Expected: It ended without an answer, or took too long.
+        GivenUp: By who asked.
     """
+    with subprocess.Popen(  # noqa: S603 - our own code
+        [sys.executable, "-P", "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=child_environment(),
+    ) as child:
+        try:
+            answer, said = _waited_for(child, msgspec.json.encode(asked), is_given_up)
+        except BaseException:
+            child.kill()
+            raise
+        if answer is None:
+            child.kill()
+            raise Expected(f"The process that {doing} took more than {_PATIENCE_S:.0f} s.")
     try:
-        ended = subprocess.run(  # noqa: S603 - our own code
-            [sys.executable, "-P", "-c", code],
-            input=msgspec.json.encode(asked),
-            env=child_environment(),
-            capture_output=True,
-            timeout=_PATIENCE_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as exc:
-        raise Expected(f"The process that {doing} took more than {_PATIENCE_S:.0f} s.") from exc
-    try:
-        return msgspec.json.decode(ended.stdout, type=kind)
+        return msgspec.json.decode(answer, type=kind)
     except msgspec.DecodeError as exc:
-        lines = ended.stderr.decode(errors="replace").strip().splitlines()
-        last = lines[-1][:_MOST_TOLD] if lines else f"status {ended.returncode}"
+        lines = said.decode(errors="replace").strip().splitlines()
+        last = lines[-1][:_MOST_TOLD] if lines else f"status {child.returncode}"
         raise Expected(f"The process that {doing} ended: {last}") from exc
+
+
+def _waited_for(
+    child: "subprocess.Popen[bytes]", asked: bytes, is_given_up: Callable[[], bool]
+) -> tuple[bytes | None, bytes]:
+    """What a process writes and says until it ends; None for the first if it does not."""
+    given: bytes | None = asked
+    ends_s = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < ends_s:
+        try:
+            return child.communicate(given, timeout=_LOOK_S)
+        except subprocess.TimeoutExpired:
+            given = None
+        if is_given_up():
+            raise GivenUp
+    return None, b""
 
 
 def _remedy(error: str) -> str:

@@ -8,7 +8,8 @@ from typing import Final, Literal
 import msgspec
 
 from kmonitor.errors import Expected
-from kmonitor.model_files.description import ModelSource, answer_of
+from kmonitor.model_files.description import ModelSource, answer_of, never
+from kmonitor.model_files.hdf5 import read_hdf5
 
 Way = Literal["compiled", "uncompiled", "weights", "recompiled", "built"]
 Optimizer = Literal["whole", "without state", "lost"]
@@ -81,6 +82,17 @@ def ways_of(path: Path, *, has_architecture: bool) -> tuple[Way, ...]:
     return ("weights", "built")
 
 
+def possible_ways(path: Path) -> tuple[Way, ...]:
+    """The same, from what is in the file.
+
+    Raises:
+        Expected: It is damaged.
+    """
+    is_archive = path.suffix == ".keras"
+    has_architecture = is_archive or "model_config" in read_hdf5(path).attributes
+    return ways_of(path, has_architecture=has_architecture)
+
+
 def measure(
     path: Path,
     source: ModelSource,
@@ -88,6 +100,7 @@ def measure(
     *,
     repeats: int = 3,
     told: Callable[[int, int], None] | None = None,
+    is_given_up: Callable[[], bool] = never,
 ) -> list[LoadCost]:
     """Load a file in each way, in turn, each time in a new process.
 
@@ -97,16 +110,18 @@ def measure(
         ways: To try.
         repeats: Processes for each way, at least 1.
         told: Called with how many are done, and of how many.
+        is_given_up: Asked several times a second.
 
     Raises:
         Expected: No way works.
+        GivenUp: By who asked.
     """
     found: dict[Way, list[_Told]] = {way: [] for way in ways}
     total = repeats * len(ways)
     for done, way in enumerate(_interleaved(ways, repeats), start=1):
         before = found[way]
         if not (before and before[-1].error):
-            before.append(_one(path, source, way))
+            before.append(_one(path, source, way, is_given_up))
         if told is not None:
             told(done, total)
     costs = [_medians(way, found[way]) for way in ways]
@@ -128,10 +143,10 @@ def _interleaved(ways: Sequence[Way], repeats: int) -> Iterator[Way]:
         yield from ways if n % 2 == 0 else reversed(ways)
 
 
-def _one(path: Path, source: ModelSource, way: Way) -> _Told:
+def _one(path: Path, source: ModelSource, way: Way, is_given_up: Callable[[], bool]) -> _Told:
     asked = {"file": str(path.absolute()), "way": way, "source": source}
     try:
-        return answer_of(_CHILD, asked, _Told, "loads the model")
+        return answer_of(_CHILD, asked, _Told, "loads the model", is_given_up)
     except Expected as exc:
         return _Told(error=exc.what)
 

@@ -16,6 +16,7 @@ from kmonitor.presenters.history import History
 from kmonitor.presenters.hosts import HERE, HostDesk, WayStage, why_no_command
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitDesk
+from kmonitor.presenters.model_book import ModelBook
 from kmonitor.presenters.readings import RunReadings
 from kmonitor.presenters.reclaim_table import ReclaimBook
 from kmonitor.presenters.run_book import RunBook
@@ -31,6 +32,7 @@ from kmonitor_agent.protocol.facts import (
     ActionRecord,
     AnyEvent,
     Diagnosis,
+    ModelFacts,
     Sample,
     Sources,
     Verdict,
@@ -58,8 +60,8 @@ class Desk:
         book: The runs of all hubs. link: The connection to this machine's hub. hosts: Those to
             others. log: Event log. commands: What was asked from here.
         limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
-            found. verdicts: What grows. ends: How runs ended. alerts: What the user is to be
-            told. edits: Names, notes and deletions asked from here.
+            found. verdicts: What grows. models: What they train. ends: How runs ended. alerts:
+            What the user is to be told. edits: Names, notes and deletions asked from here.
         changed: What changed since the window last looked; the window clears it.
     """
 
@@ -71,6 +73,7 @@ class Desk:
         self.reclaims = ReclaimBook()
         self.diagnoses = DiagnosisBook()
         self.verdicts = VerdictBook(ask)
+        self.models = ModelBook()
         self.ends = EndBook(ask)
         self.alerts = AlertDesk()
         self.commands = CommandDesk(ask, asked_by=user)
@@ -290,11 +293,9 @@ class Desk:
         self._forget_runs(self._seen.pop(at, set()))
 
     def _forget_runs(self, runs: Collection[str]) -> None:
-        self.log.forget(runs)
-        self.reclaims.forget(runs)
-        self.diagnoses.forget(runs)
-        self.verdicts.forget(runs)
-        self._history.forget(runs)
+        books = (self.log, self.reclaims, self.diagnoses, self.verdicts, self.models)
+        for book in (*books, self._history):
+            book.forget(runs)
         for run in runs:
             self._readings.pop(run, None)
         if self._charts is not None:
@@ -334,6 +335,8 @@ class Desk:
             self.changed.add("readings")
         elif self._log(row, event):
             self.changed.add("log")
+        if isinstance(event, ModelFacts):
+            self.models.take(row.run, event)
         self._judged(self.verdicts.take_event(row.run, event, is_live=is_live))
         if self._charts is not None:
             self._charts.take_event(row, event, is_live=is_live)

@@ -5,10 +5,10 @@ from typing import Final, Literal
 
 from kmonitor.presenters.language import tr
 
-KeyPlace = Literal["anywhere", "charts", "history", "compare", "guide", "diagnosis", "note"]
+KeyPlace = Literal["anywhere", "charts", "history", "compare", "guide", "diagnosis", "note", "map"]
 """Where a key counts: everywhere in the main window, on one of its pages, or in a window."""
 
-_OF_THE_MAIN_WINDOW: Final[tuple[KeyPlace, ...]] = ("charts", "history", "compare")
+_OF_THE_MAIN_WINDOW: Final[tuple[KeyPlace, ...]] = ("charts", "history", "compare", "map")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,8 @@ KEYS: Final[dict[str, Key]] = {
     "folder": Key("Ctrl+O", "anywhere"),
     "history": Key("Ctrl+Shift+H", "anywhere"),
     "alerts": Key("Ctrl+L", "anywhere"),
+    "memory_map": Key("Ctrl+M", "anywhere"),
+    "model_file": Key("Ctrl+Shift+O", "anywhere"),
     "audit": Key("Ctrl+U", "anywhere"),
     "find_run": Key("Ctrl+F", "charts"),
     "next_run": Key("Alt+Down", "charts"),
@@ -72,6 +74,7 @@ KEYS: Final[dict[str, Key]] = {
     "history_pin": Key("Ctrl+P", "history"),
     "history_delete": Key("Del", "history"),
     "compare_close": Key("Esc", "compare"),
+    "map_close": Key("Esc", "map"),
     "guide_back": Key("Alt+Left", "guide"),
     "guide_find": Key("Ctrl+F", "guide"),
     "guide_next": Key("F3", "guide"),
@@ -142,6 +145,8 @@ def _everywhere() -> tuple[KeyLine, ...]:
         _line("connect", tr("Connect to a host")),
         _line("folder", tr("Open a folder")),
         _line("alerts", tr("Alerts")),
+        _line("memory_map", tr("Memory map of the selected run")),
+        _line("model_file", tr("Memory map of a model file")),
         _line("audit", tr("Audit")),
     )
 

@@ -113,6 +113,10 @@ class RunReadings:
         """Keep these sources."""
         self._sources |= {source.field: source for source in sources}
 
+    def value(self, field: str) -> float | None:
+        """The last value of a field; None: it was not read."""
+        return self._values.get(field)
+
     def source(self, field: str) -> SourceOf | None:
         """Where a field comes from, if it was said."""
         return self._sources.get(field)

@@ -10,6 +10,7 @@ from string import Formatter
 from typing import Final
 
 from kmonitor.presenters.language import later, tr
+from kmonitor.presenters.map_sentences import MAP_SENTENCES
 
 _SAID: Final = (
     # Where a figure comes from, and why there is none.
@@ -154,6 +155,7 @@ _SAID: Final = (
     later("The connection to {host} ended."),
     later("There is no ssh on this machine."),
     later("Install it: {line}"),
+    *MAP_SENTENCES,
 )
 
 

@@ -4,6 +4,7 @@
 import os
 import sys
 import traceback
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ from kmonitor_agent.frameworks.keras_layout import WrongShape, read_layout
 from kmonitor_agent.protocol.model_layout import ModelLayout
 
 _LONGEST_TOLD: int = 2000
+_USUAL_SIDE: int = 224
+_USUAL_LENGTH: int = 128
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -23,12 +26,15 @@ class Asked(msgspec.Struct, frozen=True):
         shapes: For each description one shape an input, without the batch; empty lists: as the
             model says.
         sequence: Length for every open axis; 0: they stay open.
+        scales: Of inputs, for further descriptions: each a factor of every length that is no
+            number of features.
         sys_path: Of who asks.
     """
 
     source: Source
     shapes: list[list[list[int]]]
     sequence: int = 0
+    scales: list[float] = []
     sys_path: list[str] = []
 
 
@@ -36,11 +42,13 @@ class Told(msgspec.Struct, frozen=True):
     """The answer.
 
     Attributes:
-        layouts: One for each that was asked, as far as they could be made.
+        layouts: One for each shape that was asked.
+        scaled: One for each scale that the model takes, with that scale.
         error: What is wrong, in words; empty if nothing is.
     """
 
     layouts: list[ModelLayout] = []
+    scaled: list[tuple[float, ModelLayout]] = []
     error: str = ""
 
 
@@ -58,7 +66,8 @@ def _told(asked: Asked) -> Told:
     try:
         model = model_from(asked.source)
         _build_optimizer(model)
-        return Told([read_layout(model, _shapes(model, asked, each)) for each in asked.shapes])
+        layouts = [read_layout(model, _shapes(model, asked, each)) for each in asked.shapes]
+        return Told(layouts, list(_scaled(model, asked.scales)))
     except (NoModel, WrongShape) as exc:
         return Told(error=exc.why)
     except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
@@ -91,6 +100,41 @@ def _shapes(
         (None, *(asked.sequence if length is None else length for length in each.shape[1:]))
         for each in inputs
     ]
+
+
+def _scaled(model: Any, scales: list[float]) -> Iterator[tuple[float, ModelLayout]]:
+    """Descriptions with larger and smaller inputs; sizes that the model refuses are left out."""
+    shapes = [tuple(each.shape[1:]) for each in getattr(model, "inputs", None) or ()]
+    dtypes = [str(each.dtype) for each in getattr(model, "inputs", None) or ()]
+    for scale in scales:
+        wanted = [scaled_shape(*each, scale) for each in zip(shapes, dtypes, strict=True)]
+        if not wanted or any(each is None for each in wanted):
+            continue
+        try:
+            yield scale, read_layout(model, [(None, *each) for each in wanted if each])
+        except Exception:  # noqa: BLE001, S112 - a model may refuse a size in any way
+            continue
+
+
+def scaled_shape(
+    shape: tuple[int | None, ...], dtype: str, scale: float
+) -> tuple[int, ...] | None:
+    """The shape of a larger or smaller input; None if nothing of it is a length.
+
+    Args:
+        shape: Without the batch; None where it is open.
+        dtype: Of the input: whole numbers in a row are a sequence, others features.
+        scale: Factor; of an open length the multiple of a usual one.
+    """
+    is_picture = len(shape) > 2  # noqa: PLR2004 - lengths and channels
+    lengths = shape[:-1] if len(shape) > 1 else shape
+    if not shape or (len(shape) == 1 and not dtype.startswith(("int", "uint"))):
+        return None
+    if shape[len(lengths) :] == (None,):
+        return None
+    usual = _USUAL_SIDE if is_picture else _USUAL_LENGTH
+    scaled = [max(1, round(scale * (usual if each is None else each))) for each in lengths]
+    return (*scaled, *(each for each in shape[len(lengths) :] if each is not None))
 
 
 def _in_users_code(exc: BaseException) -> str:

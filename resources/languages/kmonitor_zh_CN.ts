@@ -545,6 +545,14 @@
     </message>
 </context>
 <context>
+    <name>CurveView</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_curve.py"/>
+        <source>Peak over batch</source>
+        <translation>峰值与批大小</translation>
+    </message>
+</context>
+<context>
     <name>DemoStart</name>
     <message>
         <location filename="../../kmonitor/desktop/demo_start.py"/>
@@ -1084,6 +1092,16 @@
     </message>
     <message>
         <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <source>Memory map</source>
+        <translation>内存地图</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <source>Open model file…</source>
+        <translation>打开模型文件…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/header.py"/>
         <source>Report…</source>
         <translation>报告…</translation>
     </message>
@@ -1129,8 +1147,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <source>What training it would take, what is in it (Ctrl+Shift+O)</source>
+        <translation>训练它需要多少内存，文件里有什么（Ctrl+Shift+O）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/header.py"/>
         <source>What you want to be told (Ctrl+L)</source>
         <translation>您想收到哪些提醒 (Ctrl+L)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <source>Where the selected run's memory goes, by layer (Ctrl+M)</source>
+        <translation>所选运行的内存按层的去向（Ctrl+M）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/desktop/panels/header.py"/>
@@ -1419,6 +1447,14 @@
     </message>
 </context>
 <context>
+    <name>Icicle</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_icicle.py"/>
+        <source>Memory by layer</source>
+        <translation>按层的内存</translation>
+    </message>
+</context>
+<context>
     <name>KeySettings</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
@@ -1513,6 +1549,322 @@
         <location filename="../../kmonitor/desktop/plots/limit_control.py"/>
         <source>limit {value}</source>
         <translation>上限 {value}</translation>
+    </message>
+</context>
+<context>
+    <name>LoadCostPanel</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <source>End the process that runs now, and start no more</source>
+        <translation>结束正在运行的进程，不再启动新的</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <source>Load the file in each way, in processes of their own</source>
+        <translation>用每种方式在各自的进程中加载文件</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <source>Measure</source>
+        <translation>测量</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <source>Processes a way</source>
+        <translation>每种方式的进程数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <source>Processes that have ended</source>
+        <translation>已结束的进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <source>What a load takes</source>
+        <translation>加载的代价</translation>
+    </message>
+</context>
+<context>
+    <name>MapControls</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
+        <source>As trained</source>
+        <translation>按训练时的设置</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
+        <source>Ask about the training as it is again</source>
+        <translation>重新按训练现有的设置计算</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
+        <source>Backend</source>
+        <translation>后端</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
+        <source>Batch</source>
+        <translation>批大小</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
+        <source>Examples a step</source>
+        <translation>每步的样本数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
+        <source>Optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
+        <source>Precision</source>
+        <translation>精度</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
+        <source>What if</source>
+        <translation>假设</translation>
+    </message>
+</context>
+<context>
+    <name>MapModel</name>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>All parts of the layer; they are not all there at one time</source>
+        <translation>该层的所有部分；它们不会同时存在</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Feature maps that stay until the backward pass has used them</source>
+        <translation>保留到反向传播用完为止的特征图</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Gradients</source>
+        <translation>梯度</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Kept</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Kind</source>
+        <translation>类型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Layer</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Note</source>
+        <translation>说明</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Of those that are trained; not all are there at one time</source>
+        <translation>被训练的权重的梯度；不会全部同时存在</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Parameters and states; exact</source>
+        <translation>参数和状态；精确值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>The most that one use of the layer takes beside</source>
+        <translation>该层一次使用另外占用的最大值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Together</source>
+        <translation>合计</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>What the optimizer keeps for them; exact</source>
+        <translation>优化器为它们保存的内容；精确值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <source>Workspace</source>
+        <translation>工作区</translation>
+    </message>
+</context>
+<context>
+    <name>MapSide</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_side.py"/>
+        <source>No single change that is known would save a MiB.</source>
+        <translation>没有已知的单项改动能省下 1 MiB。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_side.py"/>
+        <source>Peak over batch</source>
+        <translation>峰值与批大小</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_side.py"/>
+        <source>What would lower the peak</source>
+        <translation>怎样降低峰值</translation>
+    </message>
+</context>
+<context>
+    <name>MapTotals</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_totals.py"/>
+        <source>Memory at the peak</source>
+        <translation>峰值时的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/map_totals.py"/>
+        <source>Peak of a training step</source>
+        <translation>一个训练步的峰值</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryMapPanel</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>A JSON file, as to_json wrote it</source>
+        <translation>由 to_json 写出的 JSON 文件</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>A Python file with its classes; it is run in another process</source>
+        <translation>含有其类的 Python 文件；在另一个进程中运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>Architecture…</source>
+        <translation>架构…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>Back to the charts (Esc)</source>
+        <translation>返回图表（Esc）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>Charts</source>
+        <translation>图表</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>Copy the table</source>
+        <translation>复制表格</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>Copy the table as text (Ctrl+C)</source>
+        <translation>将表格复制为文本（Ctrl+C）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>Custom classes…</source>
+        <translation>自定义类…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>File and load cost…</source>
+        <translation>文件与加载代价…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>Layers</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>Open model file…</source>
+        <translation>打开模型文件…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>The map of a .keras, .h5 or .json file (Ctrl+Shift+O)</source>
+        <translation>.keras、.h5 或 .json 文件的内存地图（Ctrl+Shift+O）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>View</source>
+        <translation>视图</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <source>What is in the file, and what each way to load it takes</source>
+        <translation>文件里有什么，以及每种加载方式的代价</translation>
+    </message>
+</context>
+<context>
+    <name>ModelFileWindow</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <source>In the file</source>
+        <translation>文件中</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <source>Kind</source>
+        <translation>类型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <source>Layer</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <source>Layers in the file</source>
+        <translation>文件中的层</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <source>Parameters</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <source>Shapes</source>
+        <translation>形状</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <source>What is in the file</source>
+        <translation>文件里有什么</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <source>{file}: load cost and content</source>
+        <translation>{file}：加载代价与内容</translation>
     </message>
 </context>
 <context>
@@ -1814,11 +2166,55 @@
     </message>
 </context>
 <context>
+    <name>VramSplitPanel</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/vram_split.py"/>
+        <source>What the device holds</source>
+        <translation>设备中有什么</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/vram_split.py"/>
+        <source>not read</source>
+        <translation>未读到</translation>
+    </message>
+</context>
+<context>
     <name>_FolderDialog</name>
     <message>
         <location filename="../../kmonitor/desktop/folder_opening.py"/>
         <source>Open a folder with runs</source>
         <translation>打开含有运行的文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>_MissingDialog</name>
+    <message>
+        <location filename="../../kmonitor/desktop/model_file_opening.py"/>
+        <source>The Python file with the model's classes</source>
+        <translation>含有该模型的类的 Python 文件</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/model_file_opening.py"/>
+        <source>The model's architecture, as to_json wrote it</source>
+        <translation>模型的架构，由 to_json 写出</translation>
+    </message>
+</context>
+<context>
+    <name>_ModelFileDialog</name>
+    <message>
+        <location filename="../../kmonitor/desktop/model_file_opening.py"/>
+        <source>All files</source>
+        <translation>所有文件</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/model_file_opening.py"/>
+        <source>Models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/model_file_opening.py"/>
+        <source>Open a model file</source>
+        <translation>打开模型文件</translation>
     </message>
 </context>
 <context>
@@ -1837,6 +2233,11 @@
         <location filename="../../kmonitor/presenters/at_limit.py"/>
         <source> or </source>
         <translation> 或 </translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>(variables of the model itself)</source>
+        <translation>（模型自身的变量）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
@@ -2146,6 +2547,11 @@
         <translation>子进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <source>Choose a device to see the largest batch that fits.</source>
+        <translation>选择一个设备，即可看到放得下的最大批大小。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/model_section.py"/>
         <source>Class</source>
         <translation>类</translation>
@@ -2217,6 +2623,11 @@
         <location filename="../../kmonitor/presenters/compare.py"/>
         <source>Comparison, {metric}</source>
         <translation>比较，{metric}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>Compiled</source>
+        <translation>编译</translation>
     </message>
     <message>
         <location filename="../../kmonitor/report/model_section.py"/>
@@ -2337,6 +2748,11 @@
         <translation>诊断，跟踪至第 {epoch} 轮结束：{found}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>Each way to load the file is tried in new processes, forth and back. That takes some seconds a process, and the model's memory.</source>
+        <translation>每种加载方式都在新的进程中来回尝试。每个进程需要几秒钟以及模型所占的内存。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/action_panel.py"/>
         <source>End the training after this epoch</source>
         <translation>在本轮后结束训练</translation>
@@ -2424,6 +2840,11 @@
         <translation>数值</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>File</source>
+        <translation>文件</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
         <source>Find a run or host</source>
         <translation>查找运行或主机</translation>
@@ -2487,6 +2908,16 @@
         <location filename="../../kmonitor/presenters/chart_cards.py"/>
         <source>Framework allocator (CPU)</source>
         <translation>框架分配器 (CPU)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>Free</source>
+        <translation>空闲</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>Free inside the framework's pool</source>
+        <translation>框架内存池中的空闲部分</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/history_cells.py"/>
@@ -2593,6 +3024,21 @@
         <translation>向其添加您的密钥：{line}   或解锁密钥：ssh-add</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>Given up; nothing of it is shown.</source>
+        <translation>已放弃；不显示任何结果。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_parts.py"/>
+        <source>Gradients</source>
+        <translation>梯度</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>Gradients, workspace, rounding</source>
+        <translation>梯度、工作区、取整</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/chart_kinds.py"/>
         <location filename="../../kmonitor/presenters/readings.py"/>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
@@ -2613,6 +3059,16 @@
         <location filename="../../kmonitor/presenters/keys.py"/>
         <source>Guide, at the page about what is looked at</source>
         <translation>指南，打开与当前内容相关的页面</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>HDF5 model</source>
+        <translation>HDF5 模型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>HDF5, weights alone</source>
+        <translation>HDF5，只有权重</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
@@ -2674,6 +3130,11 @@
         <translation>训练等待了多久</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <source>How the peak grows with the batch is not known.</source>
+        <translation>峰值如何随批大小增长尚不可知。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/connection.py"/>
         <source>Hub not reached</source>
         <translation>无法访问 hub</translation>
@@ -2699,9 +3160,39 @@
         <translation>以本机时间显示</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>In use by the framework</source>
+        <translation>框架正在使用</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
         <source>In use by the framework, before → after</source>
         <translation>框架使用中的内存，之前 → 之后</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>In use, resident: weights, optimizer, states</source>
+        <translation>使用中，常驻：权重、优化器、状态</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>In use, transient: this moment of the step</source>
+        <translation>使用中，暂时：此刻的训练步</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <source>In {size}: a batch of {certain} is certain, {likely} by the estimate.</source>
+        <translation>{size}：批大小 {certain} 肯定放得下，按估计可到 {likely}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <source>In {size}: {likely} by the estimate; none is certain.</source>
+        <translation>{size}：按估计可到 {likely}；没有肯定放得下的。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_controls.py"/>
+        <source>Input size</source>
+        <translation>输入尺寸</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -2749,6 +3240,11 @@
         <translation>进程存活但没有发送数据：可能正在进行较长的追踪或清理。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>Its settings</source>
+        <translation>其设置</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>Its ssh server is not running, or listens on another port (Port in ~/.ssh/config).</source>
         <translation>其 ssh 服务未运行，或监听其他端口（~/.ssh/config 中的 Port）。</translation>
@@ -2767,6 +3263,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>JAX has not started its devices yet</source>
         <translation>JAX 尚未启动其设备</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>JAX takes three quarters of the GPU at the start, unless XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU says nothing of what the model needs.</source>
+        <translation>除非设置 XLA_PYTHON_CLIENT_PREALLOCATE=false，JAX 一开始就占用 GPU 的四分之三：GPU 满了并不说明模型需要多少。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -2813,6 +3314,17 @@
         <location filename="../../kmonitor/presenters/action_ways.py"/>
         <source>Keep the variables (assign)</source>
         <translation>保留变量 (assign)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_parts.py"/>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>Kept for backward</source>
+        <translation>为反向传播保留</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>Keras archive</source>
+        <translation>Keras 归档</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/metric_words.py"/>
@@ -2910,6 +3422,7 @@
         <translation>在下一个安全点查看什么在增长、被谁持有</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
         <location filename="../../kmonitor/report/model_section.py"/>
         <source>Loss</source>
         <translation>损失</translation>
@@ -2930,15 +3443,51 @@
         <translation>重新创建变量 (recreate)</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>Measured: {size} at batch {batch} ({source})</source>
+        <translation>实测：{size}，批大小 {batch}（{source}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>Medians. Memory is the process's RAM above what it had with the framework imported; no GPU is used. The order of data and the seeds of your script are in no model file.</source>
+        <translation>均为中位数。内存是进程在导入框架之后又增加的 RAM；不使用 GPU。数据的顺序和脚本的随机种子不在任何模型文件中。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/chart_kinds.py"/>
         <source>Memory</source>
         <translation>内存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_page.py"/>
+        <source>Memory map</source>
+        <translation>内存地图</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/keys.py"/>
+        <source>Memory map of a model file</source>
+        <translation>模型文件的内存地图</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/keys.py"/>
+        <source>Memory map of the selected run</source>
+        <translation>所选运行的内存地图</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>Metrics</source>
+        <translation>指标</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/compare_table.py"/>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
         <location filename="../../kmonitor/report/model_section.py"/>
         <source>Model</source>
         <translation>模型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_page.py"/>
+        <source>Model file</source>
+        <translation>模型文件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
@@ -2976,6 +3525,16 @@
         <translation>名称</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <source>Name its architecture, a JSON file as model.to_json() writes it.</source>
+        <translation>请指明其架构，即 model.to_json() 写出的 JSON 文件。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <source>Name the Python file with its classes: it is run in a process of its own. Code that is inside the file runs only with kmonitor map --allow-code.</source>
+        <translation>请指明含有其类的 Python 文件：它在独立的进程中运行。文件内部的代码只有用 kmonitor map --allow-code 才会运行。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/page.py"/>
         <source>Names and texts are those of the script.</source>
         <translation>名称和文本来自脚本。</translation>
@@ -2999,6 +3558,11 @@
         <location filename="../../kmonitor/presenters/keys.py"/>
         <source>Next, previous row</source>
         <translation>下一行、上一行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>No GPU is read here: these are the figures of the framework's allocator for the CPU, whose memory is part of the process's RAM.</source>
+        <translation>这里没有读取 GPU：这些是框架的 CPU 分配器的数字，其内存是进程 RAM 的一部分。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/event_log.py"/>
@@ -3062,9 +3626,19 @@
         <translation>无备注</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>No rule covers {kinds}: assumed, and the interval is wider</source>
+        <translation>没有规则覆盖 {kinds}：按假定计算，区间更宽</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/run_history.py"/>
         <source>No run fits what is asked for. Clear the filters to see all of them.</source>
         <translation>没有符合条件的运行。清除筛选可查看全部。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_page.py"/>
+        <source>No run is selected.</source>
+        <translation>没有选中运行。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_tree.py"/>
@@ -3107,6 +3681,11 @@
         <translation>这些运行都没有测量它。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>Not Keras' own</source>
+        <translation>非 Keras 自带</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/environment_section.py"/>
         <source>Not available</source>
         <translation>不可用</translation>
@@ -3115,6 +3694,16 @@
         <location filename="../../kmonitor/presenters/diagnosis.py"/>
         <source>Not counted.</source>
         <translation>未统计。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <source>Not even a batch of 1 is expected to fit {size}.</source>
+        <translation>预计连批大小 1 也放不进 {size}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>Not measured: {why}</source>
+        <translation>未实测：{why}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/action_panel.py"/>
@@ -3175,6 +3764,11 @@
         <translation>全部测量值的范围：{range}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>Of it resident and transient</source>
+        <translation>其中常驻与暂时的部分</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/metric_words.py"/>
         <source>Of the training data</source>
         <translation>训练数据</translation>
@@ -3221,6 +3815,9 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/compare_table.py"/>
+        <location filename="../../kmonitor/presenters/map_parts.py"/>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
         <location filename="../../kmonitor/report/model_section.py"/>
         <source>Optimizer</source>
         <translation>优化器</translation>
@@ -3229,6 +3826,16 @@
         <location filename="../../kmonitor/report/model_section.py"/>
         <source>Optimizer state</source>
         <translation>优化器状态</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>Optimizer's state</source>
+        <translation>优化器状态</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>Other processes</source>
+        <translation>其他进程</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
@@ -3286,9 +3893,15 @@
         <translation>已暂停；点“继续”恢复训练</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
         <location filename="../../kmonitor/presenters/readings.py"/>
         <source>Peak</source>
         <translation>峰值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <source>Peak over batch: {low} at {first}, {high} at {last}.</source>
+        <translation>峰值与批大小：{first} 时 {low}，{last} 时 {high}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/history_selection.py"/>
@@ -3311,6 +3924,7 @@
         <translation>已固定：不会为腾出空间而移除</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
         <location filename="../../kmonitor/report/model_section.py"/>
         <source>Precision</source>
         <translation>精度</translation>
@@ -3406,9 +4020,19 @@
         <translation>将保存的值写回现有变量。始终安全。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <source>PyTorch</source>
+        <translation>PyTorch</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>PyTorch has not started its GPU yet</source>
         <translation>PyTorch 尚未启动其 GPU</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>PyTorch keeps freed memory in its pool. torch.cuda.empty_cache() gives what is free inside back to the driver; it makes no room for PyTorch itself.</source>
+        <translation>PyTorch 把释放的内存留在内存池中。torch.cuda.empty_cache() 把池中空闲的部分还给驱动；它不会为 PyTorch 自己腾出空间。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -3474,6 +4098,11 @@
         <location filename="../../kmonitor/report/environment_section.py"/>
         <source>Reading</source>
         <translation>读数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>Reading the file…</source>
+        <translation>正在读取文件…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/rates.py"/>
@@ -3702,6 +4331,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/presenters/map_page.py"/>
         <source>Run</source>
         <translation>运行</translation>
     </message>
@@ -3775,6 +4405,11 @@
         <translation>在本轮结束时保存、清空会话并重新加载；结果不变</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>Saved</source>
+        <translation>保存时间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/environment_section.py"/>
         <source>Script</source>
         <translation>脚本</translation>
@@ -3805,9 +4440,19 @@
         <translation>选择一个可打开或命名；用 Shift 或 Ctrl 选择多个可比较。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_page.py"/>
+        <source>Select one, or open a model file: .keras, .h5, or a model's .json.</source>
+        <translation>请选择一个运行，或打开模型文件：.keras、.h5 或模型的 .json。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/history_selection.py"/>
         <source>Select two to six runs (Shift or Ctrl).</source>
         <translation>请选择 2 到 6 个运行（Shift 或 Ctrl）。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_controls.py"/>
+        <source>Sequence length</source>
+        <translation>序列长度</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
@@ -3994,14 +4639,34 @@
         <translation>表格与列表</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <source>TensorFlow</source>
+        <translation>TensorFlow</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>TensorFlow does not tell how large its pool is</source>
+        <translation>TensorFlow 不告知其内存池有多大</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>TensorFlow has not started its devices yet</source>
         <translation>TensorFlow 尚未启动其设备</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>TensorFlow keeps what it once took from the GPU until its process ends: after a reload, or after the model is gone, the driver and nvidia-smi show as much as before. What falls is what is in use. What is free inside the pool serves the same process at once, and no other.</source>
+        <translation>TensorFlow 从 GPU 取得的内存会一直保留到进程结束：重新加载之后，或模型不在之后，驱动和 nvidia-smi 显示的和以前一样多。下降的是正在使用的部分。池中空闲的部分可立即供同一进程使用，其他进程不能用。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>TensorFlow's allocator cannot be read: {why}</source>
         <translation>无法读取 TensorFlow 的分配器：{why}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <source>That takes some seconds, most of them for the framework to start.</source>
+        <translation>这需要几秒钟，大部分用于启动框架。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
@@ -4019,6 +4684,11 @@
         <translation>与 {host} 的连接已断开。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>The context is what the driver's libraries load for each process, some hundred MiB; no reading tells it alone.</source>
+        <translation>上下文是驱动库为每个进程加载的内容，约几百 MiB；没有读数单独给出它。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/first_start.py"/>
         <source>The demo is starting; importing TensorFlow takes a few seconds.</source>
         <translation>演示正在启动，导入 TensorFlow 需要几秒钟。</translation>
@@ -4027,6 +4697,11 @@
         <location filename="../../kmonitor/presenters/hub_settings.py"/>
         <source>The device can connect to this machine's hub no more; if it is connected, that ends at once. To let it in again takes kmonitor authorize with its key.</source>
         <translation>该设备不能再连接本机的 hub；若已连接则立即断开。要重新准入，须用 kmonitor authorize 和它的密钥。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>The first process is loading the model…</source>
+        <translation>第一个进程正在加载模型…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/hub_settings.py"/>
@@ -4103,6 +4778,16 @@
         <location filename="../../kmonitor/presenters/header.py"/>
         <source>The limit is {limit}</source>
         <translation>上限为 {limit}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <source>The model is being made, without its weights, in a process of its own…</source>
+        <translation>正在独立的进程中构建模型（不含权重）…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_desk.py"/>
+        <source>The model leaves a length open: a tensor has the shape ({shape}). Choose a length.</source>
+        <translation>模型有一个未定的长度：某个张量的形状为（{shape}）。请选择长度。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/hub_settings.py"/>
@@ -4215,9 +4900,34 @@
         <translation>本进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>This process's context and rest</source>
+        <translation>本进程的上下文与其余部分</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>This process's context, free pool and rest</source>
+        <translation>本进程的上下文、池中空闲与其余部分</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>This process's rest, and other processes</source>
+        <translation>本进程的其余部分与其他进程</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/metric_charts.py"/>
         <source>This run did not measure it.</source>
         <translation>此运行没有测量它。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <source>This run ended before it told its model, or its agent was too old to.</source>
+        <translation>此运行在告知其模型之前就结束了，或者其代理版本太旧。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <source>This run has not told its model yet: it does when it is built, with the first step at the latest.</source>
+        <translation>此运行尚未告知其模型：模型构建好时就会告知，最迟在第一步。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/action_panel.py"/>
@@ -4230,9 +4940,34 @@
         <translation>此运行是从文件夹读取的：无法从这里请求其进程。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>Tier 1 · measured at several batch sizes</source>
+        <translation>第 1 级 · 在多个批大小下实测</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>Tier 2 · rules scaled by one measurement</source>
+        <translation>第 2 级 · 按一次实测校准的规则</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>Tier 3 · nothing ran</source>
+        <translation>第 3 级 · 未运行</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/chart_kinds.py"/>
         <source>Time</source>
         <translation>时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>To predict only: {way}</source>
+        <translation>仅用于预测：{way}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>To train on: {way}</source>
+        <translation>继续训练：{way}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/history_selection.py"/>
@@ -4300,6 +5035,11 @@
         <translation>单位</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at the start: a full GPU says nothing of what the model needs.</source>
+        <translation>除非打开内存增长，TensorFlow 一开始就占用几乎整个 GPU：GPU 满了并不说明模型需要多少。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/history_selection.py"/>
         <source>Unpin</source>
         <translation>取消固定</translation>
@@ -4357,6 +5097,13 @@
         <translation>等待第一个运行</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_parts.py"/>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>Weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/audit.py"/>
         <location filename="../../kmonitor/report/record_sections.py"/>
         <source>What</source>
@@ -4411,6 +5158,16 @@
         <location filename="../../kmonitor/presenters/history_cells.py"/>
         <source>What somebody noted on it</source>
         <translation>有人写下的备注</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>What the GPU holds</source>
+        <translation>GPU 中有什么</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>What the framework's allocator holds</source>
+        <translation>框架的分配器中有什么</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
@@ -4495,6 +5252,11 @@
         <translation>不使用计算图</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_parts.py"/>
+        <source>Workspace</source>
+        <translation>工作区</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/settings.py"/>
         <source>Write 1 MiB or more; nothing keeps all.</source>
         <translation>请输入 1 MiB 或更多；留空则全部保留。</translation>
@@ -4523,6 +5285,16 @@
         <location filename="../../kmonitor/presenters/action_ways.py"/>
         <source>Writes the exact state; kmonitor restore makes a .keras file of it later.</source>
         <translation>写入精确状态；之后可用 kmonitor restore 由它生成 .keras 文件。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>Written by</source>
+        <translation>写出者</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <source>XLA (JAX, jit_compile)</source>
+        <translation>XLA（JAX、jit_compile）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_edits.py"/>
@@ -4565,6 +5337,11 @@
         <translation>随后会有新进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <source>a run tells its model for one size; open the model's file for others</source>
+        <translation>运行只告知一种尺寸的模型；其他尺寸请打开模型文件</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/record_words.py"/>
         <source>a signal</source>
         <translation>信号</translation>
@@ -4601,6 +5378,21 @@
         <translation>另有 {n} 个</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>architecture alone, no weights</source>
+        <translation>只有架构，没有权重</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>architecture, compiled, then load_weights</source>
+        <translation>架构，编译，再 load_weights</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>architecture, then load_weights</source>
+        <translation>架构，再 load_weights</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
         <source>as a step of Reclaim</source>
         <translation>回收的一个步骤</translation>
@@ -4622,9 +5414,29 @@
         <translation>assign</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>at least {low}; the upper end is not known</source>
+        <translation>至少 {low}；上限不可知</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>authorize</source>
         <translation>授权</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>batch {batch}, {optimizer}, {precision}, {backend}</source>
+        <translation>批大小 {batch}，{optimizer}，{precision}，{backend}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>batch {half} instead of {whole}; it changes how training goes</source>
+        <translation>批大小 {half} 代替 {whole}；会改变训练过程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>batch {half} with gradient_accumulation_steps={n}: gradients of {whole} examples, but batch normalization sees {seen}</source>
+        <translation>批大小 {half}，gradient_accumulation_steps={n}：梯度来自 {whole} 个样本，但批归一化只看到 {seen} 个</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -4637,9 +5449,24 @@
         <translation>慢</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>best to predict</source>
+        <translation>预测最佳</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>best to train on</source>
+        <translation>继续训练最佳</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/metric_words.py"/>
         <source>best {value}, epoch {n}</source>
         <translation>最佳 {value}，第 {n} 轮</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>between {low} and {high}</source>
+        <translation>在 {low} 与 {high} 之间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/diagnosis.py"/>
@@ -4718,6 +5545,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>diagnose</source>
         <translation>诊断</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>does not work: {why}</source>
+        <translation>行不通：{why}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
@@ -4836,6 +5668,11 @@
         <translation>折</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>frozen</source>
+        <translation>已冻结</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/record_words.py"/>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
@@ -4892,6 +5729,11 @@
         <location filename="../../kmonitor/presenters/record_words.py"/>
         <source>in {time}</source>
         <translation>用时 {time}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <source>inputs of {size}</source>
+        <translation>输入为 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
@@ -4969,6 +5811,16 @@
         <translation>jax：所有已编译程序的指令</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>jit_compile</source>
+        <translation>jit_compile</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>kept after it</source>
+        <translation>加载后保留</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>killed by a process, not for want of memory: no such kill was counted</source>
         <translation>被某个进程杀死，而非内存不足：没有相应的计数</translation>
@@ -5020,6 +5872,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
         <source>limit</source>
         <translation>上限</translation>
     </message>
@@ -5057,6 +5910,16 @@
         <location filename="../../kmonitor/presenters/metric_words.py"/>
         <source>mean of the epoch so far</source>
         <translation>本轮至今的平均值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>measured</source>
+        <translation>实测</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>measured at batches {sizes}</source>
+        <translation>在批大小 {sizes} 下实测</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/chart_cards.py"/>
@@ -5130,6 +5993,11 @@
         <translation>此主机没有 NVIDIA 驱动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>no batch size was measured for {n} steps</source>
+        <translation>没有任何批大小实测满 {n} 步</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>no cgroup limits this process</source>
         <translation>没有 cgroup 限制此进程</translation>
@@ -5162,9 +6030,20 @@
         <translation>不再变慢</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>no optimizer</source>
+        <translation>没有优化器</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/action_panel.py"/>
         <source>no reason was told</source>
         <translation>未说明原因</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_layers.py"/>
+        <source>no rule covers it: assumed</source>
+        <translation>没有规则覆盖：按假定计算</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_tree.py"/>
@@ -5177,9 +6056,41 @@
         <translation>在有效期内没有出现安全点</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>no weights</source>
+        <translation>没有权重</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>no weights, keeps nothing</source>
+        <translation>没有权重，不保留任何内容</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_layers.py"/>
+        <source>no weights; what it keeps is not known</source>
+        <translation>没有权重；保留多少不可知</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>no, or the file does not say how</source>
+        <translation>否，或者文件没有说明</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
         <source>none</source>
         <translation>0</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>none in the file</source>
+        <translation>文件中没有</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>none: no way brings the optimizer's state back</source>
+        <translation>无：没有方式能恢复优化器状态</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -5212,6 +6123,22 @@
         <translation>尚未读取</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <source>not said</source>
+        <translation>未指定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>not told by this run</source>
+        <translation>此运行未告知</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>not used</source>
+        <translation>未使用</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>note</source>
         <translation>备注</translation>
@@ -5232,6 +6159,11 @@
         <translation>未知</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>nothing ran</source>
+        <translation>未运行</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>nothing that is counted grew with it</source>
         <translation>已统计的内容都没有随之增长</translation>
@@ -5250,6 +6182,11 @@
         <location filename="../../kmonitor/presenters/record_facts.py"/>
         <source>nothing was retained</source>
         <translation>没有滞留的内容</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>nothing works</source>
+        <translation>没有可行的方式</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/limit_words.py"/>
@@ -5282,6 +6219,16 @@
         <translation>1 次</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>only one batch size was measured; a second one gives the law</source>
+        <translation>只实测了一个批大小；再有一个就能得出规律</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>only while it loads</source>
+        <translation>仅在加载时</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/chart_cards.py"/>
         <source>operations in live traces</source>
         <translation>存活追踪中的算子</translation>
@@ -5291,6 +6238,16 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>operator</source>
         <translation>操作者</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>optimizer as new: its state is lost</source>
+        <translation>优化器是全新的：其状态已丢失</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>optimizer present</source>
+        <translation>有优化器</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -5331,6 +6288,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>pause</source>
         <translation>暂停</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>peak {peak}, kept {kept}, {seconds}</source>
+        <translation>峰值 {peak}，保留 {kept}，{seconds}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/header.py"/>
@@ -5462,6 +6424,16 @@
         <translation>角色：{role}，之前为 {name}，{before}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>rules of each class of layer; nothing ran</source>
+        <translation>每类层的规则；未运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>rules scaled by {factor}, measured at batch {batch}</source>
+        <translation>规则按 {factor} 缩放，在批大小 {batch} 下实测</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/last_minute.py"/>
         <source>s</source>
         <translation>s</translation>
@@ -5477,6 +6449,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>script</source>
         <translation>脚本</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <source>sequences of {size}</source>
+        <translation>序列长度为 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -5638,6 +6615,16 @@
         <translation>最后一次 fit 被中断</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>the model is not compiled: no optimizer and no gradients are counted</source>
+        <translation>模型未编译：不计优化器和梯度</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>the peak is that of applying the gradients, which does not depend on the batch: try a larger batch</source>
+        <translation>峰值是应用梯度时的峰值，与批大小无关：请尝试更大的批</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>the process was restarted before it answered</source>
         <translation>进程在回应前已重启</translation>
@@ -5646,6 +6633,21 @@
         <location filename="../../kmonitor/report/environment_section.py"/>
         <source>the rest</source>
         <translation>其余</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <source>the run has not told its model</source>
+        <translation>此运行尚未告知其模型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>the run told its layers and weights, not how the layers are connected</source>
+        <translation>此运行告知了层和权重，没有告知各层如何连接</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>the slots of {name} are not known: Adam's were taken</source>
+        <translation>不知道 {name} 的槽：按 Adam 计算</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -5688,6 +6690,11 @@
         <translation>训练进程已不存在</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_layers.py"/>
+        <source>the whole model</source>
+        <translation>整个模型</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>there is no lasting trend</source>
         <translation>没有持续的趋势</translation>
@@ -5701,6 +6708,11 @@
         <location filename="../../kmonitor/presenters/desk.py"/>
         <source>this machine</source>
         <translation>本机</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <source>this model takes no other</source>
+        <translation>此模型不接受其他尺寸</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -5763,6 +6775,16 @@
         <translation>训练</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>training can go on exactly</source>
+        <translation>可以原样继续训练</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>training cannot go on exactly</source>
+        <translation>不能原样继续训练</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/metric_words.py"/>
         <source>unchanged</source>
         <translation>未变</translation>
@@ -5781,6 +6803,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>unpin</source>
         <translation>取消固定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>used {n} times, weights counted once</source>
+        <translation>使用 {n} 次，权重只计一次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/metric_words.py"/>
@@ -5809,6 +6836,16 @@
         <translation>显存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>weights counted at {layers}</source>
+        <translation>权重计在 {layers}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <source>weights {weights} and optimizer {slots}, from the model's variables</source>
+        <translation>权重 {weights}，优化器 {slots}，来自模型的变量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>what Python allocated</source>
         <translation>Python 分配的内存</translation>
@@ -5832,6 +6869,11 @@
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>what the framework's allocator handed out</source>
         <translation>框架的分配器分出的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_desk.py"/>
+        <source>what was measured is of another training than this</source>
+        <translation>实测的是与此不同的训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/report/model_section.py"/>
@@ -5878,6 +6920,11 @@
         <location filename="../../kmonitor/presenters/header.py"/>
         <source>{done} fits ended; this one trains {model}</source>
         <translation>已结束 {done} 次 fit，本次训练 {model}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <source>{done} of {total} processes have ended</source>
+        <translation>{total} 个进程中已结束 {done} 个</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/header.py"/>
@@ -6020,9 +7067,20 @@
         <translation>{metric}，判定</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_controls.py"/>
+        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <source>{name} (own)</source>
+        <translation>{name}（自身）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
         <source>{name} failed: {error}</source>
         <translation>{name} 失败：{error}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>{name} instead of {other}; it trains differently</source>
+        <translation>{name} 代替 {other}；训练方式不同</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
@@ -6095,6 +7153,11 @@
         <translation>{n} 个算子</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_layers.py"/>
+        <source>{n} parameters</source>
+        <translation>{n} 个参数</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/run_groups.py"/>
         <source>{n} ranks</source>
         <translation>{n} 个 rank</translation>
@@ -6156,6 +7219,11 @@
         <translation>{n} 个变量，{size}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>{policy} instead of {other}</source>
+        <translation>{policy} 代替 {other}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>{process}; children: psutil</source>
         <translation>{process}；子进程：psutil</translation>
@@ -6171,9 +7239,29 @@
         <translation>{released}，{n} 个不再使用</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>{resident} resident + {transient} transient</source>
+        <translation>常驻 {resident} + 暂时 {transient}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/metric_charts.py"/>
         <source>{run}, validation</source>
         <translation>{run}，验证</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_layers.py"/>
+        <source>{size} in its parts together; they are not all there at one time</source>
+        <translation>各部分合计 {size}；它们不会同时存在</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>{size} in the file, {n} values</source>
+        <translation>文件中 {size}，{n} 个值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>{size} in {n} arrays</source>
+        <translation>{size}，{n} 个数组</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
@@ -6314,6 +7402,11 @@
         <location filename="../../kmonitor/presenters/connection.py"/>
         <source>{why}. Until then commands and changes are refused, and trainings hold what they tell on their own disks, as far as these have room.</source>
         <translation>{why}。在此之前命令和修改会被拒绝，训练把数据暂存在自己的磁盘上（视剩余空间而定）。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <source>{words}: then the peak is {size}</source>
+        <translation>{words}：那么峰值为 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_edits.py"/>

@@ -47,6 +47,7 @@ class MenuButton(QPushButton):
         self._choices = dict(choices)
         self._stands_out = stands_out
         self.key = next(iter(self._choices))
+        self._shown: tuple[str, ...] = ()
         self.setProperty("kind", "filter")
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self.clicked.connect(self._on_self_clicked)
@@ -64,6 +65,11 @@ class MenuButton(QPushButton):
         """Call the same choices, and what is chosen, by other words."""
         self._name = name
         self._choices = {key: choices.get(key, title) for key, title in self._choices.items()}
+        self._show()
+
+    def show_choices(self, name: str, choices: Mapping[str, str], key: str) -> None:
+        """Offer exactly these, with this one chosen, without telling anyone."""
+        self._name, self._choices, self.key = name, dict(choices), key
         self._show()
 
     def choose(self, key: str) -> None:
@@ -87,6 +93,10 @@ class MenuButton(QPushButton):
         return menu
 
     def _show(self) -> None:
+        now = (self._name, self.key, self._choices[self.key], next(iter(self._choices)))
+        if now == self._shown:
+            return
+        self._shown = now
         is_usual = self.key == next(iter(self._choices))
         title = self._choices[self.key]
         short = title if len(title) <= _MOST_LETTERS else title[: _MOST_LETTERS - 1] + "\u2026"

@@ -18,6 +18,8 @@ _THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
 _AUDIT, _ALERTS, _EXPORT, _REPORT = "audit", "alerts", "export", "report"
 _LANGUAGE = "language:"
 _SETTINGS = "settings"
+_MAP = "map"
+_MODEL_FILE = "model_file"
 _EXPORT_ALL = "export_all"
 _TITLE_SHARE = 0.3
 _TITLE_GAP = 16
@@ -39,6 +41,8 @@ class HeaderPanel(QFrame):
         settings_requested: The settings are wanted.
         export_all_requested: The data of all runs that are drawn are wanted as one file.
         add_chart_requested: The list of charts that can be added is wanted.
+        map_requested: The memory map of the selected run is.
+        model_file_requested: A model file is to be opened.
         state_opened: What came before the end of the selected run is.
     """
 
@@ -54,6 +58,8 @@ class HeaderPanel(QFrame):
     settings_requested = Signal()
     add_chart_requested = Signal()
     export_all_requested = Signal()
+    map_requested = Signal()
+    model_file_requested = Signal()
     state_opened = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
@@ -207,6 +213,9 @@ class HeaderPanel(QFrame):
         alerts.setData(_ALERTS)
         if self._title.text():
             self._add_files(menu)
+        model = menu.addAction(self.tr("Open model file\u2026"), key_sequence("model_file"))
+        model.setToolTip(self.tr("What training it would take, what is in it (Ctrl+Shift+O)"))
+        model.setData(_MODEL_FILE)
         audit = menu.addAction(self.tr("Audit\u2026"), key_sequence("audit"))
         audit.setToolTip(self.tr("Who did what through the hub (Ctrl+U)"))
         audit.setData(_AUDIT)
@@ -222,6 +231,9 @@ class HeaderPanel(QFrame):
             action.setData(_LANGUAGE + key)
 
     def _add_files(self, menu: QMenu) -> None:
+        memory = menu.addAction(self.tr("Memory map"), key_sequence("memory_map"))
+        memory.setToolTip(self.tr("Where the selected run's memory goes, by layer (Ctrl+M)"))
+        memory.setData(_MAP)
         export = menu.addAction(self.tr("Export\u2026"), key_sequence("export"))
         export.setToolTip(self.tr("The selected run's data as CSV, JSON or Parquet (Ctrl+E)"))
         export.setData(_EXPORT)
@@ -242,6 +254,8 @@ class HeaderPanel(QFrame):
             _EXPORT_ALL: self.export_all_requested,
             _REPORT: self.report_requested,
             _SETTINGS: self.settings_requested,
+            _MAP: self.map_requested,
+            _MODEL_FILE: self.model_file_requested,
         }
         if chosen in opened:
             opened[chosen].emit()

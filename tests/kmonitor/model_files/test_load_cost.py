@@ -24,7 +24,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Ways in the order in which processes were started; each answers without one."""
     order: list[str] = []
 
-    def answer(_code: str, asked: dict[str, str], kind: type, _doing: str) -> Any:
+    def answer(_code: str, asked: dict[str, str], kind: type, *_: object) -> Any:
         order.append(asked["way"])
         found = ANSWERS[asked["way"]]
         return kind(**{**found, "peak_bytes": found["peak_bytes"] + len(order)})
@@ -64,7 +64,7 @@ def test_where_no_way_brings_the_optimizer_back_none_is_recommended_to_train():
 def test_a_way_that_fails_is_not_tried_again_and_says_why(monkeypatch: pytest.MonkeyPatch):
     order: list[str] = []
 
-    def answer(_code: str, asked: dict[str, str], kind: type, _doing: str) -> Any:
+    def answer(_code: str, asked: dict[str, str], kind: type, *_: object) -> Any:
         order.append(asked["way"])
         if asked["way"] == "weights":
             raise Expected("The process that loads the model ended: status -11")
@@ -78,7 +78,7 @@ def test_a_way_that_fails_is_not_tried_again_and_says_why(monkeypatch: pytest.Mo
 
 
 def test_where_no_way_works_that_is_an_error(monkeypatch: pytest.MonkeyPatch):
-    def answer(_code: str, _asked: object, kind: type, _doing: str) -> Any:
+    def answer(_code: str, _asked: object, kind: type, *_: object) -> Any:
         return kind(error="no such layer")
 
     monkeypatch.setattr(load_cost, "answer_of", answer)

@@ -1,0 +1,236 @@
+"""The memory map's page in the window: whose map, what if, layers, device, and its keys."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog
+
+from kmonitor.desktop.memory_map_controller import MemoryMapController
+from kmonitor.desktop.model_file_opening import ModelFileOpening
+from kmonitor.presenters.map_subject import GIB, MapSubject
+from tests.support.desk_window import WINDOW, DeskWindow
+from tests.support.made_up_maps import convolutions, file_subject, told_model
+from tests.support.made_up_runs import made_up_run
+from tests.support.map_scenes import gpu_readings
+from tests.support.waiting import wait_until
+
+pytestmark = WINDOW
+
+
+@pytest.fixture
+def window() -> Iterator[DeskWindow]:
+    made = DeskWindow(with_charts=False)
+    made.connect()
+    made.tell_runs(made_up_run(), made_up_run("run2", name="another"))
+    yield made
+    made.close()
+
+
+def memory_of(window: DeskWindow) -> MemoryMapController:
+    return window.controller.memory
+
+
+def work_out(window: DeskWindow) -> None:
+    memory = memory_of(window)
+    wait_until(lambda: (window.qt.processEvents(), not memory._work.isActive())[1], deadline_s=20)
+
+
+def test_the_key_and_the_menu_show_the_selected_runs_map(window: DeskWindow):
+    memory = memory_of(window)
+    window.window.header.map_requested.emit()
+    window.settle()
+    assert memory.is_open
+    assert memory.panel._text.text().startswith("This run has not told its model yet")
+
+    window.tell_events(told_model())
+    work_out(window)
+
+    assert memory.panel._table.model().rowCount() == 5
+    assert memory.panel.totals._peak.text().startswith("\u2265")
+    QTest.keyClick(memory.panel, Qt.Key.Key_Escape)
+    assert not memory.is_open
+
+
+def test_another_run_brings_its_own_map(window: DeskWindow):
+    memory = memory_of(window)
+    window.tell_events(told_model())
+    memory.open()
+
+    window.desk.select("run2")
+    window.settle()
+
+    assert memory.panel._title.text() == "another"
+    assert memory.panel._pages.currentWidget() is memory.panel._empty
+
+
+def test_a_slider_moves_picture_and_peak_within_fifty_milliseconds(window: DeskWindow):
+    memory = memory_of(window)
+    memory.open_file(file_subject())
+    work_out(window)
+    before = memory.panel.totals._peak.text()
+    slider = memory.panel.side.controls._batch.slider
+    took: list[float] = []
+
+    for _ in range(3):
+        began_s = time.process_time()
+        slider.setValue(slider.value() + 1)
+        memory.panel.repaint()
+        took.append(time.process_time() - began_s)
+
+    assert memory.panel.totals._peak.text() != before
+    assert min(took) < 0.05
+    work_out(window)
+    assert memory.desk.answer.is_whole
+
+
+def test_menus_and_sizes_ask_about_another_training_and_go_back(window: DeskWindow):
+    memory = memory_of(window)
+    memory.open_file(file_subject())
+    controls = memory.panel.side.controls
+    assert not controls._reset.isVisible()
+
+    controls._menus["optimizer"].chosen.emit("sgd")
+    controls._menus["limit"].chosen.emit(str(8 * GIB))
+    controls._size.slider.setValue(0)
+    work_out(window)
+
+    asked = memory.desk.asked
+    assert (asked.optimizer, asked.limit_bytes, asked.size) == ("sgd", 8 * GIB, 0)
+    assert memory.panel.side._fit.text().startswith("In 8")
+    controls._reset.click()
+    assert memory.desk.asked.optimizer == ""
+    assert not controls._reset.isVisible()
+
+
+def test_picture_and_table_choose_the_same_layer(window: DeskWindow):
+    memory = memory_of(window)
+    memory.open_file(file_subject())
+    window.settle()
+    icicle = memory.panel.icicle
+    icicle.setFocus()
+
+    QTest.keyClick(icicle, Qt.Key.Key_Right)
+    first = memory.panel._chosen_path()
+    QTest.keyClick(icicle, Qt.Key.Key_Right)
+
+    assert memory.panel._chosen_path() not in ("", first)
+    memory.panel._table.choose_row(0)
+    assert icicle._path == "encoder/block1/conv1"
+    assert "conv1" in icicle.accessibleDescription()
+    tile = next(t for t in icicle._tiles if t.path == "encoder/block1/norm1")
+    QTest.mouseClick(icicle, Qt.MouseButton.LeftButton, pos=icicle._box(tile).center().toPoint())
+    assert memory.panel._chosen_path() == "encoder/block1/norm1"
+
+
+def test_a_click_on_a_head_sorts_and_a_second_one_goes_back(window: DeskWindow):
+    memory = memory_of(window)
+    memory.open_file(file_subject())
+
+    memory.panel._on_head_section_clicked(2)
+    totals = [row.values[2] for row in memory.panel._model.rows()]
+    memory.panel._on_head_section_clicked(2)
+
+    assert totals == sorted(totals, reverse=True)
+    assert memory.panel._model.rows()[0].path == "encoder/block1/conv1"
+    assert memory.panel.copy().startswith("Layer\tKind")
+
+
+def test_the_device_is_shown_for_a_run_only(window: DeskWindow):
+    memory = memory_of(window)
+    window.tell_events(told_model(), *gpu_readings())
+    memory.open()
+    memory.panel._on_views_chosen("device")
+    window.settle()
+    assert memory.panel._pages.currentWidget() is memory.panel.split
+    assert "Other processes" in memory.panel.split.accessibleDescription()
+
+    memory.open_file(file_subject())
+
+    assert memory.panel._pages.currentWidget() is memory.panel._body
+    assert not memory.panel._views.isVisible()
+
+
+@pytest.mark.parametrize("width", [820, 1280])
+def test_all_is_reached_in_a_narrow_window(window: DeskWindow, width: int):
+    memory = memory_of(window)
+    window.window.setMinimumSize(800, 600)
+    window.window.resize(width, 760)
+    memory.open_file(file_subject(title="a_file_with_a_name_that_is_very_long_indeed.keras"))
+    work_out(window)
+
+    side = memory.panel.side
+    assert side.geometry().right() <= memory.panel.width()
+    inside = side.widget()
+    assert inside is not None
+    assert inside.width() <= side.viewport().width()
+    assert memory.panel.icicle.width() > 300
+
+
+def test_a_file_is_chosen_read_beside_the_window_and_shown(
+    window: DeskWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    opening = ModelFileOpening(window.window, memory_of(window))
+    monkeypatch.setattr("kmonitor.desktop.model_file_opening.source_of", lambda *_, **__: None)
+    monkeypatch.setattr(
+        "kmonitor.desktop.model_file_opening.describe_scaled",
+        lambda *_: [(1.0, convolutions(64)), (2.0, convolutions(128))],
+    )
+    window.window.header.model_file_requested.emit()
+    dialog = next(top for top in QApplication.topLevelWidgets() if isinstance(top, QFileDialog))
+    dialog.fileSelected.emit(str(tmp_path / "small.keras"))
+    assert "process of its own" in memory_of(window).panel._text.text()
+
+    wait_until(
+        lambda: (window.qt.processEvents(), memory_of(window).desk.layout is not None)[1],
+        deadline_s=10,
+    )
+
+    assert memory_of(window).panel._title.text() == "small.keras"
+    dialog.close()
+    opening.stop()
+
+
+def test_a_file_with_own_classes_asks_for_them(window: DeskWindow, tmp_path: Path):
+    opening = ModelFileOpening(window.window, memory_of(window))
+    panel = memory_of(window).panel
+
+    opening._now = None
+    opening.open(str(tmp_path / "none.keras"))
+    wait_until(
+        lambda: (window.qt.processEvents(), "no file" in panel._text.text())[1], deadline_s=10
+    )
+    assert not panel._missing.isVisible()
+    assert opening._now is not None
+    opening.refused.emit(opening._now, "names mine", "Custom classes: --custom classes.py")
+    window.settle()
+
+    assert panel._missing.isVisible()
+    assert "--custom" not in panel._remedy.text()
+    opening.stop()
+
+
+def test_who_leaves_a_file_gives_it_up(window: DeskWindow, tmp_path: Path):
+    opening = ModelFileOpening(window.window, memory_of(window))
+    opening.open(str(tmp_path / "none.keras"))
+    reading = opening._now
+    assert reading is not None
+
+    memory_of(window).close()
+
+    assert reading.is_given_up.is_set()
+    opening.stop()
+
+
+def test_the_language_changes_on_the_page(window: DeskWindow):
+    memory = memory_of(window)
+    memory.open_file(
+        MapSubject(key="f", title="f", kind="file", why_none="it is damaged", remedy="")
+    )
+
+    memory.retranslate()
+
+    assert memory.panel._text.text() == "it is damaged"

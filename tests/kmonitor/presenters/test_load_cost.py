@@ -1,0 +1,126 @@
+"""What a load takes and what a file holds, as the window says it."""
+
+from kmonitor.model_files.inspector import Compiled, ModelFile, StoredLayer
+from kmonitor.model_files.load_cost import LoadCost
+from kmonitor.presenters.load_cost import LoadCostDesk
+from kmonitor.presenters.model_file import file_picture, reading_file, refused_file
+
+MIB = 2**20
+COSTS = (
+    LoadCost("compiled", 713 * MIB, 401 * MIB, 4.1, "whole", can_train_on=True, repeats=3),
+    LoadCost("uncompiled", 492 * MIB, 176 * MIB, 3.3, "lost", repeats=3),
+    LoadCost("weights", error="no such layer"),
+)
+
+
+def test_before_anything_is_measured_it_says_what_measuring_does():
+    picture = LoadCostDesk().picture()
+
+    assert not picture.is_running
+    assert picture.rows == ()
+    assert "new processes" in picture.text
+
+
+def test_progress_counts_processes():
+    desk = LoadCostDesk()
+
+    desk.begin()
+    assert desk.is_running
+    assert "first process" in desk.picture().progress
+    desk.progress(4, 9)
+    picture = desk.picture()
+
+    assert (picture.done, picture.total, picture.is_running) == (4, 9, True)
+    assert picture.progress == "4 of 9 processes have ended"
+
+
+def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():
+    desk = LoadCostDesk()
+    desk.begin()
+
+    desk.finish(COSTS)
+
+    compiled, uncompiled, weights = desk.picture().rows
+    assert "713" in compiled.figures
+    assert "401" in compiled.figures
+    assert "4.1" in compiled.figures
+    assert compiled.words == "optimizer present \u00b7 training can go on exactly"
+    assert compiled.marks == "best to train on"
+    assert uncompiled.marks == "best to predict"
+    assert "cannot go on" in uncompiled.words
+    assert weights.words == "does not work: no such layer"
+    assert weights.bar == ()
+    assert sum(part.n_bytes for part in compiled.bar) == desk.picture().reach == 713 * MIB
+
+
+def test_the_recommendation_is_told_for_both_uses():
+    desk = LoadCostDesk()
+
+    desk.finish(COSTS[1:])
+
+    assert desk.picture().recommended == (
+        "To predict only: load_model(compile=False)",
+        "To train on: none: no way brings the optimizer's state back",
+    )
+    desk.finish(COSTS[2:])
+    assert desk.picture().recommended[0] == "To predict only: nothing works"
+
+
+def test_a_cancel_and_a_refusal_are_told():
+    desk = LoadCostDesk()
+    desk.begin()
+    desk.give_up()
+    assert desk.picture().text.startswith("Given up")
+
+    desk.begin()
+    desk.refuse("it is damaged", "take another")
+
+    picture = desk.picture()
+    assert (picture.text, picture.tone, picture.is_running) == (
+        "it is damaged\ntake another", "crit", False,
+    )  # fmt: skip
+
+
+def test_a_file_tells_how_it_was_compiled_and_what_it_holds():
+    found = ModelFile(
+        path="m.keras",
+        form="keras",
+        file_bytes=4 * MIB,
+        model="small",
+        kind="Sequential",
+        keras_version="3.15.1",
+        backend="tensorflow",
+        precision=("mixed_float16",),
+        compiled=Compiled("Adam", {"name": "adam", "learning_rate": 0.25}, "mse", ("accuracy",)),
+        layers=(StoredLayer("wide", "Dense", 25, 100, ((4, 5), (5,))),),
+        parameters=25,
+        weight_bytes=100,
+        slots=6,
+        slot_bytes=216,
+        own_parts=("mine.Gate",),
+    )
+
+    picture = file_picture(found)
+
+    told = {fact.title: fact.value for fact in picture.facts}
+    assert told["Optimizer"] == "Adam"
+    assert told["Its settings"] == "learning_rate=0.25"
+    assert told["Written by"] == "Keras 3.15.1, tensorflow"
+    assert told["Not Keras' own"] == "mine.Gate"
+    assert "6 arrays" in told["Optimizer's state"]
+    assert picture.layers[0][:2] == ("wide", "Dense")
+    assert "(4, 5) (5,)" in picture.layers[0][4]
+
+
+def test_weights_alone_say_that_nothing_tells_how_they_were_compiled():
+    picture = file_picture(ModelFile(path="m.weights.h5", form="weights", file_bytes=10))
+
+    told = {fact.title: fact.value for fact in picture.facts}
+    assert "does not say" in told["Compiled"]
+    assert told["Optimizer's state"] == "none in the file"
+    assert "Model" not in told
+
+
+def test_a_file_that_is_read_or_refused_says_so():
+    assert reading_file().text
+    assert refused_file("it is damaged", "").text == "it is damaged"

@@ -1,0 +1,307 @@
+"""What is asked of a memory map, what it answers, and how it is shown."""
+
+import time
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from kmonitor.memory_map.calibration import Measured
+from kmonitor.memory_map.estimate import Plan, estimate
+from kmonitor.memory_map.what_if import Fit
+from kmonitor.presenters.map_controls import controls_picture
+from kmonitor.presenters.map_curve import advice_lines, batch_curve, fit_words
+from kmonitor.presenters.map_desk import MapDesk
+from kmonitor.presenters.map_layers import COLUMNS, rows, tiles
+from kmonitor.presenters.map_page import map_page
+from kmonitor.presenters.map_parts import PARTS, legend
+from kmonitor.presenters.map_subject import GIB, MapSubject, Reading, SizedLayout, batch_choices
+from kmonitor.presenters.map_totals import totals_picture
+from kmonitor_agent.protocol.model_layout import ModelLayout
+from tests.support.made_up_maps import convolutions, file_subject
+
+MIB = 2**20
+
+
+def desk_of(subject: MapSubject) -> MapDesk:
+    desk = MapDesk()
+    desk.show(subject)
+    desk.finish()
+    return desk
+
+
+def bare(layout: ModelLayout) -> MapSubject:
+    return MapSubject(key="m", title="m", kind="run", sizes=(SizedLayout("", layout),))
+
+
+def test_the_map_is_there_at_once_and_the_rest_a_little_later():
+    desk = MapDesk()
+
+    desk.show(file_subject(limit_bytes=8 * GIB))
+
+    assert desk.answer.found == estimate(convolutions(128), Plan(batch=32))
+    assert not desk.answer.is_whole
+    desk.finish()
+    assert desk.answer.is_whole
+    assert desk.answer.fit is not None
+    assert [p.batch for p in desk.answer.points] == sorted({p.batch for p in desk.answer.points})
+    assert desk.answer.advice
+
+
+def test_a_step_of_two_hundred_layers_takes_less_than_fifty_milliseconds():
+    layout = convolutions(64, blocks=5, repeats=13)
+    assert len(layout.calls) > 200
+    desk = MapDesk()
+    desk.show(bare(layout))
+    took: list[float] = []
+
+    for batch in (16, 48, 96):
+        began_s = time.process_time()
+        desk.choose(batch=batch)
+        found = desk.answer.found
+        assert found is not None
+        assert tiles(found)
+        assert rows(found, has_calls=True)
+        took.append(time.process_time() - began_s)
+
+    assert min(took) < 0.05
+
+
+def test_what_is_asked_changes_the_answer_and_can_be_taken_back():
+    desk = desk_of(file_subject())
+    before = desk.answer.found
+    assert before is not None
+
+    desk.choose(batch=64, optimizer="sgd", precision="mixed_float16", backend="torch", size=0)
+    changed = desk.answer.found
+
+    assert changed is not None
+    assert (changed.batch, changed.optimizer, changed.backend) == (64, "sgd", "torch")
+    assert changed.precision == "mixed_float16"
+    desk.reset()
+    assert desk.answer.found == before
+
+
+def test_a_run_that_changes_its_batch_is_followed_unless_another_was_asked_about():
+    desk = desk_of(file_subject(batch=32))
+
+    desk.show(file_subject(batch=48))
+    assert desk.asked.batch == 48
+    desk.choose(batch=8)
+    desk.show(file_subject(batch=64))
+    assert desk.asked.batch == 8
+
+
+def test_the_same_subject_again_is_no_work():
+    desk = desk_of(file_subject())
+
+    assert not desk.show(file_subject())
+    assert not desk.step()
+
+
+def test_measured_batches_narrow_the_interval_of_this_training_only():
+    plain = desk_of(file_subject()).answer.found
+    assert plain is not None
+    measured = (Measured(32, plain.peak_bytes + 100 * MIB),)
+    desk = desk_of(file_subject(measured=measured))
+
+    assert desk.answer.found is not None
+    assert desk.answer.found.tier == 2
+    desk.choose(optimizer="sgd")
+    assert desk.answer.found.tier == 3
+    assert "another training" in desk.answer.calibration
+
+
+def test_what_tells_nothing_of_feature_maps_is_said():
+    desk = desk_of(file_subject(measured=(Measured(32, 100, steps=1),)))
+
+    assert desk.answer.found is not None
+    assert desk.answer.found.tier == 3
+    assert desk.answer.calibration
+
+
+def test_an_open_length_is_told_instead_of_a_map():
+    layout = convolutions(128)
+    first = msgspec.structs.replace(layout.tensors[0], shape=(None, None, 128, 3))
+    opened = msgspec.structs.replace(layout, tensors=(first, *layout.tensors[1:]))
+
+    desk = desk_of(bare(opened))
+
+    assert desk.answer.found is None
+    assert "(?, ?, 128, 3)" in desk.answer.why_not
+    assert not map_page(desk).is_filled
+
+
+def test_without_a_model_the_page_says_why():
+    none = MapSubject(key="r", title="r", kind="run", why_none="not told", remedy="wait")
+
+    page = map_page(desk_of(none))
+
+    assert (page.is_filled, page.text, page.remedy, page.has_device) == (
+        False, "not told", "wait", True,
+    )  # fmt: skip
+    assert controls_picture(desk_of(none)) is None
+    assert map_page(MapDesk()).text == "No run is selected."
+
+
+def test_a_file_has_no_device_and_a_run_no_file():
+    assert not map_page(desk_of(file_subject())).has_device
+    assert map_page(desk_of(file_subject())).has_file
+    assert not map_page(desk_of(bare(convolutions()))).has_file
+
+
+def test_totals_tell_resident_transient_tier_interval_and_what_was_measured():
+    subject = file_subject(reading=Reading(700 * MIB, "the allocator"), limit_bytes=8 * GIB)
+    desk = desk_of(subject)
+    assert desk.answer.found is not None
+
+    picture = totals_picture(desk.answer.found, subject, 8 * GIB)
+
+    assert "resident" in picture.interval
+    assert "transient" in picture.interval
+    assert "between" in picture.interval
+    assert picture.tier.startswith("Tier 3")
+    assert picture.measured.startswith("Measured: 700")
+    assert "the allocator" in picture.measured
+    assert any("SpatialGate" in note for note in picture.notes)
+    whole = sum(part.n_bytes for part in picture.parts)
+    assert whole == pytest.approx(desk.answer.found.peak_bytes)
+    assert [mark.title for mark in picture.marks] == ["measured", "limit"]
+    assert picture.span == (desk.answer.found.low_bytes, desk.answer.found.high_bytes)
+
+
+def test_where_connections_are_not_known_no_peak_is_claimed():
+    subject = bare(msgspec.structs.replace(convolutions(), calls=(), why_no_calls="not told"))
+    desk = desk_of(subject)
+    assert desk.answer.found is not None
+
+    picture = totals_picture(desk.answer.found, subject, None)
+
+    assert picture.peak.startswith("\u2265")
+    assert "not known" in picture.interval
+    assert "Not told" in picture.notes
+    table = rows(desk.answer.found, has_calls=False)
+    assert any("not known" in row.cells[-1] for row in table)
+    assert batch_curve(desk).line == ()
+    assert "not known" in batch_curve(desk).text
+
+
+def test_tiles_hold_what_is_nested_and_fill_the_width():
+    found = desk_of(file_subject()).answer.found
+    assert found is not None
+
+    made = tiles(found)
+
+    layers = [tile for tile in made if tile.parts]
+    assert made[0].label == "the whole model"
+    assert (made[0].start, made[0].end) == (0.0, 1.0)
+    assert sum(tile.end - tile.start for tile in layers) == pytest.approx(1.0)
+    block = next(tile for tile in made if tile.path == "encoder/block1")
+    inside = [tile for tile in layers if tile.path.startswith("encoder/block1/")]
+    assert all(block.start <= tile.start and tile.end <= block.end + 1e-9 for tile in inside)
+    assert all(len(tile.parts) == len(PARTS) for tile in layers)
+    assert [tile.path for tile in layers if tile.is_hatched] == ["gate"]
+    assert tiles(msgspec.structs.replace(found, layers=())) == ()
+
+
+def test_rows_mark_shared_frozen_and_uncovered_layers():
+    found = desk_of(file_subject()).answer.found
+    assert found is not None
+
+    by_path = {row.path: row for row in rows(found, has_calls=True)}
+
+    assert "used 2 times" in by_path["shared"].cells[-1]
+    assert by_path["encoder/block1/conv1"].cells[-1] == "frozen"
+    assert by_path["gate"].tone == "warn"
+    assert "no rule covers" in by_path["gate"].cells[-1]
+
+
+@pytest.mark.parametrize("by", [key for key in COLUMNS if key != "layer"])
+def test_rows_are_sorted_by_any_column(by: str):
+    found = desk_of(file_subject()).answer.found
+    assert found is not None
+    at = COLUMNS.index(by)
+
+    made = rows(found, has_calls=True, by=by)
+
+    if by in ("kind", "note"):
+        assert [row.cells[at] for row in made] == sorted(row.cells[at] for row in made)
+    else:
+        assert [row.values[at] for row in made] == sorted(
+            (row.values[at] for row in made), reverse=True
+        )
+
+
+def test_the_curve_has_the_limit_the_batch_and_what_was_measured():
+    subject = file_subject(
+        measured=(Measured(32, 900 * MIB), Measured(4096, 9 * GIB)), limit_bytes=2 * GIB
+    )
+    curve = batch_curve(desk_of(subject))
+
+    assert curve.limit is not None
+    assert 0 < curve.limit < 1
+    assert len(curve.line) > 5
+    assert len(curve.measured) == 1
+    assert curve.batch is not None
+    assert curve.text.startswith("In 2")
+    assert curve.description.endswith(curve.text)
+
+
+def test_without_a_device_it_is_asked_for():
+    desk = desk_of(file_subject())
+
+    assert batch_curve(desk).limit is None
+    assert batch_curve(desk).text.startswith("Choose a device")
+
+
+@pytest.mark.parametrize(
+    ("fit", "words", "tone"),
+    [
+        (Fit(None, None), "Not even", "crit"),
+        (Fit(None, 7), "none is certain", "warn"),
+        (Fit(3, 7), "a batch of 3 is certain, 7", "plain"),
+        (None, "", "mute"),
+    ],
+)
+def test_what_fits_is_said(fit: Fit | None, words: str, tone: str):
+    text, told = fit_words(fit, GIB)
+
+    assert words in text
+    assert told == tone
+
+
+def test_advice_is_sorted_by_what_it_saves_and_knows_smaller_inputs():
+    desk = desk_of(file_subject())
+
+    saved = [each.saved_bytes for each in desk.answer.advice]
+    lines = advice_lines(desk.answer.advice)
+
+    assert saved == sorted(saved, reverse=True)
+    assert any(line.words == "inputs of 64 \u00d7 64 \u00d7 3" for line in lines)
+    assert lines[0].saved.startswith("\u2212")
+
+
+def test_the_controls_name_the_trainings_own():
+    desk = desk_of(file_subject(batch=20))
+    picture = controls_picture(desk)
+    assert picture is not None
+
+    assert picture.batches[picture.batch] == "20 (own)"
+    assert picture.sizes[picture.size] == "128 \u00d7 128 \u00d7 3 (own)"
+    assert picture.menus["optimizer"][""] == "Adam (own)"
+    assert "adam" not in picture.menus["optimizer"]
+    assert not picture.can_reset
+    desk.choose(precision="bfloat16")
+    changed = controls_picture(desk)
+    assert changed is not None
+    assert changed.can_reset
+
+
+def test_one_size_says_why_there_is_no_other():
+    subject = replace(bare(convolutions()), why_one_size="told for one size")
+    picture = controls_picture(desk_of(subject))
+
+    assert picture is not None
+    assert picture.size_why == "told for one size"
+    assert 32 in batch_choices(subject)
+    assert len(legend()) == len(PARTS)

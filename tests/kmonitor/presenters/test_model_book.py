@@ -1,0 +1,107 @@
+"""What runs tell of their models becomes a description."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from kmonitor.memory_map.estimate import Plan, estimate
+from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.map_desk import MapDesk
+from kmonitor.presenters.model_book import ModelBook
+from kmonitor.presenters.run_subject import run_split, run_subject
+from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.protocol.messages import MetricNow, RowsTold
+from tests.support.made_up_maps import told_model
+from tests.support.made_up_runs import GIB, HUB, made_up_row, made_up_run, told_hub, told_runs
+
+
+def test_weights_and_slots_are_those_that_were_told():
+    book = ModelBook()
+    facts = told_model()
+
+    book.take("run1", facts)
+
+    layout = book.layout("run1")
+    assert layout is not None
+    found = estimate(layout, Plan(batch=1))
+    assert found.parameter_bytes == sum(each.parameter_bytes for each in facts.layers)
+    assert found.slot_bytes == facts.slot_bytes
+    assert found.high_bytes is None
+    assert [row.path for row in found.layers if row.is_frozen] == ["encoder/conv2"]
+
+
+def test_a_model_in_parts_is_there_with_the_last_of_them():
+    book = ModelBook()
+    facts = told_model()
+
+    book.take("run1", replace(facts, parts=2, layers=facts.layers[:2]))
+    assert book.layout("run1") is None
+    book.take("run1", replace(facts, parts=2, part=2, layers=facts.layers[2:]))
+
+    layout = book.layout("run1")
+    assert layout is not None
+    assert len(layout.layers) == len(facts.layers)
+
+
+def test_the_newest_fit_counts():
+    book = ModelBook()
+
+    book.take("run1", told_model(fit=2))
+    book.take("run1", replace(told_model(fit=1), name="older"))
+    book.take("run2", replace(told_model(), optimizer="", slots=[]))
+    book.take("run3", replace(told_model(), slots=[]))
+
+    layouts = [book.layout(run) for run in ("run1", "run2", "run3", "run4")]
+    assert [each.name if each else None for each in layouts] == [
+        "resnet50", "resnet50", "resnet50", None,
+    ]  # fmt: skip
+    assert layouts[1] is not None
+    assert layouts[1].optimizer is None
+    book.take("run1", replace(told_model(fit=3), name="newer"))
+    newest = book.layout("run1")
+    assert newest is not None
+    assert newest.name == "newer"
+    book.forget(["run1"])
+    assert book.layout("run1") is None
+
+
+def desk_with(**changed: Any) -> Desk:
+    desk = Desk(ask=lambda _message: 0, clock=SystemClock(), user="me")
+    desk.connected(told_hub())
+    desk.take(told_runs(made_up_run(**changed)))
+    return desk
+
+
+def test_a_run_is_the_subject_with_its_batch_limit_and_model():
+    desk = desk_with(batch_size=48)
+    events = (told_model(), Sample(t_s=2.0, allocator_in_use_bytes=GIB))
+    rows = [made_up_row(1001 + n, event) for n, event in enumerate(events)]
+    desk.take(RowsTold(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
+    run = desk.book.current()
+    assert run is not None
+
+    subject = run_subject(desk, run)
+
+    assert (subject.batch, subject.limit_bytes) == (48, 80 * GIB)
+    assert subject.sizes[0].layout.backend == "tensorflow"
+    shown = MapDesk()
+    shown.show(subject)
+    assert "from the model's variables" in run_split(desk, run, shown).rows[0].source
+
+
+def test_a_run_without_a_model_says_why():
+    living = desk_with(vram=MetricNow())
+    ended = desk_with(state="finished")
+
+    for desk, words in ((living, "has not told its model yet"), (ended, "ended before")):
+        run = desk.book.current()
+        assert run is not None
+        subject = run_subject(desk, run)
+        assert words in subject.why_none
+        assert subject.sizes == ()
+    run = living.book.current()
+    assert run is not None
+    assert run_subject(living, run).limit_bytes is None
+    rows = run_split(living, run, MapDesk()).rows
+    assert all(not row.text for row in rows)

@@ -1,0 +1,185 @@
+"""Scenes of the memory map's page."""
+
+from typing import Final
+
+from PySide6.QtWidgets import QWidget
+
+from kmonitor.desktop.panels.model_file import ModelFileWindow
+from kmonitor.model_files.inspector import Compiled, ModelFile, StoredLayer
+from kmonitor.model_files.load_cost import LoadCost
+from kmonitor.presenters.load_cost import LoadCostDesk
+from kmonitor.presenters.map_subject import GIB, MapSubject
+from kmonitor.presenters.model_file import file_picture, reading_file, refused_file
+from kmonitor_agent.protocol import facts
+from tests.support.made_up_maps import MIB, file_subject, told_model
+from tests.support.made_up_runs import GIB as GIB_F
+from tests.support.stage import Stage
+
+
+def map_of_file(stage: Stage) -> QWidget:
+    """A model file, with a device chosen."""
+    stage.live()
+    stage.desk.controller.memory.open_file(file_subject())
+    stage.desk.controller.memory.desk.choose(limit_bytes=8 * GIB, batch=64)
+    return _worked_out(stage)
+
+
+def map_of_run(stage: Stage) -> QWidget:
+    """A run that told layers and weights alone."""
+    stage.live()
+    stage.tell(told_model())
+    stage.desk.controller.memory.open()
+    return _worked_out(stage)
+
+
+def map_no_model(stage: Stage) -> QWidget:
+    """A run that has not told its model yet."""
+    stage.live()
+    stage.desk.controller.memory.open()
+    return _worked_out(stage)
+
+
+def map_refused(stage: Stage) -> QWidget:
+    """A file with classes of the user's own."""
+    stage.live()
+    subject = MapSubject(
+        key="/models/mine.keras",
+        title="mine.keras",
+        kind="file",
+        why_none="mine.keras names what is not Keras' own: layers.MyGate.",
+        remedy="Give the Python file with its classes; it is run in a process of its own.",
+    )
+    stage.desk.controller.memory.open_file(subject, needs="custom")
+    return _worked_out(stage)
+
+
+def map_device(stage: Stage) -> QWidget:
+    """What a GPU holds."""
+    stage.live()
+    stage.tell(told_model(), *gpu_readings())
+    memory = stage.desk.controller.memory
+    memory.open()
+    memory.panel._on_views_chosen("device")
+    return _worked_out(stage)
+
+
+def map_device_cpu(stage: Stage) -> QWidget:
+    """No GPU: the allocator of the CPU alone."""
+    stage.live()
+    stage.tell(told_model())
+    memory = stage.desk.controller.memory
+    memory.open()
+    memory.panel._on_views_chosen("device")
+    return _worked_out(stage)
+
+
+def load_cost(stage: Stage) -> QWidget:
+    """What each way to load a file took, beside what is in it."""
+    shown = _file_window(stage)
+    desk = LoadCostDesk()
+    desk.finish(COSTS)
+    shown.cost.show_picture(desk.picture())
+    shown.show_file(file_picture(FILE))
+    return stage.only(ModelFileWindow)
+
+
+def load_cost_running(stage: Stage) -> QWidget:
+    """While it is measured; the file is read still."""
+    shown = _file_window(stage)
+    desk = LoadCostDesk()
+    desk.begin()
+    desk.progress(4, 15)
+    shown.cost.show_picture(desk.picture())
+    shown.show_file(reading_file())
+    return stage.only(ModelFileWindow)
+
+
+def load_cost_refused(stage: Stage) -> QWidget:
+    """A damaged file."""
+    shown = _file_window(stage)
+    desk = LoadCostDesk()
+    why = "small_resnet.keras cannot be read as a model: it is damaged or no .keras file."
+    desk.refuse(why, "")
+    shown.cost.show_picture(desk.picture())
+    shown.show_file(refused_file(why, ""))
+    return stage.only(ModelFileWindow)
+
+
+def _file_window(stage: Stage) -> ModelFileWindow:
+    stage.live()
+    shown = ModelFileWindow(stage.desk.look, "small_resnet.keras", stage.desk.window)
+    shown.show()
+    return shown
+
+
+COSTS: Final = (
+    LoadCost("compiled", 713 * MIB, 401 * MIB, 4.12, "whole", can_train_on=True, repeats=3),
+    LoadCost("uncompiled", 492 * MIB, 176 * MIB, 3.31, "lost", repeats=3),
+    LoadCost("weights", 287 * MIB, 265 * MIB, 2.94, "without state", repeats=3),
+    LoadCost("recompiled", error="Layer 'head' expected 2 variables, but received 0 variables"),
+    LoadCost("built", 166 * MIB, 164 * MIB, 1.87, "lost", repeats=3),
+)
+FILE: Final = ModelFile(
+    path="/models/small_resnet.keras",
+    form="keras",
+    file_bytes=294 * MIB,
+    model="small_resnet",
+    kind="Functional",
+    keras_version="3.15.1",
+    saved="2026-09-20@11:02:41",
+    precision=("float32",),
+    compiled=Compiled(
+        "Adam",
+        {"name": "adam", "learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999},
+        "sparse_categorical_crossentropy",
+        ("accuracy",),
+        jit_compile=False,
+    ),
+    layers=tuple(
+        StoredLayer(f"encoder/block{n}/conv1", "Conv2D", 9216 * n, 36864 * n, ((3, 3, 32, 32),))
+        for n in range(1, 13)
+    ),
+    parameters=25_600_000,
+    weight_bytes=98 * MIB,
+    slots=322,
+    slot_bytes=196 * MIB,
+)
+
+
+def gpu_readings() -> list[facts.Event]:
+    """As a GPU's driver and TensorFlow's allocator tell it."""
+    sources = {
+        "device_total_bytes": "driver: NVML, device total",
+        "device_used_bytes": "driver: NVML, all processes",
+        "device_process_bytes": "driver: NVML, this process",
+        "allocator_in_use_bytes": "tensorflow allocator, GPU:0 in use",
+        "allocator_peak_bytes": "tensorflow allocator, GPU:0 peak",
+    }
+    return [
+        facts.Sources(
+            t_s=3720.0,
+            sources=[facts.SourceOf(field, "bytes", text) for field, text in sources.items()],
+        ),
+        facts.Sample(
+            t_s=3721.0,
+            device_total_bytes=80 * GIB_F,
+            device_used_bytes=66 * GIB_F,
+            device_process_bytes=61 * GIB_F,
+            allocator_in_use_bytes=50.7 * GIB_F,
+            allocator_peak_bytes=58.2 * GIB_F,
+        ),
+    ]
+
+
+def _worked_out(stage: Stage) -> QWidget:
+    memory = stage.desk.controller.memory
+    memory._begin()
+    memory.desk.finish()
+    stage.desk.settle()
+    return stage.window
+
+
+MAP_SCENES: Final = (
+    map_of_file, map_of_run, map_no_model, map_refused, map_device, map_device_cpu,
+    load_cost, load_cost_running, load_cost_refused,
+)  # fmt: skip
