@@ -18,7 +18,7 @@ from kmonitor.presenters.map_page import map_page
 from kmonitor.presenters.map_parts import legend
 from kmonitor.presenters.map_subject import MapSubject, batch_choices, limit_of
 from kmonitor.presenters.map_totals import totals_picture
-from kmonitor.presenters.run_subject import run_split, run_subject
+from kmonitor.presenters.run_subject import run_split, run_subject, with_measured
 
 _BUDGET_S: Final = 0.008
 """Of one turn of the event loop: curve, limit and advice take hundreds of estimates."""
@@ -72,7 +72,7 @@ class MemoryMapController(QObject):
             subject: The file.
             needs: Which other file would help.
         """
-        self._file = subject
+        self._file = with_measured(self._runs, subject)
         self.needs = needs
         if self.is_open:
             self.refresh()
@@ -92,7 +92,7 @@ class MemoryMapController(QObject):
         if not self.is_open:
             return
         run = self._runs.book.current() if self._file is None else None
-        subject = self._file if run is None else run_subject(self._runs, run)
+        subject = run_subject(self._runs, run) if run is not None else self._file
         if subject is None:
             self.desk = MapDesk()
         elif self.desk.show(subject):
@@ -131,7 +131,8 @@ class MemoryMapController(QObject):
         self.panel.side.controls.show_picture(controls_picture(desk))
         if found is not None and subject is not None and layout is not None:
             limit = limit_of(subject, desk.asked)
-            self.panel.totals.show_picture(totals_picture(found, subject, limit))
+            totals = totals_picture(found, subject, limit, desk.answer.calibration)
+            self.panel.totals.show_picture(totals)
             self.panel.icicle.show_tiles(tiles(found))
             table = rows(found, has_calls=bool(layout.calls), by=self._by)
             self.panel.show_layers(table, legend())

@@ -32,7 +32,6 @@ from kmonitor_agent.protocol.facts import (
     ActionRecord,
     AnyEvent,
     Diagnosis,
-    ModelFacts,
     Sample,
     Sources,
     Verdict,
@@ -335,8 +334,7 @@ class Desk:
             self.changed.add("readings")
         elif self._log(row, event):
             self.changed.add("log")
-        if isinstance(event, ModelFacts):
-            self.models.take(row.run, event)
+        self.models.take(row.run, event)
         self._judged(self.verdicts.take_event(row.run, event, is_live=is_live))
         if self._charts is not None:
             self._charts.take_event(row, event, is_live=is_live)

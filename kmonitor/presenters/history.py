@@ -4,6 +4,7 @@ import math
 import struct
 from collections.abc import Collection
 
+from kmonitor.memory_map.telemetry import KINDS as MEMORY_KINDS
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.event_log import LOG_KINDS
 from kmonitor.presenters.readings import READING_COLUMNS, RunReadings
@@ -72,7 +73,7 @@ class History:
         return True
 
     def _ask_page(self, run: str, cursor: int, page: int) -> None:
-        kinds = [*LOG_KINDS, "sources"]
+        kinds = list(dict.fromkeys((*LOG_KINDS, "sources", *MEMORY_KINDS)))
         number = self._ask(RowsAsked(ask=0, cursor=cursor, runs=[run], kinds=kinds))
         self._pages[number] = (run, page)
 

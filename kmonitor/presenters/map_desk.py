@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kmonitor.memory_map.advice import Advice, advising
-from kmonitor.memory_map.calibration import Measured, NotIdentifiable, foretold
+from kmonitor.memory_map.calibration import Measured, NotIdentifiable, foreteller, foretold
 from kmonitor.memory_map.dtypes import OpenShape
 from kmonitor.memory_map.estimate import MemoryMap, Plan
-from kmonitor.memory_map.what_if import BatchPeak, Fit, peaks_over_batch, searching_batches
+from kmonitor.memory_map.what_if import BatchPeak, Fit, searching_batches
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.map_subject import (
     MapSubject,
@@ -18,6 +18,7 @@ from kmonitor.presenters.map_subject import (
     smaller_inputs,
     usual,
 )
+from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.model_layout import ModelLayout
 
 POINTS: Final = 13
@@ -127,26 +128,25 @@ class MapDesk:
             self.answer = MapAnswer(why_not=subject.why_none if subject is not None else "")
             return
         plan = self.asked.plan(layout)
-        measured = self._measured(layout, plan)
+        measured = self._measured(layout)
         try:
-            self.answer.found = foretold(layout, plan, measured)
+            try:
+                self.answer.found = foretold(layout, plan, measured)
+            except NotIdentifiable as exc:
+                self.answer.calibration, measured = said(exc.why), ()
+                self.answer.found = foretold(layout, plan)
         except OpenShape as exc:
             self.answer = MapAnswer(why_not=_open_words(exc))
             return
         self._work = self._rest(layout, plan, measured)
 
-    def _measured(self, layout: ModelLayout, plan: Plan) -> Sequence[Measured]:
+    def _measured(self, layout: ModelLayout) -> Sequence[Measured]:
         """What corrects this estimate: nothing where another training is asked about."""
         subject = self.subject
         if subject is None or not subject.measured or not layout.calls:
             return ()
         if not is_as_trained(subject, self.asked):
             self.answer.calibration = tr("what was measured is of another training than this")
-            return ()
-        try:
-            foretold(layout, plan, subject.measured)
-        except NotIdentifiable as exc:
-            self.answer.calibration = exc.why
             return ()
         return subject.measured
 
@@ -162,9 +162,11 @@ class MapDesk:
         else:
             answer.fit = None
         points: list[BatchPeak] = []
+        foretell = foreteller(layout, plan, measured)
         for batch in _batches(plan.batch, answer.fit) if layout.calls else ():
             yield
-            points += peaks_over_batch(layout, plan, (batch,), measured)
+            each = foretell(batch)
+            points.append(BatchPeak(batch, each.peak_bytes, each.low_bytes, each.high_bytes))
         answer.points = tuple(points)
         inputs = smaller_inputs(subject, self.asked) if subject is not None else {}
         answer.advice = yield from advising(layout, plan, inputs)

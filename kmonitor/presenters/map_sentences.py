@@ -8,7 +8,9 @@ MAP_SENTENCES: Final = (
     # How a map was found.
     later("rules of each class of layer; nothing ran"),
     later("rules scaled by {factor}, measured at batch {batch}"),
+    later("rules scaled by {factor}, measured at batch {batch} on {device}"),
     later("measured at batches {sizes}"),
+    later("measured at batches {sizes} on {device}"),
     later("no batch size was measured for {n} steps"),
     later("only one batch size was measured; a second one gives the law"),
     later(
@@ -19,6 +21,13 @@ MAP_SENTENCES: Final = (
     later("the run told its layers and weights, not how the layers are connected"),
     later("the slots of {name} are not known: Adam's were taken"),
     later("the model is not compiled: no optimizer and no gradients are counted"),
+    later(
+        "resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB"
+    ),
+    later(
+        "{n} MiB of what is resident are neither weights nor optimizer: data on the device,"
+        " another model"
+    ),
     # Notes on a layer.
     later("(variables of the model itself)"),
     later("weights counted at {layers}"),

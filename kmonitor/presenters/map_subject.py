@@ -61,10 +61,12 @@ class Reading:
     Attributes:
         peak_bytes: The highest use by the framework's allocator.
         source: Where the figure comes from, or why there is none.
+        batch: Examples a step; 0: the subject's.
     """
 
     peak_bytes: float | None = None
     source: str = ""
+    batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

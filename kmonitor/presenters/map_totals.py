@@ -79,8 +79,17 @@ class TotalsPicture:
     description: str = ""
 
 
-def totals_picture(found: MemoryMap, subject: MapSubject, limit: int | None) -> TotalsPicture:
-    """The totals of a map, next to what is measured."""
+def totals_picture(
+    found: MemoryMap, subject: MapSubject, limit: int | None, uncalibrated: str = ""
+) -> TotalsPicture:
+    """The totals of a map, next to what is measured.
+
+    Args:
+        found: The map.
+        subject: Whose it is.
+        limit: Of the device, bytes; None: none is known.
+        uncalibrated: Why what was measured does not correct it; may be empty.
+    """
     parts = tuple(_bar_parts(found))
     marks = tuple(_marks(subject, limit))
     high = found.high_bytes
@@ -107,7 +116,7 @@ def totals_picture(found: MemoryMap, subject: MapSubject, limit: int | None) -> 
         tier_tooltip=said(found.method),
         tone="ok" if found.tier < 3 else "warn",  # noqa: PLR2004 - the tier's name
         measured=measured,
-        notes=tuple(_notes(found)),
+        notes=tuple(_notes(found, uncalibrated)),
         parts=parts,
         marks=marks,
         span=span,
@@ -156,16 +165,18 @@ def _measured_words(subject: MapSubject) -> str:
         return tr("Not measured: {why}").format(why=why)
     return tr("Measured: {size} at batch {batch} ({source})").format(
         size=bytes_text(reading.peak_bytes),
-        batch=count_text(subject.batch),
+        batch=count_text(reading.batch or subject.batch),
         source=said(reading.source),
     )
 
 
-def _notes(found: MemoryMap) -> list[str]:
+def _notes(found: MemoryMap, uncalibrated: str) -> list[str]:
     notes: list[str] = []
     if found.uncovered:
         kinds = ", ".join(found.uncovered)
         words = tr("No rule covers {kinds}: assumed, and the interval is wider")
         notes.append(words.format(kinds=kinds))
+    if uncalibrated:
+        notes.append(tr("Not corrected by measurements: {why}").format(why=uncalibrated))
     said_notes = (said(note) for note in found.notes)
     return [*notes, *(note[:1].upper() + note[1:] for note in said_notes)]

@@ -3,7 +3,16 @@
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from kmonitor_agent.protocol.facts import ModelFacts
+from kmonitor.memory_map.calibration import Measured
+from kmonitor.memory_map.estimate import Plan
+from kmonitor.memory_map.telemetry import FitMemory, fit_memories, measurements_of
+from kmonitor_agent.protocol.facts import (
+    AnyEvent,
+    FitStarted,
+    LayoutPart,
+    ModelFacts,
+    StepPeak,
+)
 from kmonitor_agent.protocol.model_layout import (
     LayerLayout,
     ModelLayout,
@@ -15,12 +24,59 @@ NO_CALLS: Final = "the run told its layers and weights, not how the layers are c
 
 
 class ModelBook:
-    """The model of each run's newest fit; main thread only."""
+    """The models of runs' fits, and what their first steps took; main thread only."""
 
     def __init__(self) -> None:
         self._parts: dict[str, dict[int, ModelFacts]] = {}
+        self._events: dict[str, dict[tuple[str, int, int], AnyEvent]] = {}
+        self._fits: dict[str, tuple[FitMemory, ...]] = {}
 
-    def take(self, run: str, facts: ModelFacts) -> None:
+    def take(self, run: str, event: AnyEvent) -> None:
+        """Keep what an event tells of a model; others are passed over."""
+        match event:
+            case ModelFacts():
+                self._take_facts(run, event)
+            case FitStarted() | StepPeak():
+                self._keep(run, event, 0)
+            case LayoutPart():
+                self._keep(run, event, event.part)
+            case _:
+                return
+
+    def forget(self, runs: Collection[str]) -> None:
+        """What was told of these runs is void."""
+        for run in runs:
+            for kept in (self._parts, self._events, self._fits):
+                kept.pop(run, None)
+
+    def layout(self, run: str) -> ModelLayout | None:
+        """The model of a run's newest fit; None while not all of it was told."""
+        fits = self.fits(run)
+        if fits:
+            return fits[-1].layout
+        known = self._parts.get(run, {})
+        parts = [known[number] for number in sorted(known)]
+        if not parts or len(parts) < parts[0].parts:
+            return None
+        return layout_of(parts)
+
+    def fits(self, run: str) -> tuple[FitMemory, ...]:
+        """The fits of a run whose model was told with its connections, in order."""
+        if run not in self._fits:
+            self._fits[run] = fit_memories(self._events.get(run, {}).values())
+        return self._fits[run]
+
+    def measured(self, layout: ModelLayout, plan: Plan) -> tuple[Measured, ...]:
+        """What was measured of the same training in any run that is known here."""
+        fits = (each for run in self._events for each in self.fits(run))
+        return measurements_of(fits).of(layout, plan)
+
+    def _keep(self, run: str, event: FitStarted | StepPeak | LayoutPart, part: int) -> None:
+        key = (type(event).__name__, event.fit, part)
+        self._events.setdefault(run, {})[key] = event
+        self._fits.pop(run, None)
+
+    def _take_facts(self, run: str, facts: ModelFacts) -> None:
         """Keep a part of what was told; that of an older fit is passed over."""
         known = self._parts.setdefault(run, {})
         newest = max((part.fit for part in known.values()), default=facts.fit)
@@ -28,19 +84,6 @@ class ModelBook:
             known.clear()
         if facts.fit >= newest:
             known[facts.part] = facts
-
-    def forget(self, runs: Collection[str]) -> None:
-        """What was told of these runs is void."""
-        for run in runs:
-            self._parts.pop(run, None)
-
-    def layout(self, run: str) -> ModelLayout | None:
-        """The model of a run; None while not all of it was told."""
-        known = self._parts.get(run, {})
-        parts = [known[number] for number in sorted(known)]
-        if not parts or len(parts) < parts[0].parts:
-            return None
-        return layout_of(parts)
 
 
 def layout_of(parts: list[ModelFacts]) -> ModelLayout:

@@ -1,7 +1,10 @@
 """A run as the subject of a memory map: its model, its batch, and what was measured of it."""
 
+from dataclasses import replace
+
 import msgspec
 
+from kmonitor.memory_map.estimate import Plan
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.formats import bytes_text
 from kmonitor.presenters.language import tr
@@ -16,13 +19,10 @@ _USUAL_BATCH = 32
 
 def run_subject(desk: Desk, run: RunSummary) -> MapSubject:
     """Whose map is shown when a run is selected."""
-    readings = desk.readings(run.run)
     layout = desk.models.layout(run.run)
     if layout is not None and not layout.backend:
         layout = msgspec.structs.replace(layout, backend=run.backend)
-    peak = readings.value("allocator_peak_bytes")
-    source = readings.source("allocator_peak_bytes")
-    told = "" if source is None else source.source or source.absent
+    batch = _batch(desk, run)
     return MapSubject(
         key=run.run,
         title=run.name,
@@ -30,8 +30,9 @@ def run_subject(desk: Desk, run: RunSummary) -> MapSubject:
         sizes=(SizedLayout("", layout),) if layout is not None else (),
         why_none="" if layout is not None else _why_none(run),
         why_one_size=tr("a run tells its model for one size; open the model's file for others"),
-        batch=run.batch_size or _USUAL_BATCH,
-        reading=Reading(peak, told or tr("not told by this run")),
+        batch=batch,
+        measured=() if layout is None else desk.models.measured(layout, Plan(batch)),
+        reading=_reading(desk, run.run),
         limit_bytes=int(run.vram.of) if run.vram.of else None,
     )
 
@@ -49,6 +50,36 @@ def run_split(desk: Desk, run: RunSummary, of_map: MapDesk) -> SplitPicture:
         )
         resident = Resident(found.resident_bytes, text)
     return vram_split(desk.readings(run.run), resident, run.backend)
+
+
+def with_measured(desk: Desk, subject: MapSubject) -> MapSubject:
+    """A file's subject, with what was measured of the same training in the runs known here."""
+    if not subject.sizes:
+        return subject
+    layout = subject.sizes[subject.own].layout
+    return replace(subject, measured=desk.models.measured(layout, Plan(subject.batch)))
+
+
+def _batch(desk: Desk, run: RunSummary) -> int:
+    fits = desk.models.fits(run.run)
+    told = fits[-1].batch if fits else None
+    return run.batch_size or told or _USUAL_BATCH
+
+
+def _reading(desk: Desk, run: str) -> Reading:
+    """The peak of the newest fit's first steps; else the highest that was sampled."""
+    fits = desk.models.fits(run)
+    measured = fits[-1].measured if fits else None
+    if measured is not None:
+        words = tr("the framework's allocator on {device}, first {n} steps")
+        source = words.format(device=measured.device or tr("the device"), n=measured.steps)
+        return Reading(measured.peak_bytes, source, measured.batch)
+    readings = desk.readings(run)
+    peak = readings.value("allocator_peak_bytes")
+    source = readings.source("allocator_peak_bytes")
+    told = "" if source is None else source.source or source.absent
+    unknown = tr("not told by this run") if peak is None else tr("its source was not told")
+    return Reading(peak, told or unknown)
 
 
 def _why_none(run: RunSummary) -> str:

@@ -81,7 +81,8 @@ class _Split:
     def source(self, field: str) -> str:
         told = self._readings.source(field)
         if told is None:
-            return tr("not told by this run")
+            is_known = self.value(field) is not None
+            return tr("its source was not told") if is_known else tr("not told by this run")
         return said(told.source or told.absent)
 
     def add(self, hue: int, title: str, n_bytes: float, source: str) -> None:

@@ -3691,6 +3691,11 @@
         <translation>不可用</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>Not corrected by measurements: {why}</source>
+        <translation>未按实测校正：{why}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/diagnosis.py"/>
         <source>Not counted.</source>
         <translation>未统计。</translation>
@@ -5796,6 +5801,12 @@
         <translation>从这里看不到它在 {host} 上的进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <source>its source was not told</source>
+        <translation>未告知其来源</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>its time to live passed before a safe point came</source>
         <translation>在安全点出现前有效期已过</translation>
@@ -5920,6 +5931,11 @@
         <location filename="../../kmonitor/presenters/map_sentences.py"/>
         <source>measured at batches {sizes}</source>
         <translation>在批大小 {sizes} 下实测</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>measured at batches {sizes} on {device}</source>
+        <translation>在 {device} 上于批大小 {sizes} 下实测</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/chart_cards.py"/>
@@ -6392,6 +6408,11 @@
         <translation>重命名</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB</source>
+        <translation>常驻部分按 CPU 分配器的计数，小于 256 KiB 的不计入</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/flags.py"/>
         <location filename="../../kmonitor/presenters/limit_words.py"/>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -6432,6 +6453,11 @@
         <location filename="../../kmonitor/presenters/map_sentences.py"/>
         <source>rules scaled by {factor}, measured at batch {batch}</source>
         <translation>规则按 {factor} 缩放，在批大小 {batch} 下实测</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>rules scaled by {factor}, measured at batch {batch} on {device}</source>
+        <translation>规则按 {factor} 缩放，在 {device} 上于批大小 {batch} 下实测</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/last_minute.py"/>
@@ -6565,6 +6591,11 @@
         <translation>数据库已损坏，已于 {time} 另存为 {file}，并新建了一个：此前训练已结束的运行缺失；不再需要该文件时请将其删除，此后不再提示</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <source>the device</source>
+        <translation>该设备</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>the disk of {folder} is full; free some space there</source>
         <translation>{folder} 所在的磁盘已满；请在那里腾出空间</translation>
@@ -6583,6 +6614,11 @@
         <location filename="../../kmonitor/presenters/forecast_words.py"/>
         <source>the fit ends before its limit</source>
         <translation>fit 会在达到上限前结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <source>the framework's allocator on {device}, first {n} steps</source>
+        <translation>{device} 上框架的分配器，前 {n} 步</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
@@ -7096,6 +7132,11 @@
         <location filename="../../kmonitor/report/model_section.py"/>
         <source>{n} ({size})</source>
         <translation>{n}（{size}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>{n} MiB of what is resident are neither weights nor optimizer: data on the device, another model</source>
+        <translation>常驻部分中有 {n} MiB 既不是权重也不是优化器：设备上的数据，或另一个模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>

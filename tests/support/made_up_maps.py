@@ -3,8 +3,17 @@
 from dataclasses import replace
 from typing import Any
 
+from kmonitor.memory_map.estimate import Plan, estimate
 from kmonitor.presenters.map_subject import MapSubject, SizedLayout, size_words
-from kmonitor_agent.protocol.facts import LayerFacts, ModelFacts, SlotFacts
+from kmonitor_agent.protocol.facts import (
+    Event,
+    LayerFacts,
+    LayoutPart,
+    ModelFacts,
+    SlotFacts,
+    StepPeak,
+)
+from kmonitor_agent.protocol.memory_facts import packed_layout
 from kmonitor_agent.protocol.model_layout import (
     CallLayout,
     LayerLayout,
@@ -121,3 +130,15 @@ def told_model(fit: int = 1) -> ModelFacts:
         loss="sparse_categorical_crossentropy",
         dtype_policy="float32",
     )
+
+
+def told_layout(fit: int = 1, batch: int = 32, scale: float = 1.2) -> list[Event]:
+    """What a run tells of the network, and what its first steps took, that much of the rules."""
+    layout = convolutions()
+    found = estimate(layout, Plan(batch))
+    peak = found.resident_bytes + scale * found.transient_bytes
+    between = float(found.resident_bytes)
+    return [
+        LayoutPart(t_s=1.0, fit=fit, part=1, parts=1, body=packed_layout(layout)),
+        StepPeak(2.0, fit, batch, 5, peak, between, "NVIDIA A100-SXM4-80GB"),
+    ]

@@ -11,7 +11,7 @@ from kmonitor.presenters.load_cost import LoadCostDesk
 from kmonitor.presenters.map_subject import GIB, MapSubject
 from kmonitor.presenters.model_file import file_picture, reading_file, refused_file
 from kmonitor_agent.protocol import facts
-from tests.support.made_up_maps import MIB, file_subject, told_model
+from tests.support.made_up_maps import MIB, file_subject, told_layout, told_model
 from tests.support.made_up_runs import GIB as GIB_F
 from tests.support.stage import Stage
 
@@ -28,6 +28,14 @@ def map_of_run(stage: Stage) -> QWidget:
     """A run that told layers and weights alone."""
     stage.live()
     stage.tell(told_model())
+    stage.desk.controller.memory.open()
+    return _worked_out(stage)
+
+
+def map_measured(stage: Stage) -> QWidget:
+    """A run that told how its layers are connected, and what two batch sizes took."""
+    stage.live(batch_size=64)
+    stage.tell(*told_layout(), *told_layout(fit=2, batch=64, scale=1.1))
     stage.desk.controller.memory.open()
     return _worked_out(stage)
 
@@ -180,6 +188,6 @@ def _worked_out(stage: Stage) -> QWidget:
 
 
 MAP_SCENES: Final = (
-    map_of_file, map_of_run, map_no_model, map_refused, map_device, map_device_cpu,
+    map_of_file, map_of_run, map_measured, map_no_model, map_refused, map_device, map_device_cpu,
     load_cost, load_cost_running, load_cost_refused,
 )  # fmt: skip

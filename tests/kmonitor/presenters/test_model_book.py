@@ -1,18 +1,20 @@
 """What runs tell of their models becomes a description."""
 
+from dataclasses import replace as replace_subject
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from kmonitor.memory_map.estimate import Plan, estimate
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.map_desk import MapDesk
 from kmonitor.presenters.model_book import ModelBook
-from kmonitor.presenters.run_subject import run_split, run_subject
+from kmonitor.presenters.run_subject import run_split, run_subject, with_measured
 from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.protocol.facts import Event, Sample
 from kmonitor_agent.protocol.messages import MetricNow, RowsTold
-from tests.support.made_up_maps import told_model
+from tests.support.made_up_maps import file_subject, told_layout, told_model
 from tests.support.made_up_runs import GIB, HUB, made_up_row, made_up_run, told_hub, told_runs
 
 
@@ -105,3 +107,62 @@ def test_a_run_without_a_model_says_why():
     assert run_subject(living, run).limit_bytes is None
     rows = run_split(living, run, MapDesk()).rows
     assert all(not row.text for row in rows)
+
+
+def tell(desk: Desk, *events: Event, run: str = "run1") -> None:
+    rows = [made_up_row(2001 + n, event, run) for n, event in enumerate(events)]
+    desk.take(RowsTold(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
+
+
+def test_a_run_that_told_its_connections_and_first_steps_is_of_tier_two():
+    desk = desk_with(batch_size=32)
+    tell(desk, told_model(), *told_layout())
+    run = desk.book.current()
+    assert run is not None
+
+    subject = run_subject(desk, run)
+
+    shown = MapDesk()
+    shown.show(subject)
+    assert shown.answer.found is not None
+    assert shown.answer.found.tier == 2
+    assert "NVIDIA A100" in subject.reading.source
+    assert "first 5 steps" in subject.reading.source
+    assert shown.answer.found.peak_bytes == pytest.approx(subject.reading.peak_bytes, rel=0.01)
+
+
+def test_a_second_batch_size_and_another_run_of_the_same_model_make_it_tier_one():
+    desk = desk_with(batch_size=32)
+    tell(desk, *told_layout())
+    tell(desk, *told_layout(batch=64), run="run2")
+    run = desk.book.current()
+    assert run is not None
+
+    subject = run_subject(desk, run)
+
+    assert [each.batch for each in subject.measured] == [32, 64]
+    shown = MapDesk()
+    shown.show(subject)
+    assert shown.answer.found is not None
+    assert shown.answer.found.tier == 1
+    desk.models.forget(["run2"])
+    assert [each.batch for each in run_subject(desk, run).measured] == [32]
+
+
+def test_a_file_of_the_same_model_is_corrected_by_the_run():
+    desk = desk_with()
+    tell(desk, *told_layout())
+
+    subject = with_measured(desk, file_subject())
+
+    assert [each.batch for each in subject.measured] == [32]
+    assert with_measured(desk, replace_subject(subject, sizes=())).sizes == ()
+
+
+def test_a_batch_that_the_summary_lacks_is_that_of_the_steps():
+    desk = desk_with(batch_size=None)
+    tell(desk, *told_layout(batch=48))
+    run = desk.book.current()
+    assert run is not None
+
+    assert run_subject(desk, run).batch == 48
