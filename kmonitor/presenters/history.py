@@ -73,7 +73,7 @@ class History:
         return True
 
     def _ask_page(self, run: str, cursor: int, page: int) -> None:
-        kinds = list(dict.fromkeys((*LOG_KINDS, "sources", *MEMORY_KINDS)))
+        kinds = [*dict.fromkeys((*LOG_KINDS, "sources", *MEMORY_KINDS))]
         number = self._ask(RowsAsked(ask=0, cursor=cursor, runs=[run], kinds=kinds))
         self._pages[number] = (run, page)
 
