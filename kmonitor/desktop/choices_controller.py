@@ -35,6 +35,7 @@ class ChoicesController(QObject):
         self._theme = theme
         self._language = language
         self._guide = guide
+        self._preferences = preferences
         preferences.attach_language(language)
         header, page = window.header, window.first_start.choices
         for part in (header, page, preferences):
@@ -71,6 +72,7 @@ class ChoicesController(QObject):
         self._window.header.show_language(language)
         self._window.first_start.choices.show_theme(theme)
         self._window.first_start.choices.show_languages({**LANGUAGE_TITLES}, language)
+        self._preferences.refresh()
 
     @Slot()
     def _on_page_guide_requested(self) -> None:

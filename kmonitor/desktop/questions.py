@@ -8,8 +8,6 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 from kmonitor.desktop.controls.look import repolish
 from kmonitor.presenters.action_panel import ConfirmPicture
 
-_BUTTON_SPARE = 24
-
 
 class QuestionBox(QMessageBox):
     """Asks; `accepted` fires on yes, and it is gone when it is closed."""
@@ -23,9 +21,12 @@ class QuestionBox(QMessageBox):
         """
         super().__init__(parent)
         _prepare(self)
+        # The default button is drawn bold, after the box has measured it plain: it gets more room.
+        self.setObjectName("question")
         self._picture = picture
         self._yes = self.addButton("", QMessageBox.ButtonRole.AcceptRole)
         self._yes.setProperty("kind", "danger")
+        repolish(self._yes)
         self._no = self.addButton("", QMessageBox.ButtonRole.RejectRole)
         self.setDefaultButton(self._no)
         self.retranslate()
@@ -35,11 +36,8 @@ class QuestionBox(QMessageBox):
         picture = self._picture()
         self.setText(picture.title)
         self.setInformativeText(picture.text)
-        # The default one is drawn bold, after the box has measured it plain.
         for button, text in ((self._yes, picture.yes), (self._no, picture.no)):
             button.setText(text)
-            repolish(button)
-            button.setMinimumWidth(button.sizeHint().width() + _BUTTON_SPARE)
 
 
 def message_box(what: str, remedy: str, parent: QWidget) -> QMessageBox:

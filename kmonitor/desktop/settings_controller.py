@@ -76,20 +76,20 @@ class SettingsController(QObject):
         self._timer = QTimer(self, interval=_LOOK_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         use_byte_units(self._units)
-        hosts.changed.connect(self._show)
+        hosts.changed.connect(self.refresh)
         window.header.settings_requested.connect(self.open)
         window.shortcut("settings").activated.connect(self.open)
 
     def attach_language(self, keeper: LanguageKeeper) -> None:
         """Offer the languages that can be spoken."""
         self._keeper = keeper
-        keeper.changed.connect(self._show)
+        keeper.changed.connect(self.refresh)
 
     def attach(self, bridge: "HubBridge") -> None:
         """The part that asks this machine's hub is loaded."""
         self._hub = HubSettingsDesk(bridge.ask)
         bridge.takers.append(self._hub.take)
-        bridge.drained.connect(self._show)
+        bridge.drained.connect(self.refresh)
         bridge.link_changed.connect(self._on_bridge_link_changed)
 
     def settings(self, base: WindowSettings) -> WindowSettings:
@@ -119,8 +119,28 @@ class SettingsController(QObject):
         self._timer.start()
         self._on_timer_timeout()
 
+    @Slot()
+    def refresh(self) -> None:
+        """Show what is in force, where the settings are open."""
+        page = self._page
+        if page is None or not page.isVisible():
+            return
+        page.general.show_choices(
+            theme=self._theme.choice, language=self._spoken(), units=self._units, pace=self.pace
+        )
+        now_wall_s = self._desk.now_wall_s()
+        page.hosts.show_lines(
+            host_lines(self._desk.hosts, self._seen_wall_s, now_wall_s=now_wall_s, version=VERSION)
+        )
+        if self._hub is None:
+            return
+        page.history.show_stored(self._hub.stored())
+        page.keys.show_picture(self._hub.keys(now_wall_s))
+        if self._hub.hub is not None:
+            page.history.show_keep(self._hub.hub.keep_days, self._hub.hub.keep_bytes)
+
     def _connect(self, page: SettingsWindow) -> None:
-        page.general.theme_chosen.connect(self._on_general_theme_chosen)
+        page.general.theme_chosen.connect(self.theme_chosen)
         page.general.language_chosen.connect(self.language_chosen)
         page.general.units_chosen.connect(self._on_general_units_chosen)
         page.general.pace_chosen.connect(self._on_general_pace_chosen)
@@ -138,25 +158,6 @@ class SettingsController(QObject):
 
     def _spoken(self) -> str:
         return "system" if self._keeper is None else self._keeper.language
-
-    @Slot()
-    def _show(self) -> None:
-        page = self._page
-        if page is None or not page.isVisible():
-            return
-        page.general.show_choices(
-            theme=self._theme.choice, language=self._spoken(), units=self._units, pace=self.pace
-        )
-        now_wall_s = self._desk.now_wall_s()
-        page.hosts.show_lines(
-            host_lines(self._desk.hosts, self._seen_wall_s, now_wall_s=now_wall_s, version=VERSION)
-        )
-        if self._hub is None:
-            return
-        page.history.show_stored(self._hub.stored())
-        page.keys.show_picture(self._hub.keys(now_wall_s))
-        if self._hub.hub is not None:
-            page.history.show_keep(self._hub.hub.keep_days, self._hub.hub.keep_bytes)
 
     def _keep(self, keep: Keep) -> None:
         page = self._page
@@ -179,24 +180,19 @@ class SettingsController(QObject):
                 self._seen_wall_s[host.address] = now_wall_s
         if self._hub is not None and self._desk.link.is_live:
             self._hub.refresh()
-        self._show()
+        self.refresh()
 
     @Slot(bool)
     def _on_bridge_link_changed(self, is_reached: bool) -> None:
         if not is_reached and self._hub is not None:
             self._hub.lost()
-        self._show()
-
-    @Slot(str)
-    def _on_general_theme_chosen(self, theme: str) -> None:
-        self.theme_chosen.emit(theme)
-        self._show()
+        self.refresh()
 
     @Slot(str)
     def _on_general_units_chosen(self, units: str) -> None:
         self._units = "decimal" if units == "decimal" else "binary"
         use_byte_units(self._units)
-        self._show()
+        self.refresh()
         self.changed.emit()
         self.settings_changed.emit()
 
@@ -207,7 +203,7 @@ class SettingsController(QObject):
                 self.pace = pace
             case _:
                 self.pace = "lively"
-        self._show()
+        self.refresh()
         self.settings_changed.emit()
 
     @Slot(float, float)

@@ -2,11 +2,12 @@
 
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu
 
 from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.restyling import Restyling
 from kmonitor.desktop.settings_file import ThemeName
-from kmonitor.desktop.style_sheet import style_sheet
+from kmonitor.desktop.style_sheet import both_style_sheets, dress
 from kmonitor.presenters.palettes import DARK, LIGHT, Palette
 
 
@@ -19,6 +20,11 @@ class ThemeKeeper(QObject):
         self._look = look
         self._choice: ThemeName = "system"
         self._applied: Palette | None = None
+        self._restyling = Restyling(app, self)
+        self._restyling.shown_restyled.connect(self._on_restyling_shown_restyled)
+        sheet = both_style_sheets()
+        if app.styleSheet() != sheet:
+            app.setStyleSheet(sheet)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_hints_scheme_changed)
 
     @property
@@ -49,11 +55,19 @@ class ThemeKeeper(QObject):
         if palette is self._applied:
             return
         self._applied = palette
+        # A menu is made for one opening, with icons in the colours of then.
+        while isinstance(menu := self._app.activePopupWidget(), QMenu):
+            menu.close()
         self._app.setPalette(_qt_palette(palette))
-        # With the old one still in force Qt works each widget out twice.
-        self._app.setStyleSheet("")
-        self._app.setStyleSheet(style_sheet(palette))
-        self._look.use(palette)
+        for window in self._app.topLevelWidgets():
+            if window.parent() is None:
+                dress(window, palette)
+        self._restyling.begin()
+
+    @Slot()
+    def _on_restyling_shown_restyled(self) -> None:
+        if self._applied is not None:
+            self._look.use(self._applied)
 
     def _wanted(self) -> Palette:
         match self._choice:

@@ -32,6 +32,7 @@ from kmonitor.desktop.panels.header import HeaderPanel
 from kmonitor.desktop.panels.records import RecordsPanel
 from kmonitor.desktop.panels.run_tree import RunTreePanel
 from kmonitor.desktop.panels.status import StatusPanel
+from kmonitor.desktop.style_sheet import dress
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.limit_desk import CHART_METRICS
 from kmonitor.presenters.limit_words import metric_name
@@ -75,6 +76,7 @@ class MainWindow(QMainWindow):
     def __init__(self, look: Look) -> None:
         super().__init__()
         self.setWindowTitle("kmonitor")
+        dress(self, look.palette)
         self.setMinimumSize(_SMALLEST.boundedTo(self.screen().availableSize()))
         self.resize(1400, 860)
         self.header = HeaderPanel(look)

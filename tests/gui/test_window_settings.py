@@ -98,7 +98,7 @@ def test_every_control_of_the_settings_has_a_name(window: DeskWindow) -> None:
     window.desk.add_host("gpu-01", "big")
     hub = hub_of(window)
     hub.take(KeysTold(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
-    window.controller.preferences._show()
+    window.controller.preferences.refresh()
     for kind in (QAbstractButton, QLineEdit):
         for control in settings.findChildren(kind):
             assert control.accessibleName(), control
@@ -160,7 +160,7 @@ def test_a_hub_with_bounds_of_its_own_is_told(window: DeskWindow) -> None:
     settings = opened(window, HISTORY)
     hub = hub_of(window)
     hub.take(msgspec.structs.replace(told_hub(), ask=1, keep_days=7.0, keep_is_fixed=True))
-    window.controller.preferences._show()
+    window.controller.preferences.refresh()
 
     assert "--keep-days" in words(settings.history)
     settings.close()
@@ -179,7 +179,7 @@ def test_a_key_is_revoked_once_it_was_asked(window: DeskWindow) -> None:
     settings = opened(window, KEYS)
     hub = hub_of(window)
     hub.take(KeysTold(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
-    window.controller.preferences._show()
+    window.controller.preferences.refresh()
     press(settings.keys, "Revoke anna")
     answer(window, yes=True)
     asked = [m for _, m in window.asked if isinstance(m, KeysAsked) and m.revoke]

@@ -138,7 +138,7 @@ def _settings(stage: Stage, page: int) -> QWidget:
     hub.take(KeysTold(ask=2, keys=keys, address="tcp://0.0.0.0:7400"))
     found = stage.only(SettingsWindow)
     assert isinstance(found, SettingsWindow)
-    preferences._show()
+    preferences.refresh()
     found.show_page(page)
     stage.desk.settle()
     return found

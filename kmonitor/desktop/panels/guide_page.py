@@ -45,7 +45,7 @@ def set_well(document: QTextDocument, palette: Palette) -> None:
     for block in blocks_of(document):
         cursor.setPosition(block.position())
         cursor.mergeBlockFormat(_spaced(block, is_cell=bool(cursor.currentTable())))
-        _set_letters(cursor, block)
+        _set_letters(cursor, block, palette)
     for frame in document.rootFrame().childFrames():
         _set_table(frame, palette)
     cursor.endEditBlock()
@@ -86,7 +86,7 @@ def _goes_on(block: QTextBlock) -> bool:
     )
 
 
-def _set_letters(cursor: QTextCursor, block: QTextBlock) -> None:
+def _set_letters(cursor: QTextCursor, block: QTextBlock, palette: Palette) -> None:
     parts = cast("Iterable[QTextBlock.iterator]", block.begin())
     found = [part.fragment() for part in parts]
     for piece in [(each.position(), each.length(), each.charFormat()) for each in found]:
@@ -97,6 +97,8 @@ def _set_letters(cursor: QTextCursor, block: QTextBlock) -> None:
             letters.setFontWeight(QFont.Weight.DemiBold)
         if known.fontFixedPitch():
             letters.setProperty(QTextFormat.Property.FontPixelSize, _CODE_PX)
+        if known.isAnchor():
+            letters.setForeground(QBrush(QColor(palette.accent)))
         if letters.propertyCount():
             cursor.setPosition(start)
             cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
