@@ -3,6 +3,7 @@
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from kmonitor.desktop.controls.look import Look
@@ -31,6 +32,7 @@ class AuditController(QObject):
         self._hosts: HostsController | None = None
         self._book = AuditBook(self._run_name)
         self._list: AuditWindow | None = None
+        self._has_news = False
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         window.header.audit_requested.connect(self.open)
@@ -39,7 +41,7 @@ class AuditController(QObject):
     def attach(self, hosts: "HostsController") -> None:
         """The part that asks the hubs is loaded."""
         self._hosts = hosts
-        hosts.takers.append(self._book.take)
+        hosts.takers.append(self._take)
         hosts.drained.connect(self._on_hosts_drained)
 
     @Slot()
@@ -54,12 +56,18 @@ class AuditController(QObject):
         self._list.raise_()
         self._list.activateWindow()
         self._timer.start()
-        self._on_timer_timeout()
+        # The window stands before hundreds of lines are worded and measured for it.
+        QTimer.singleShot(0, self._on_timer_timeout)
 
     @Slot()
     def retranslate(self) -> None:
         """Say what is listed in the language in force."""
         self._on_timer_timeout()
+
+    def _take(self, told: msgspec.Struct) -> bool:
+        is_ours = self._book.take(told)
+        self._has_news |= is_ours
+        return is_ours
 
     def _run_name(self, run: str) -> str:
         known = self._desk.book.get(run)
@@ -67,6 +75,7 @@ class AuditController(QObject):
 
     def _show(self) -> None:
         shown = self._list
+        self._has_news = False
         if shown is not None and shown.isVisible():
             shown.show_picture(self._book.picture(time.time(), shown.wanted))
 
@@ -91,7 +100,8 @@ class AuditController(QObject):
 
     @Slot()
     def _on_hosts_drained(self) -> None:
-        self._show()
+        if self._has_news:
+            self._show()
 
     @Slot()
     def _on_list_host_chosen(self) -> None:

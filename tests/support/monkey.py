@@ -52,9 +52,6 @@ _KEYS: Final = [
     (Qt.Key.Key_Home, _CTRL),
     (Qt.Key.Key_End, _CTRL),
 ]
-_THEMES: Final = ("As the system", "Dark", "Light", "跟随系统", "深色", "浅色")
-_THEME_BUTTONS: Final = ("theme: ", "主题: ")
-"""In the name of a button that chooses a theme, by pointer or key, in both languages."""
 
 _LEADS_AWAY: Final = ("demo", "quit", "log file", "browser")
 """Words of controls that start processes or end this one."""
@@ -100,8 +97,7 @@ class Monkey:
             if found is not None:
                 self.n_actions += 1
                 self.last.append(f"{kind}: {found[0]}")
-                is_theme = any(words in found[0] for words in _THEME_BUTTONS)
-                return "theme" if is_theme else kind, *found
+                return kind, *found
 
     def one_of(self, *choices: T) -> T | None:
         """Any of these; None where there are none."""
@@ -114,9 +110,7 @@ class Monkey:
     def _kind_and_act(self) -> tuple[str, tuple[str, Callable[[], object]] | None]:
         popup = QApplication.activePopupWidget()
         if isinstance(popup, QMenu):
-            found = self._in_menu(popup)
-            is_theme = found is not None and found[0] in _THEMES
-            return "theme" if is_theme else "menu", found
+            return "menu", self._in_menu(popup)
         if popup is not None:
             return "popup", ("Esc", lambda: QTest.keyClick(popup, Qt.Key.Key_Escape))
         modal = QApplication.activeModalWidget()

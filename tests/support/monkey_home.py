@@ -1,0 +1,110 @@
+"""One known state of a window, and what is left in it: more than before is then a leak."""
+
+import gc
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QToolTip
+
+from kmonitor.desktop.app import KmonitorApp
+from tests.support.watched_loop import WatchedLoop
+
+
+@dataclass(frozen=True, slots=True)
+class Calm:
+    """What is there while nothing happens."""
+
+    windows: Counter[str]
+    widgets: Counter[str]
+    timers: int
+    threads: int
+    objects: int
+    rss_bytes: int
+
+
+def bring_home(app: KmonitorApp, loop: WatchedLoop, start_run: Callable[[], None]) -> None:
+    """The usual charts of a young run in a usual window; all else closed, and opened once before.
+
+    Args:
+        app: The window.
+        loop: Its loop.
+        start_run: Starts a run that nothing has happened to.
+    """
+    _close_all(app)
+    loop.until(lambda: app.desk.link.is_live, "the hub")
+    known = {run.run for run in app.desk.book.runs()}
+    start_run()
+    loop.until(lambda: any(_begun(app, known)), "an epoch of the new run")
+    run = next(_begun(app, known))
+    app.window.run_tree.run_chosen.emit(run)
+    _open_all(app, loop, run)
+    _close_all(app)
+    app.window.resize(1280, 760)
+    app.window.records.show_tab("events")
+    app.controller.choices.choose_language("en")
+    app.controller.arranger.reset()  # cards that were added are the user's, and no leak
+    if app._hosts is not None:
+        # Each has threads of its own for as long as it is shown.
+        for address in [address for address in app._hosts.bridges() if address]:
+            app._hosts.remove(address)
+    # The clipboard holds what was copied last.
+    QApplication.clipboard().clear()
+    app.window.run_tree.run_chosen.emit(run)
+    loop.rest(1.0)
+
+
+def counted(app: KmonitorApp) -> Calm:
+    """What is there now."""
+    gc.collect()
+    widgets = Counter(type(widget).__name__ for widget in QApplication.allWidgets())
+    windows = Counter(type(window).__name__ for window in QApplication.topLevelWidgets())
+    return Calm(
+        windows=windows,
+        widgets=widgets,
+        timers=len(app.findChildren(QTimer)) + len(app.window.findChildren(QTimer)),
+        threads=threading.active_count(),
+        objects=len(gc.get_objects()),
+        rss_bytes=int(Path("/proc/self/statm").read_text().split()[1])
+        * os.sysconf("SC_PAGE_SIZE"),
+    )
+
+
+def _begun(app: KmonitorApp, known: set[str]) -> Iterator[str]:
+    """Runs that are not known and have ended an epoch."""
+    runs = app.desk.book.runs()
+    return (run.run for run in runs if run.run not in known and run.epochs_done)
+
+
+def _open_all(app: KmonitorApp, loop: WatchedLoop, run: str) -> None:
+    parts = app.controller
+    parts.history.open()
+    parts.history.comparison.open([run])
+    loop.rest(0.2)
+    parts.history.close()
+    parts.commands.request("collect", "")
+    loop.until(lambda: app.desk.reclaims.rows(run), "the record")
+    parts.records._on_table_record_opened(app.desk.reclaims.rows(run)[0].row)
+    parts.records.open_diagnosis()
+    parts.records.open_end(run)
+    parts.verdicts._on_card_evidence_wanted("ram")
+    parts.help.open_guide()
+    parts.help.open_keyboard()
+    parts.preferences.open()
+    app._audit.open()
+    app._alerts.open()
+    loop.rest(0.2)
+
+
+def _close_all(app: KmonitorApp) -> None:
+    while (popup := QApplication.activePopupWidget()) is not None:
+        popup.close()
+    QToolTip.hideText()
+    for top in QApplication.topLevelWidgets():
+        if top is not app.window:
+            top.close()
+    app.controller.history.close()
