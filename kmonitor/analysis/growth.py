@@ -37,6 +37,9 @@ _STOPPED: Final = 0.3
 _LONGER_PAUSE: Final = 1.5
 """Python collects all of its garbage when a quarter more has come: each pause is longer."""
 
+_HIGHER_LOW: Final = 0.3
+_SINCE_FALL: Final = 4
+
 _UNITS_TO_HALVE: Final = 32
 _MAX_WARM_UP: Final = 15
 _MIN_WARM_UP: Final = 3
@@ -227,6 +230,31 @@ def pauses_as_before(values: NDArray[np.float64], growth: Growth) -> bool:
     if not is_low[-1] or len(pauses) < 2:  # noqa: PLR2004 - this one, and one before
         return False
     return pauses[-1] <= _LONGER_PAUSE * max(pauses[:-1])
+
+
+def rises_between_falls(values: NDArray[np.float64], slope: float) -> bool:
+    """Whether it fell, not as far as it had risen, and rises on: a saw-tooth with rising lows.
+
+    Args:
+        values: What was judged, `[n]`.
+        slope: Of the growth that was found, change a unit.
+    """
+    window = values[window_start(len(values)) :]
+    steps = np.diff(window)
+    least = max(_NOISES * noise_of(window), _NOISES * slope)
+    falls = np.flatnonzero(-steps > least)
+    if not len(falls):
+        return False
+    begins = falls[-2] + 1 if len(falls) > 1 else 0
+    tooth, after = window[begins : falls[-1] + 1], window[falls[-1] + 1 :]
+    has_risen = float(tooth[-1] - tooth.min())
+    if float(after.min() - tooth.min()) < _HIGHER_LOW * has_risen:
+        return False
+    if len(after) < _SINCE_FALL:
+        return True  # it has just fallen: too early to say that it is over
+    lately = after[-2 * _SINCE_FALL :]
+    rise = theil_sen_slope(np.arange(len(lately), dtype=np.float64), lately) or 0.0
+    return rise >= _SLOWED * slope
 
 
 # The cheap ones first: most series are done after the first.

@@ -18,6 +18,7 @@ from kmonitor.analysis.growth import (
     WhyNot,
     judge_growth,
     pauses_as_before,
+    rises_between_falls,
 )
 
 UNITS_TO_SUSPECT: Final = 20
@@ -107,7 +108,7 @@ def next_verdict(
 def _alarmed(
     before: Verdict, growth: Growth, values: NDArray[np.float64], counters: Sequence[Counter]
 ) -> Verdict:
-    if growth.why_not is WhyNot.STOPPED and pauses_as_before(values, growth):
+    if not growth.is_growing and _goes_on(before, growth, values):
         return replace(before, alarmed_units=before.alarmed_units + 1)
     against = 0 if growth.is_growing else before.in_a_row + 1
     if against >= TO_CLEAR:
@@ -122,6 +123,14 @@ def _alarmed(
     is_suspected = len(values) >= UNITS_TO_SUSPECT and explains
     state = State.SUSPECTED if is_suspected else State.GROWING
     return Verdict(state, growth, grew_with, units)
+
+
+def _goes_on(before: Verdict, growth: Growth, values: NDArray[np.float64]) -> bool:
+    """Whether what speaks against growth is only that garbage is collected now and then."""
+    if growth.why_not is WhyNot.STOPPED and pauses_as_before(values, growth):
+        return True
+    found = before.growth.slope if before.growth is not None else None
+    return found is not None and rises_between_falls(values, found.middle)
 
 
 def unit_of(n_fits: int, n_folds: int = 0) -> Per:
