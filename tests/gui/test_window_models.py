@@ -101,6 +101,19 @@ def test_the_audit_becomes_whatever_it_is_given(steps: list[set[int]]):
     tester.deleteLater()
 
 
+def test_rows_that_come_change_and_go_together_are_told_once():
+    """A table measures its columns anew each time: with 200 rows apart for 60 ms."""
+    model, told = AuditModel(), list[tuple[str, int, int]]()
+    model.rowsInserted.connect(lambda _parent, first, last: told.append(("in", first, last)))
+    model.rowsRemoved.connect(lambda _parent, first, last: told.append(("out", first, last)))
+    model.dataChanged.connect(lambda low, high: told.append(("new", low.row(), high.row())))
+
+    for word, n in (("done", 200), ("fertig", 200), ("fertig", 1)):
+        model.show_rows([AuditLine(i, (word, "", "", "", "", ""), "all") for i in range(n)])
+
+    assert told == [("in", 0, 199), ("new", 0, 199), ("out", 1, 199)]
+
+
 @pytest.mark.qt_log_ignore("This plugin does not support")
 def test_columns_of_the_audit_are_measured_by_few_rows(monkeypatch: pytest.MonkeyPatch):
     """Else a change of style takes longer with each command that was ever asked."""

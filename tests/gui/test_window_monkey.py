@@ -30,7 +30,7 @@ pytestmark = WINDOW
 
 PER_S = 5.0
 RUNS = ("vit-b16", "unet-3d", "bert-中文", "a-name-" + "x" * 73)
-YOUNG = "young"
+OWN = "like-the-one-before"
 MOST_BLOCK_MS = 50.0
 
 ENOUGH_FOR_GROWTH = 3000
@@ -66,9 +66,9 @@ class Fleet:
         self._say(f"{what} {name}")
         return f"{what} {name}"
 
-    def start_young(self) -> None:
-        """One begins that is like the one begun so before, which is over."""
-        self._say(f"start {YOUNG}")
+    def own(self, what: str) -> None:
+        """Start or end a run to which nothing happens by chance."""
+        self._say(f"{what} {OWN}")
 
     def end(self) -> None:
         """All runs are over."""
@@ -164,7 +164,7 @@ def grown(half: Calm, end: Calm, actions: int) -> list[str]:
 
 def calm(app: KmonitorApp, loop: WatchedLoop, fleet: Fleet) -> Calm:
     """Put all away that can be closed, and count what is left."""
-    bring_home(app, loop, fleet.start_young)
+    bring_home(app, loop, fleet.own)
     return counted(app)
 
 

@@ -1,5 +1,6 @@
 """One known state of a window, and what is left in it: more than before is then a leak."""
 
+import ctypes
 import gc
 import os
 import threading
@@ -9,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QTimer
+from PySide6.QtGui import QPixmapCache
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from kmonitor.desktop.app import KmonitorApp
+from kmonitor.presenters.run_states import has_ended
 from tests.support.watched_loop import WatchedLoop
 
 
@@ -27,18 +30,18 @@ class Calm:
     rss_bytes: int
 
 
-def bring_home(app: KmonitorApp, loop: WatchedLoop, start_run: Callable[[], None]) -> None:
-    """The usual charts of a young run in a usual window; all else closed, and opened once before.
+def bring_home(app: KmonitorApp, loop: WatchedLoop, say: Callable[[str], None]) -> None:
+    """The usual charts of a run that was short, all else closed and opened once before.
 
     Args:
         app: The window.
         loop: Its loop.
-        start_run: Starts a run that nothing has happened to.
+        say: Starts and ends a run of its own: "start", "end".
     """
     _close_all(app)
     loop.until(lambda: app.desk.link.is_live, "the hub")
     known = {run.run for run in app.desk.book.runs()}
-    start_run()
+    say("start")
     loop.until(lambda: any(_begun(app, known)), "an epoch of the new run")
     run = next(_begun(app, known))
     app.window.run_tree.run_chosen.emit(run)
@@ -54,13 +57,18 @@ def bring_home(app: KmonitorApp, loop: WatchedLoop, start_run: Callable[[], None
             app._hosts.remove(address)
     # The clipboard holds what was copied last.
     QApplication.clipboard().clear()
+    # While it goes on the header has more chips or less.
+    say("end")
+    loop.until(lambda: _has_ended(app, run), "its end")
     app.window.run_tree.run_chosen.emit(run)
     loop.rest(1.0)
 
 
 def counted(app: KmonitorApp) -> Calm:
-    """What is there now."""
+    """What is there now; what is only kept for another use is given back before."""
     gc.collect()
+    QPixmapCache.clear()
+    ctypes.CDLL(None).malloc_trim(0)
     widgets = Counter(type(widget).__name__ for widget in QApplication.allWidgets())
     windows = Counter(type(window).__name__ for window in QApplication.topLevelWidgets())
     return Calm(
@@ -80,24 +88,33 @@ def _begun(app: KmonitorApp, known: set[str]) -> Iterator[str]:
     return (run.run for run in runs if run.run not in known and run.epochs_done)
 
 
+def _has_ended(app: KmonitorApp, run: str) -> bool:
+    summary = app.desk.book.get(run)
+    return summary is not None and has_ended(summary)
+
+
 def _open_all(app: KmonitorApp, loop: WatchedLoop, run: str) -> None:
     parts = app.controller
-    parts.history.open()
-    parts.history.comparison.open([run])
-    loop.rest(0.2)
-    parts.history.close()
     parts.commands.request("collect", "")
     loop.until(lambda: app.desk.reclaims.rows(run), "the record")
-    parts.records._on_table_record_opened(app.desk.reclaims.rows(run)[0].row)
-    parts.records.open_diagnosis()
-    parts.records.open_end(run)
-    parts.verdicts._on_card_evidence_wanted("ram")
-    parts.help.open_guide()
-    parts.help.open_keyboard()
-    parts.preferences.open()
-    app._audit.open()
-    app._alerts.open()
-    loop.rest(0.2)
+    record = app.desk.reclaims.rows(run)[0].row
+    pages: dict[str, Callable[[], object]] = {
+        "history": parts.history.open,
+        "comparison": lambda: parts.history.comparison.open([run]),
+        "record": lambda: parts.records._on_table_record_opened(record),
+        "diagnosis": parts.records.open_diagnosis,
+        "end": lambda: parts.records.open_end(run),
+        "evidence": lambda: parts.verdicts._on_card_evidence_wanted("ram"),
+        "guide": parts.help.open_guide,
+        "keyboard": parts.help.open_keyboard,
+        "settings": parts.preferences.open,
+        "audit": app._audit.open,
+        "alerts": app._alerts.open,
+    }
+    for name, opened in pages.items():
+        loop.watched("open", name, opened)
+        loop.rest(0.1)
+        _close_all(app)
 
 
 def _close_all(app: KmonitorApp) -> None:

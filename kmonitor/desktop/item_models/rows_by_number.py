@@ -1,6 +1,6 @@
 """A table whose rows have the hub's numbers: only what came or went is told to the view."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -31,24 +31,21 @@ class RowsByNumber(QAbstractTableModel, Generic[RowT]):
         self._n_columns = n_columns
 
     def show_rows(self, rows: Sequence[RowT]) -> bool:
-        """Become these rows, newest first; returns whether anything is told otherwise now."""
+        """Become these rows, newest first; returns whether anything is told otherwise now.
+
+        What came, went or changed is told to the view in blocks: a table measures its columns anew
+        each time.
+        """
         if list(rows) == self._rows:
             return False
-        wanted = {row.row for row in rows}
-        for at in range(len(self._rows) - 1, -1, -1):
-            if self._rows[at].row not in wanted:
-                self.beginRemoveRows(NOWHERE, at, at)
-                del self._rows[at]
-                self.endRemoveRows()
-        for at, row in enumerate(rows):
-            if at >= len(self._rows) or self._rows[at].row != row.row:
-                self.beginInsertRows(NOWHERE, at, at)
-                self._rows.insert(at, row)
-                self.endInsertRows()
-            elif self._rows[at] != row:
-                self._rows[at] = row
-                self.dataChanged.emit(self.index(at, 0), self.index(at, self._n_columns - 1))
+        self._remove_others({self.key_of(row) for row in rows})
+        self._insert_new(rows)
+        self._renew(rows)
         return True
+
+    def key_of(self, row: RowT) -> Hashable:
+        """What tells a row from all others."""
+        return row.row
 
     def retranslate(self) -> None:
         """Say the heads in the language in force; rows come with `show_rows`."""
@@ -65,3 +62,41 @@ class RowsByNumber(QAbstractTableModel, Generic[RowT]):
     @override
     def columnCount(self, parent: Index = NOWHERE) -> int:
         return 0 if parent.isValid() else self._n_columns
+
+    def _remove_others(self, wanted: Collection[Hashable]) -> None:
+        end = len(self._rows)
+        while end > 0:
+            start = end - 1
+            if self.key_of(self._rows[start]) in wanted:
+                end = start
+                continue
+            while start > 0 and self.key_of(self._rows[start - 1]) not in wanted:
+                start -= 1
+            self.beginRemoveRows(NOWHERE, start, end - 1)
+            del self._rows[start:end]
+            self.endRemoveRows()
+            end = start
+
+    def _insert_new(self, rows: Sequence[RowT]) -> None:
+        at = 0
+        while at < len(rows):
+            known = self.key_of(self._rows[at]) if at < len(self._rows) else None
+            if known == self.key_of(rows[at]):
+                at += 1
+                continue
+            end = at
+            while end < len(rows) and self.key_of(rows[end]) != known:
+                end += 1
+            self.beginInsertRows(NOWHERE, at, end - 1)
+            self._rows[at:at] = rows[at:end]
+            self.endInsertRows()
+            at = end
+
+    def _renew(self, rows: Sequence[RowT]) -> None:
+        """Take rows that say something else; with another language all of them do."""
+        changed = [at for at, row in enumerate(rows) if row != self._rows[at]]
+        for at in changed:
+            self._rows[at] = rows[at]
+        if changed:
+            last = self.index(changed[-1], self._n_columns - 1)
+            self.dataChanged.emit(self.index(changed[0], 0), last)
