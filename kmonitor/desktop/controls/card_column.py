@@ -1,8 +1,49 @@
 """A column of cards that is filled anew when what it shows changes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+
+@dataclass(frozen=True, slots=True)
+class CardButton:
+    """A button of a card.
+
+    Attributes:
+        title: On it.
+        tooltip: What it does.
+        name: The same with what the card is about, for a screen reader.
+        act: Called when it is pressed.
+    """
+
+    title: str
+    tooltip: str
+    name: str
+    act: Callable[[], object]
+
+
+def word_card(labels: Iterable[QWidget], buttons: Iterable[CardButton]) -> QFrame:
+    """A card with lines of words, and buttons beside them."""
+    card = QFrame()
+    card.setObjectName("card")
+    words = QVBoxLayout()
+    words.setSpacing(1)
+    for label in labels:
+        words.addWidget(label)
+    row = QHBoxLayout(card)
+    row.setContentsMargins(12, 8, 8, 8)
+    row.setSpacing(6)
+    row.addLayout(words, 1)
+    for each in buttons:
+        button = QPushButton(each.title)
+        button.setProperty("kind", "filter")
+        button.setToolTip(each.tooltip)
+        button.setAccessibleName(each.name)
+        button.setAutoDefault(False)
+        button.clicked.connect(_without_check(each.act))
+        row.addWidget(button)
+    return card
 
 
 class CardColumn(QVBoxLayout):
@@ -21,3 +62,13 @@ class CardColumn(QVBoxLayout):
         self._cards = list(cards)
         for card in self._cards:
             self.addWidget(card)
+
+
+def _without_check(act: Callable[[], object]) -> Callable[[object], None]:
+    """A button's signal tells whether it is checked, too."""
+
+    def pressed(checked: object = None) -> None:
+        del checked
+        act()
+
+    return pressed

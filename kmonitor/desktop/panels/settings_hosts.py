@@ -1,12 +1,12 @@
 """Settings: the hosts that are remembered."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from kmonitor.desktop.controls.card_column import CardColumn
+from kmonitor.desktop.controls.card_column import CardButton, CardColumn, word_card
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.look import role_label, set_tone
 from kmonitor.presenters.host_settings import HostLine
@@ -75,52 +75,28 @@ class HostSettings(QWidget):
         column.addStretch(1)
 
     def _row(self, line: HostLine) -> QWidget:
-        card = QFrame()
-        card.setObjectName("card")
-        name, address = ElidedLabel("strong_small", line.name), ElidedLabel("sub", line.address)
         state = role_label("meta", line.state)
         state.setWordWrap(True)
         set_tone(state, line.tone)
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        for label in (name, address, state):
-            words.addWidget(label)
-        row = QHBoxLayout(card)
-        row.setContentsMargins(12, 8, 8, 8)
-        row.setSpacing(6)
-        row.addLayout(words, 1)
-        kinds: tuple[tuple[str, str, Callable[[str], None], bool], ...] = (
-            (
-                self.tr("Connect"),
-                self.tr("Try it now"),
-                self.retry_requested.emit,
-                line.can_retry,
-            ),
+        labels = (ElidedLabel("strong_small", line.name), ElidedLabel("sub", line.address), state)
+        retry = (self.tr("Connect"), self.tr("Try it now"), self.retry_requested)
+        kinds = (
+            *([retry] if line.can_retry else []),
             (
                 self.tr("Rename\u2026"),
                 self.tr("Call it otherwise here"),
-                self.rename_requested.emit,
-                True,
+                self.rename_requested,
             ),
             (
                 self.tr("Remove\u2026"),
                 self.tr("Forget it; nothing there is touched"),
-                self.removal_requested.emit,
-                True,
+                self.removal_requested,
             ),
         )
-        for title, tip, wanted, is_on in kinds:
-            button = QPushButton(title)
-            button.setProperty("kind", "filter")
-            button.setToolTip(tip)
-            button.setAccessibleName(f"{title} {line.name}")
-            button.setAutoDefault(False)
-            button.setVisible(is_on)
-            button.clicked.connect(partial(_call, wanted, line.key))
-            row.addWidget(button)
-        return card
-
-
-def _call(wanted: Callable[[str], None], key: str, checked: object = None) -> None:
-    del checked
-    wanted(key)
+        return word_card(
+            labels,
+            [
+                CardButton(title, tip, f"{title} {line.name}", partial(wanted.emit, line.key))
+                for title, tip, wanted in kinds
+            ],
+        )

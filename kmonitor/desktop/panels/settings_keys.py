@@ -5,9 +5,9 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from kmonitor.desktop.controls.card_column import CardColumn
+from kmonitor.desktop.controls.card_column import CardButton, CardColumn, word_card
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.look import role_label, set_tone
 from kmonitor.presenters.hub_settings import KeyRow, KeysPicture
@@ -121,27 +121,17 @@ class KeySettings(QWidget):
         self._column.show_cards(map(self._row, rows))
 
     def _row(self, key: KeyRow) -> QWidget:
-        card = QFrame()
-        card.setObjectName("card")
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(ElidedLabel("strong_small", key.name))
-        words.addWidget(role_label("sub", f"{key.role} \u00b7 {key.since}"))
-        revoke = QPushButton(self.tr("Revoke\u2026"))
-        revoke.setProperty("kind", "filter")
-        revoke.setAccessibleName(self.tr("Revoke {name}").format(name=key.name))
-        revoke.setToolTip(self.tr("Let it connect no more"))
-        revoke.setAutoDefault(False)
-        revoke.clicked.connect(partial(self._revoke, key))
-        row = QHBoxLayout(card)
-        row.setContentsMargins(12, 8, 8, 8)
-        row.addLayout(words, 1)
-        row.addWidget(revoke)
-        return card
-
-    def _revoke(self, key: KeyRow, checked: object = None) -> None:
-        del checked
-        self.revoke_requested.emit(key.key, key.name)
+        labels = (
+            ElidedLabel("strong_small", key.name),
+            role_label("sub", f"{key.role} \u00b7 {key.since}"),
+        )
+        revoke = CardButton(
+            self.tr("Revoke\u2026"),
+            self.tr("Let it connect no more"),
+            self.tr("Revoke {name}").format(name=key.name),
+            partial(self.revoke_requested.emit, key.key, key.name),
+        )
+        return word_card(labels, [revoke])
 
     @Slot()
     def _on_copy_clicked(self) -> None:
