@@ -16,7 +16,8 @@ def report(
     run: str,
     /,
     *,
-    into: Annotated[Path | None, Parameter(name=("--into", "-o"))] = None,
+    output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
+    into: Annotated[Path | None, Parameter(name="--into", show=False)] = None,
     folder: FolderOption = None,
     host: HostOption = None,
     hub: HubOption = None,
@@ -26,11 +27,12 @@ def report(
     It is one HTML file that loads nothing and runs nothing, light or dark as the reader's system
     is, and good to print.
 
-    Example: `kmonitor report last --into leak.html`
+    Example: `kmonitor report last --output leak.html`
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
-        into: This file, which is replaced; without it one of the run's name, here.
+        output: This file, which is replaced; without it one of the run's name, here.
+        into: The same, as it was called before.
         folder: Of the runs whose spools lie in this folder, which is only read.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
@@ -38,7 +40,7 @@ def report(
     """
     with open_hub(host, folder=folder, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
-        output = into or Path(f"{file_stem(chosen)}.html")
-        write_report(client, chosen, output)
-    say(str(output))
+        file = output or into or Path(f"{file_stem(chosen)}.html")
+        write_report(client, chosen, file)
+    say(str(file))
     return DONE

@@ -4,7 +4,7 @@ import msgspec
 from PySide6.QtCore import QObject, Signal, Slot
 
 from kmonitor.desktop.help_controller import HelpController
-from kmonitor.desktop.language_keeper import LANGUAGE_TITLES, LanguageKeeper
+from kmonitor.desktop.language_keeper import LanguageKeeper, language_titles
 from kmonitor.desktop.questions import message_box
 from kmonitor.desktop.settings_controller import SettingsController
 from kmonitor.desktop.settings_file import WindowSettings
@@ -71,7 +71,7 @@ class ChoicesController(QObject):
         self._window.header.show_theme(theme)
         self._window.header.show_language(language)
         self._window.first_start.choices.show_theme(theme)
-        self._window.first_start.choices.show_languages({**LANGUAGE_TITLES}, language)
+        self._window.first_start.choices.show_languages(language_titles(), language)
         self._preferences.refresh()
 
     @Slot()

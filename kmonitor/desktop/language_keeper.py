@@ -23,12 +23,17 @@ _log = logging.getLogger(__name__)
 
 Spoken = Literal["en", "zh_CN"]
 
-LANGUAGE_TITLES: Final[dict[Spoken, str]] = {
+_TITLES: Final[dict[Spoken, str]] = {
     "en": "English",
-    # With a word that can be read where there is no font for the others.
     "zh_CN": "\u7b80\u4f53\u4e2d\u6587 (Simplified Chinese)",
 }
-"""Each language by its own name, the same in every language."""
+_WITHOUT_LETTERS: Final[dict[Spoken, str]] = {"zh_CN": "Chinese (Simplified)"}
+
+
+def language_titles() -> dict[str, str]:
+    """Each language by its own name, the same in every language, as far as it can be drawn."""
+    letters = {} if has_chinese_font() is not False else _WITHOUT_LETTERS
+    return {**_TITLES, **letters}
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from kmonitor.desktop.host_menus import HostMenus
-from kmonitor.desktop.language_keeper import LANGUAGE_TITLES, LanguageKeeper
+from kmonitor.desktop.language_keeper import LanguageKeeper, language_titles
 from kmonitor.desktop.panels.settings_window import SettingsWindow
 from kmonitor.desktop.questions import QuestionBox
 from kmonitor.desktop.settings_file import WindowSettings
@@ -108,7 +108,7 @@ class SettingsController(QObject):
     def open(self) -> None:
         """Show the settings."""
         if self._page is None:
-            languages = {**LANGUAGE_TITLES} if self._keeper is not None else {}
+            languages = language_titles() if self._keeper is not None else {}
             self._page = page = SettingsWindow(languages, self._window)
             self._connect(page)
             keep = read_keep(self._folders)

@@ -299,7 +299,7 @@ def _paused_text(run: RunSummary) -> str:
 
 def _checkpoint(run: RunSummary, now_wall_s: float) -> str:
     if run.checkpoint_epoch is None:
-        return tr("No checkpoint yet")
+        return tr("No checkpoint was saved") if has_ended(run) else tr("No checkpoint yet")
     parts = [tr("Last checkpoint epoch {n}").format(n=run.checkpoint_epoch + 1)]
     if run.checkpoint_wall_s is not None:
         ago = duration_text(now_wall_s - run.checkpoint_wall_s)

@@ -73,13 +73,13 @@ def usual_rule(kind: AlertKind) -> AlertRule:
 
 
 def rule_words(kind: AlertKind, metric: AlertMetric = "") -> str:
-    """The rule as the user reads it: "RAM crosses its limit"."""
+    """The rule as the user reads it: "RAM: limit crossed"."""
     name = metric_name(metric) if metric else ""
     match kind:
         case "limit":
-            return tr("{metric} crosses its limit").format(metric=name)
+            return tr("{metric}: limit crossed").format(metric=name)
         case "verdict":
-            return tr("The verdict on {metric} turns").format(metric=name)
+            return tr("{metric}: another verdict").format(metric=name)
         case "host":
             return tr("A host is lost")
         case "died":

@@ -43,7 +43,7 @@ from kmonitor.presenters.rates import (
 from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.series_store import Window
-from kmonitor.presenters.verdict_card import verdict_picture
+from kmonitor.presenters.verdict_card import judged_rate, verdict_picture
 from kmonitor_agent.protocol.commands import LimitMetric, LimitSpec
 from kmonitor_agent.protocol.messages import RunSummary
 
@@ -166,15 +166,17 @@ class ChartDesk:
         run = self._desk.book.current()
         if run is None:
             return None
+        verdict = self._desk.verdicts.get(run.run, metric)
+        cleared_s = self._feed.flags.last_clearing_s(run.run)
+        since = verdict if verdict and verdict.to_s >= cleared_s else None
         picture = card_picture(
             self._as_charted(run),
             metric,
-            rate=self._rate(run, metric, now_s),
+            rate=judged_rate(since, self._rate(run, metric, now_s)),
             line=self._desk.limits.line(run, metric),
             is_connected=self._can_ask(run),
             device_absent=self._device_absent(run),
         )
-        verdict = self._desk.verdicts.get(run.run, metric)
         judged = verdict_picture(run, verdict, now_wall_s=self._desk.now_wall_s())
         words = [picture.description, judged.text, judged.forecast]
         picture = replace(

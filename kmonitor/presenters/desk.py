@@ -6,11 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from kmonitor.presenters.alerts import AlertDesk
 from kmonitor.presenters.command_desk import Ask, CommandDesk
 from kmonitor.presenters.connection import BannerPicture, Connection, StatusPicture
-from kmonitor.presenters.diagnosis import DiagnosisBook
-from kmonitor.presenters.event_log import EventLog
 from kmonitor.presenters.formats import duration_text
 from kmonitor.presenters.history import History
 from kmonitor.presenters.hosts import HERE, HostDesk, WayStage, why_no_command
@@ -18,24 +15,18 @@ from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_desk import LimitDesk
 from kmonitor.presenters.model_book import ModelBook
 from kmonitor.presenters.readings import RunReadings
-from kmonitor.presenters.reclaim_table import ReclaimBook
+from kmonitor.presenters.row_books import RowBooks
 from kmonitor.presenters.run_book import RunBook
 from kmonitor.presenters.run_edits import EditDesk
 from kmonitor.presenters.run_end import EndBook
+from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.series_sink import SeriesSink
 from kmonitor.presenters.verdict_book import VerdictBook
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.commands import Arguments, CommandName
 from kmonitor_agent.protocol.errors import ProtocolError
-from kmonitor_agent.protocol.facts import (
-    ActionRecord,
-    AnyEvent,
-    Diagnosis,
-    Sample,
-    Sources,
-    Verdict,
-)
+from kmonitor_agent.protocol.facts import AnyEvent
 from kmonitor_agent.protocol.messages import (
     CommandTold,
     EditTold,
@@ -68,18 +59,16 @@ class Desk:
         self.book = RunBook()
         self.link = Connection()
         self.hosts = HostDesk()
-        self.log = EventLog()
-        self.reclaims = ReclaimBook()
-        self.diagnoses = DiagnosisBook()
+        self._rows = rows = RowBooks()
+        self.log, self.alerts = rows.log, rows.alerts
+        self.reclaims, self.diagnoses = rows.reclaims, rows.diagnoses
         self.verdicts = VerdictBook(ask)
         self.models = ModelBook()
         self.ends = EndBook(ask)
-        self.alerts = AlertDesk()
         self.commands = CommandDesk(ask, asked_by=user)
         self.limits = LimitDesk(self.commands, user=user)
         self.edits = EditDesk(ask)
         self.changed: set[Topic] = set()
-        self._readings: dict[str, RunReadings] = {}
         self._history = History(ask)
         self._clock = clock
         self._hubs: dict[str, str] = {}
@@ -93,7 +82,7 @@ class Desk:
 
     def readings(self, run: str) -> RunReadings:
         """The readings of one run."""
-        return self._readings.setdefault(run, RunReadings())
+        return self._rows.readings(run)
 
     def link_at(self, at: str) -> Connection:
         """The connection to a hub, by its host's address; `HERE`: this machine's."""
@@ -292,11 +281,9 @@ class Desk:
         self._forget_runs(self._seen.pop(at, set()))
 
     def _forget_runs(self, runs: Collection[str]) -> None:
-        books = (self.log, self.reclaims, self.diagnoses, self.verdicts, self.models)
-        for book in (*books, self._history):
+        self._rows.forget(runs)
+        for book in (self.verdicts, self.models, self._history):
             book.forget(runs)
-        for run in runs:
-            self._readings.pop(run, None)
         if self._charts is not None:
             self._charts.forget(runs)
 
@@ -326,13 +313,9 @@ class Desk:
             self._take_event(row, event, is_live=is_live)
 
     def _take_event(self, row: Row, event: AnyEvent, *, is_live: bool) -> None:
-        if isinstance(event, Sample):
-            self.readings(row.run).take_sample(event, row.t_s)
+        if self._rows.read(row, event):
             self.changed.add("readings")
-        elif isinstance(event, Sources):
-            self.readings(row.run).take_sources(event)
-            self.changed.add("readings")
-        elif self._log(row, event):
+        elif self._note(row, event):
             self.changed.add("log")
         self.models.take(row.run, event)
         self._judged(self.verdicts.take_event(row.run, event, is_live=is_live))
@@ -340,20 +323,11 @@ class Desk:
             self._charts.take_event(row, event, is_live=is_live)
             self.changed.add("series")
 
-    def _log(self, row: Row, event: AnyEvent) -> bool:
-        summary = self.book.get(row.run)
+    def _note(self, row: Row, event: AnyEvent) -> bool:
+        summary, now_wall_s = self.book.get(row.run), self._clock.wall_s()
         name = summary.name if summary else row.run[:8]
-        start_wall_s = summary.started_wall_s if summary else self._clock.wall_s() - row.t_s
-        wall_s = start_wall_s + row.t_s
-        if isinstance(event, ActionRecord):
-            self.reclaims.add(row.run, row.row, event, wall_s=wall_s)
-        elif isinstance(event, Diagnosis):
-            self.diagnoses.add(row.run, row.row, event, wall_s=wall_s)
-        is_new = self.log.add(row.row, event, run=row.run, name=name, wall_s=wall_s)
-        if is_new or isinstance(event, Verdict):
-            now_wall_s = self._clock.wall_s()
-            self.alerts.happened(row.run, name, event, wall_s=wall_s, now_wall_s=now_wall_s)
-        return is_new
+        wall_s = (summary.started_wall_s if summary else now_wall_s - row.t_s) + row.t_s
+        return self._rows.note(row, event, name=name, wall_s=wall_s, now_wall_s=now_wall_s)
 
     def _take_series(self, told: SeriesTold) -> None:
         readings = self.readings(told.run)
@@ -390,6 +364,10 @@ class Desk:
             self.changed |= {"series", "readings"}
 
     def _show_runs(self) -> None:
+        current = self.book.current()
+        ended = current.run if current is not None and has_ended(current) else ""
+        if self.log.look_at(ended):
+            self._history.forget([ended])
         shown = [run for run in self.book.shown() if self.is_reached(run.run)]
         for summary in shown[:1]:
             self._history.want(summary)

@@ -89,6 +89,7 @@ class LogRow:
         line: Icon, level and sentence.
         wall_s: When, UTC.
         is_end: Whether it tells how a process ended other than well.
+        is_first: Whether it stands before newer ones, since its run is looked at.
     """
 
     row: int
@@ -98,15 +99,20 @@ class LogRow:
     line: EventLine
     wall_s: float = 0.0
     is_end: bool = False
+    is_first: bool = False
 
     @property
-    def key(self) -> tuple[str, int]:
-        """Tells it from all others: each hub counts its rows from 1."""
-        return self.run, self.row
+    def key(self) -> tuple[str, int, bool]:
+        """Tells it from all others, and where it stands: each hub counts its rows from 1."""
+        return self.run, self.row, self.is_first
 
 
 class EventLog:
-    """Rows of all hubs by time, each once, the newest `MAX_ROWS` of them; main thread only."""
+    """Rows of all hubs by time, each once, the newest `MAX_ROWS` of them; main thread only.
+
+    Those of an ended run that is looked at stand first, and are kept: what others tell since would
+    push them out of sight.
+    """
 
     def __init__(self) -> None:
         self._rows: list[LogRow] = []
@@ -114,6 +120,8 @@ class EventLog:
         # By run, by row: beginnings and ends of its processes, and which of these are not told.
         self._lives: dict[str, dict[int, AnyEvent]] = {}
         self._overruled: dict[str, set[int]] = {}
+        self._first = ""
+        self._incomplete: set[str] = set()
         self.filter: LogFilter = "all"
 
     def add(self, row: int, event: AnyEvent, *, run: str, name: str, wall_s: float) -> bool:
@@ -125,7 +133,9 @@ class EventLog:
         if line is None:
             return False
         self._known[run, row] = event
-        entry = LogRow(row, run, name, clock_text(wall_s), line, wall_s, _is_end(event))
+        is_first = run == self._first
+        time = clock_text(wall_s)
+        entry = LogRow(row, run, name, time, line, wall_s, _is_end(event), is_first)
         insort(self._rows, entry, key=_moment)
         if isinstance(event, BootStarted | BootEnded | BootDied):
             self._lived(run, row, event)
@@ -133,14 +143,35 @@ class EventLog:
             self._drop_oldest()
         return True
 
+    def look_at(self, ended_run: str) -> bool:
+        """Let the lines of this run stand first; returns whether some of them were let go before.
+
+        Args:
+            ended_run: Its id; empty: of none, as of a run that goes on.
+        """
+        if ended_run != self._first:
+            self._first = ended_run
+            self._rows = [
+                replace(row, is_first=row.run == ended_run)
+                if row.is_first or row.run == ended_run
+                else row
+                for row in self._rows
+            ]
+        is_incomplete = ended_run in self._incomplete
+        self._incomplete.discard(ended_run)
+        return is_incomplete
+
     def is_end(self, run: str, row: int) -> bool:
         """Whether this line tells how a process ended other than well."""
-        return any(each.is_end for each in self._rows if each.key == (run, row))
+        return any(each.is_end for each in self._rows if (each.run, each.row) == (run, row))
 
     def forget(self, runs: Collection[str]) -> None:
         """Forget the rows of these runs."""
         self._rows = [row for row in self._rows if row.run not in runs]
-        self._known = {row.key: self._known[row.key] for row in self._rows}
+        self._known = {
+            place: event for place, event in self._known.items() if place[0] not in runs
+        }
+        self._incomplete.difference_update(runs)
         for run in runs:
             self._lives.pop(run, None)
             self._overruled.pop(run, None)
@@ -148,13 +179,16 @@ class EventLog:
     def reword(self) -> None:
         """Put every row in words anew, in the language in force."""
         self._rows = [
-            replace(row, line=event_line(self._known[row.key], name="") or row.line)
+            replace(row, line=event_line(self._known[row.run, row.row], name="") or row.line)
             for row in self._rows
         ]
 
     def rows(self) -> Sequence[LogRow]:
-        """Rows that pass the filter, newest first."""
-        return [row for row in reversed(self._rows) if self._passes(row)]
+        """Rows that pass the filter, newest first, those of the run that is looked at before."""
+        found = [row for row in reversed(self._rows) if self._passes(row)]
+        if not self._first:
+            return found
+        return sorted(found, key=lambda row: not row.is_first)
 
     def empty_text(self) -> str:
         """What stands in the log when no row passes the filter."""
@@ -184,8 +218,10 @@ class EventLog:
         self._overruled[run] = {rows[at] for at in overruled([lives[each] for each in rows])}
 
     def _drop_oldest(self) -> None:
-        oldest = self._rows.pop(0)
-        self._known.pop(oldest.key, None)
+        at = next((at for at, row in enumerate(self._rows) if not row.is_first), 0)
+        oldest = self._rows.pop(at)
+        self._incomplete.add(oldest.run)
+        self._known.pop((oldest.run, oldest.row), None)
         self._lives.get(oldest.run, {}).pop(oldest.row, None)
 
 

@@ -48,8 +48,23 @@ class LastMinute:
 
     @property
     def bytes_per_s(self) -> float:
-        """How fast it changed between them."""
-        return (self.values[-1] - self.values[0]) / max(self.seconds, 1e-9)
+        """How fast it changed, by the project's slope: one jump moves it little."""
+        # With it comes numpy, which the window loads only after it is seen.
+        import numpy as np  # noqa: PLC0415
+
+        from kmonitor.analysis.trend import theil_sen_slope  # noqa: PLC0415
+
+        slope = theil_sen_slope(np.array(self.t_s), np.array(self.values))
+        return self._change_bytes / self.seconds if slope is None else slope
+
+    @property
+    def is_jump(self) -> bool:
+        """Whether it changed at once rather than all the time."""
+        return abs(self.bytes_per_s) * self.seconds < abs(self._change_bytes) / 2
+
+    @property
+    def _change_bytes(self) -> float:
+        return self.values[-1] - self.values[0]
 
 
 def asked_from_s(run: RunSummary) -> float:
@@ -77,7 +92,9 @@ def last_minute_words(minute: LastMinute) -> str:
         time=seconds_text(minute.seconds),
         first=bytes_text(minute.values[0]),
         last=bytes_text(minute.values[-1]),
-        rate=rate_text(minute.bytes_per_s, "bytes", tr("s")),
+        rate=tr("most of it at once")
+        if minute.is_jump
+        else rate_text(minute.bytes_per_s, "bytes", tr("s")),
     )
     if minute.of_bytes is None:
         return text

@@ -38,7 +38,7 @@ _BEYOND: Final = 3.0
 def epoch_rate(
     x: FloatArray, y: FloatArray, unit: Unit, run: RunSummary, *, began: float = 0.0
 ) -> RatePicture:
-    """The rate by epoch, or by model where models are trained one after the other.
+    """The rate by epoch, or by fit where models are trained one after the other.
 
     Args:
         x: Epochs of all fits in a row, `[n]`.
@@ -61,7 +61,7 @@ def epoch_rate(
     why_not = "" if epochs >= _JUDGED_EPOCHS else tr("; too few epochs to judge it")
     if run.fits_done >= 2 and run.epochs_done:  # noqa: PLR2004 - a loop of models
         epochs_per_fit = run.epochs_done / run.fits_done
-        rate = _picture(slope, epochs_per_fit, unit, tr("model"), x=x, y=y, span=span)
+        rate = _picture(slope, epochs_per_fit, unit, tr("fit"), x=x, y=y, span=span)
     else:
         rate = _picture(slope, 1.0, unit, tr("epoch"), x=x, y=y, span=span)
     return _judged(rate, why_not)

@@ -6,8 +6,10 @@ from typing import Final
 
 from kmonitor.presenters.chart_cards import card_title
 from kmonitor.presenters.forecast_words import forecast_words, short_forecast_words
+from kmonitor.presenters.formats import rate_text
 from kmonitor.presenters.language import tr
-from kmonitor.presenters.limit_words import metric_name
+from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name
+from kmonitor.presenters.rate_words import NO_RATE, RatePicture
 from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.verdict_words import (
     NO_VERDICT,
@@ -17,6 +19,8 @@ from kmonitor.presenters.verdict_words import (
     cause_words,
     evidence_lines,
     headline,
+    per_word,
+    slope_words,
     state_words,
     suspicion_of,
     tone_of,
@@ -24,7 +28,7 @@ from kmonitor.presenters.verdict_words import (
 from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.facts import Verdict
 from kmonitor_agent.protocol.messages import RunSummary
-from kmonitor_agent.protocol.verdicts import VerdictMetric, VerdictState
+from kmonitor_agent.protocol.verdicts import ALARMED_STATES, VerdictMetric, VerdictState
 
 _QUIET: Final = frozenset[VerdictState]({"learning", "steady"})
 
@@ -76,6 +80,22 @@ def verdict_picture(
         is_quiet=verdict.state in _QUIET,
         tooltip=tr("{verdict}. Click for the evidence.").format(verdict=headline(verdict)),
     )
+
+
+def judged_rate(verdict: Verdict | None, reckoned: RatePicture) -> RatePicture:
+    """The rate beside a verdict: the slope that it rests on, so that card and evidence tell one.
+
+    Args:
+        verdict: Of the card's metric since the last reload; None: none yet.
+        reckoned: What is told while nothing was judged.
+    """
+    if verdict is None or verdict.slope is None:
+        return reckoned
+    if verdict.state == "steady":
+        return NO_RATE  # the verdict says it, and the evidence tells the slope
+    text = rate_text(verdict.slope, METRIC_UNITS[verdict.metric], per_word(verdict))
+    is_growing = verdict.state in ALARMED_STATES and verdict.slope > 0.0
+    return RatePicture(text, int(is_growing), slope_words(verdict))
 
 
 def evidence_picture(

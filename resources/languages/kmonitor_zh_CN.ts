@@ -3571,6 +3571,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <source>No checkpoint was saved</source>
+        <translation>没有保存过检查点</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/action_panel.py"/>
         <source>No checkpoint yet</source>
         <translation>尚无检查点</translation>
     </message>
@@ -4850,11 +4855,6 @@
         <translation>训练等待</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alert_rules.py"/>
-        <source>The verdict on {metric} turns</source>
-        <translation>{metric}的判定发生变化</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/presenters/crash_notice.py"/>
         <source>The window crashed ({time}).</source>
         <translation>窗口崩溃过（{time}）。</translation>
@@ -5642,6 +5642,7 @@
         <translation>失败：{why}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/rates.py"/>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>fit</source>
         <translation>次 fit</translation>
@@ -5953,11 +5954,6 @@
         <translation>min</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
-        <source>model</source>
-        <translation>模型</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/presenters/axis_ticks.py"/>
         <location filename="../../kmonitor/presenters/chart_desk.py"/>
         <source>model {n}</source>
@@ -5977,6 +5973,11 @@
         <location filename="../../kmonitor/presenters/diagnosis.py"/>
         <source>most new objects: {kind} ({n})</source>
         <translation>新增最多的对象：{kind}（{n}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/last_minute.py"/>
+        <source>most of it at once</source>
+        <translation>大部分是一次性变化</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
@@ -7058,11 +7059,6 @@
         <translation>{metric}超过上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alert_rules.py"/>
-        <source>{metric} crosses its limit</source>
-        <translation>{metric}越过上限</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
         <source>{metric} is back below its limit of {limit}</source>
         <translation>{metric}已回到上限 {limit} 以下</translation>
@@ -7101,6 +7097,16 @@
         <location filename="../../kmonitor/presenters/compare_table.py"/>
         <source>{metric}, verdict</source>
         <translation>{metric}，判定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/alert_rules.py"/>
+        <source>{metric}: another verdict</source>
+        <translation>{metric}：判定改变</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/alert_rules.py"/>
+        <source>{metric}: limit crossed</source>
+        <translation>{metric}：越过限制</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_controls.py"/>

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 from PySide6.QtCore import QPoint, QSizeF, Qt
 from PySide6.QtGui import QHelpEvent, QTextTable
 from PySide6.QtWidgets import QApplication, QLabel, QToolTip
@@ -28,6 +29,7 @@ from kmonitor_agent.protocol.messages import MetricNow
 from tests.support.charts import GIB, curve, has_colour, image_of, picture, shown_chart
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import ACTIONS, limit, made_up_run
+from tests.support.made_up_verdicts import LEAK
 
 pytestmark = WINDOW
 
@@ -281,3 +283,16 @@ def test_a_hub_that_cannot_start_is_not_called_starting(small: DeskWindow):
     assert "The hub does not start" in texts
     assert "Starting the hub\u2026" not in texts
     assert "Connecting to the hub\u2026" not in texts
+
+
+def test_a_card_of_a_narrow_screen_cuts_no_number():
+    window = DeskWindow(size=(820, 760))
+    tell(window, step_time=MetricNow(value=958e-6), vram=CPU)
+    window.tell_events(
+        structs.replace(LEAK, metric="step_time", state="learning", units=4, slope=None)
+    )
+
+    shown = [w for card in window.window.cards.values() for w in card.findChildren(QLabel)]
+    for label in [w for w in shown if w.isVisible() and not isinstance(w, ElidedLabel)]:
+        assert label.width() >= label.sizeHint().width(), label.text()
+    window.close()

@@ -7,29 +7,17 @@ import pytest
 from PySide6.QtCore import QPoint, QUrl
 from PySide6.QtGui import QTextDocument
 
-from kmonitor.desktop import language_keeper
 from kmonitor.desktop.panels import guide_pages
 from kmonitor.desktop.panels.guide import GuideWindow
 from kmonitor.desktop.panels.guide_page import blocks_of
-from kmonitor.desktop.settings_file import WindowSettings
 from kmonitor.presenters.guide import slug
 from kmonitor.resource_files import resource_path
 from tests.support.desk_window import WINDOW, DeskWindow
+from tests.support.language_window import window
+
+__all__ = ["window"]
 
 pytestmark = WINDOW
-
-
-@pytest.fixture(autouse=True)
-def _with_font(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: True)
-
-
-@pytest.fixture
-def window() -> Iterator[DeskWindow]:
-    made = DeskWindow(settings=WindowSettings(language="en"))
-    made.connect()
-    yield made
-    made.close()
 
 
 @pytest.fixture

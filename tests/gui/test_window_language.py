@@ -1,6 +1,5 @@
 """The window's language: switched live, whole, and without losing what the user did."""
 
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +34,7 @@ from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.messages import KeyGrant, KeysTold
 from tests.support.desk_window import WINDOW, DeskWindow
+from tests.support.language_window import window
 from tests.support.made_up_runs import (
     ACTIONS,
     GIB,
@@ -46,6 +46,8 @@ from tests.support.made_up_runs import (
 )
 from tests.support.made_up_verdicts import LEAK
 from tests.support.said_texts import english_in, said_by_all
+
+__all__ = ["window"]
 
 pytestmark = WINDOW
 
@@ -80,19 +82,6 @@ TOLD: Final = (
     *("resnet50", "exp-0", "exp-1", "exp-2", "run1", "old0", "old1", "old2", "dict", "epoch-22"),
 )
 """What the training and the user call things, and what the training says of itself."""
-
-
-@pytest.fixture(autouse=True)
-def _with_font(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: True)
-
-
-@pytest.fixture
-def window() -> Iterator[DeskWindow]:
-    made = DeskWindow(settings=WindowSettings(language="en"))
-    made.connect()
-    yield made
-    made.close()
 
 
 def live(window: DeskWindow, **changed: Any) -> None:
@@ -216,7 +205,7 @@ def switch(window: DeskWindow, language: str) -> None:
 @pytest.mark.slow
 def test_everything_is_chinese_at_once_and_the_same_english_again(
     window: DeskWindow, tmp_path: Path
-):
+) -> None:
     live(window)
     tell_everything(window)
     alerts = AlertController(window.window, window.desk, tmp_path)
@@ -250,7 +239,7 @@ def test_everything_is_chinese_at_once_and_the_same_english_again(
     assert {place: text for place, text in again.items() if text != english.get(place)} == {}
 
 
-def test_menus_are_made_in_the_language_in_force(window: DeskWindow):
+def test_menus_are_made_in_the_language_in_force(window: DeskWindow) -> None:
     live(window)
     add_charts(window)
     switch(window, "zh_CN")
@@ -268,7 +257,7 @@ def test_menus_are_made_in_the_language_in_force(window: DeskWindow):
     assert {text for text in said if english_in(without_told(text), STAYS)} == set()
 
 
-def test_the_settings_choose_the_language_and_keep_what_is_typed(window: DeskWindow):
+def test_the_settings_choose_the_language_and_keep_what_is_typed(window: DeskWindow) -> None:
     live(window)
     window.controller.preferences.open()
     settings = window.window.findChild(SettingsWindow)
@@ -286,19 +275,19 @@ def test_the_settings_choose_the_language_and_keep_what_is_typed(window: DeskWin
     settings.close()
 
 
-def test_the_page_before_the_first_run_chooses_the_language(window: DeskWindow):
+def test_the_page_before_the_first_run_chooses_the_language(window: DeskWindow) -> None:
     choices = window.window.first_start.choices
     language = choices.findChildren(Segments)[1]
     press = {button.text(): button for button in language.findChildren(QPushButton)}
 
-    press[language_keeper.LANGUAGE_TITLES["zh_CN"]].click()
+    press[language_keeper.language_titles()["zh_CN"]].click()
 
     assert window.language.spoken == "zh_CN"
     assert language.accessibleName() == "\u8bed\u8a00"
     assert window.controller.settings(WindowSettings()).language == "zh_CN"
 
 
-def test_what_was_chosen_typed_and_zoomed_stays(window: DeskWindow):
+def test_what_was_chosen_typed_and_zoomed_stays(window: DeskWindow) -> None:
     live(window)
     assert window.board is not None
     window.controller._on_run_tree_run_chosen("old1")
@@ -327,7 +316,7 @@ def test_what_was_chosen_typed_and_zoomed_stays(window: DeskWindow):
     assert note.windowTitle() == "\u5907\u6ce8"
 
 
-def test_a_question_that_is_open_is_asked_in_the_new_language(window: DeskWindow):
+def test_a_question_that_is_open_is_asked_in_the_new_language(window: DeskWindow) -> None:
     live(window)
     window.controller.commands.request("stop")
     (box,) = window.window.findChildren(QMessageBox)
@@ -342,7 +331,7 @@ def test_a_question_that_is_open_is_asked_in_the_new_language(window: DeskWindow
     ]
 
 
-def test_the_choice_is_remembered_and_marked(window: DeskWindow):
+def test_the_choice_is_remembered_and_marked(window: DeskWindow) -> None:
     live(window)
 
     switch(window, "zh_CN")
@@ -360,12 +349,12 @@ def test_the_choice_is_remembered_and_marked(window: DeskWindow):
     assert window.controller.settings(WindowSettings()).language == "zh_CN"
     # What is written from here says the same of itself.
     assert language_tag() == "zh-CN"
-    assert marked == [language_keeper.LANGUAGE_TITLES["zh_CN"]]
+    assert marked == [language_keeper.language_titles()["zh_CN"]]
 
 
 def test_without_a_font_the_window_says_so_and_stays_readable(
     window: DeskWindow, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: False)
     live(window)
     before = window.window.header._help.toolTip()
@@ -393,7 +382,7 @@ def test_without_a_font_the_window_says_so_and_stays_readable(
 )
 def test_the_system_says_which_language_unless_one_is_chosen(
     window: DeskWindow, monkeypatch: pytest.MonkeyPatch, languages: list[str], spoken: str
-):
+) -> None:
     class System:
         @staticmethod
         def system() -> "System":
@@ -409,3 +398,11 @@ def test_the_system_says_which_language_unless_one_is_chosen(
     assert window.language.spoken == spoken
     window.language.choose("en")
     assert window.language.spoken == "en"
+
+
+def test_a_language_is_called_so_that_it_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: False)
+
+    titles = language_keeper.language_titles()
+
+    assert titles == {"en": "English", "zh_CN": "Chinese (Simplified)"}

@@ -57,7 +57,7 @@ def test_a_folder_is_looked_at_without_any_hub_of_ones_own(
     before = sorted((p, p.stat().st_mtime_ns) for p in shared.rglob("*"))
     shown = said(capsys, "show", "last", "--json", "--folder", shared)
     report, table = tmp_path / "job.html", tmp_path / "job.csv"
-    assert main(["report", "last", "--into", str(report), "--folder", str(shared)]) == 0
+    assert main(["report", "last", "--output", str(report), "--folder", str(shared)]) == 0
     assert main(["export", "last", "--output", str(table), "--folder", str(shared)]) == 0
 
     assert "job 7 \N{MIDDLE DOT} train" in report.read_text(encoding="utf-8")

@@ -370,7 +370,10 @@ def test_a_report_is_named_after_its_run_or_goes_into_the_file_that_was_named(
 ):
     monkeypatch.chdir(tmp_path)
 
-    named, unnamed = kmonitor("report", "last", "--into", "leak.html"), kmonitor("report", "last")
+    named, unnamed = (
+        kmonitor("report", "last", "--output", "leak.html"),
+        kmonitor("report", "last"),
+    )
 
     assert (named.out, unnamed.out) == (
         "leak.html\n",

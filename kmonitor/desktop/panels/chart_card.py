@@ -1,5 +1,6 @@
 """One card: what a metric says in words, and its chart below."""
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
@@ -27,6 +28,7 @@ from kmonitor.presenters.verdict_words import NO_VERDICT
 
 _TOP_HEIGHT = 22
 _NARROW_BELOW = 280
+_TIGHT_BELOW = 220
 _LEAST_TITLE = 76
 _BESIDE_LIMIT = 84
 """Margins of a card's top row, its gaps, and the limit's own padding, pixels."""
@@ -112,7 +114,7 @@ class ChartCard(QFrame):
         self._note = ElidedLabel("meta", at_end=True)
         self._value = role_label("value")
         self._rate = ElidedLabel("strong", at_end=True, in_parts=True)
-        self._hint = role_label("meta")
+        self._hint = ElidedLabel("meta", at_end=True)
         self._quiet = VerdictButton()
         self._verdict = VerdictRow()
         self._limit = QPushButton()
@@ -120,13 +122,13 @@ class ChartCard(QFrame):
         self._more = QPushButton()
         self._drag_from: QPoint | None = None
         self._is_dragged = False
-        self._is_narrow: bool | None = None
+        self._is_narrow, self._is_tight = False, False
         self._skeleton = Skeleton(look)
         self._column = QVBoxLayout(self)
         # Four cards of one size, whatever they say.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         self._build()
-        self._fit_to_width()
+        self._fit_to_width(is_first=True)
         self.retranslate()
         self._set_limit.clicked.connect(self._on_set_limit_clicked)
         self._more.clicked.connect(self._on_more_clicked)
@@ -184,9 +186,7 @@ class ChartCard(QFrame):
         self._rate.setText(_ARROWS[picture.rate.direction] + picture.rate.text)
         set_tone(self._rate, "warn" if picture.rate.direction > 0 else "mute")
         self._rate.setToolTip(picture.rate.tooltip)
-        quiet = picture.verdict if picture.verdict.is_quiet else NO_VERDICT
-        self._quiet.show_picture(quiet, picture.title)
-        self._verdict.show_picture(picture.verdict, picture.title)
+        self._show_verdict()
         self._elide_limit()
         self._limit.setVisible(bool(picture.limit))
         self._limit.setEnabled(bool(picture.choices))
@@ -266,13 +266,22 @@ class ChartCard(QFrame):
         self._column.setSpacing(2)
         self._column.addLayout(top)
         # Not wrapped: a height that follows from the width would give its row more than the other.
-        self._hint.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._hint.hide()
         self._column.addLayout(words)
         self._column.addWidget(self._verdict)
         self._column.addWidget(self._hint)
         self._column.addSpacing(2)
         self._column.addWidget(self._skeleton, 1)
+
+    def _show_verdict(self) -> None:
+        if self._picture is None:
+            return
+        title, verdict = self._picture.title, self._picture.verdict
+        if self._is_tight:
+            # Beside it the number would be cut off.
+            verdict = replace(verdict, is_quiet=not verdict.text)
+        self._quiet.show_picture(verdict if verdict.is_quiet else NO_VERDICT, title)
+        self._verdict.show_picture(verdict, title)
 
     def _elide_limit(self) -> None:
         # A long title gives way to it, but never wholly.
@@ -285,9 +294,13 @@ class ChartCard(QFrame):
         what = self.tr("Choose what is done at this limit")
         self._limit.setToolTip(what if shown == whole else f"{whole}\n{what}")
 
-    def _fit_to_width(self) -> None:
+    def _fit_to_width(self, *, is_first: bool = False) -> None:
+        is_tight = self.width() < _TIGHT_BELOW
+        if is_tight != self._is_tight:
+            self._is_tight = is_tight
+            self._show_verdict()
         is_narrow = self.width() < _NARROW_BELOW
-        if is_narrow == self._is_narrow:
+        if is_narrow == self._is_narrow and not is_first:
             return
         self._is_narrow = is_narrow
         # The same menu opens with a right click and with the Menu key.

@@ -10,7 +10,7 @@ from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.keys import key_sequence
 from kmonitor.desktop.controls.look import Look, repolish, role_label
 from kmonitor.desktop.controls.segments import Segments
-from kmonitor.desktop.language_keeper import LANGUAGE_TITLES
+from kmonitor.desktop.language_keeper import language_titles
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.header import HeaderPicture
 
@@ -224,7 +224,7 @@ class HeaderPanel(QFrame):
 
     def _add_languages(self, menu: QMenu) -> None:
         languages = menu.addMenu(self.tr("Language"))
-        for key, title in {"system": self.tr("As the system"), **LANGUAGE_TITLES}.items():
+        for key, title in {"system": self.tr("As the system"), **language_titles()}.items():
             action = languages.addAction(title)
             action.setCheckable(True)
             action.setChecked(key == self._language)

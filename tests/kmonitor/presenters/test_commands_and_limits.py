@@ -431,6 +431,8 @@ def test_the_sentence_says_what_will_happen(desks: Desks):
 def test_checkpoints_and_the_question_before_a_stop(desks: Desks):
     bare = made_up_run(checkpoint_epoch=None)
     assert desks.panel(bare).checkpoint == "No checkpoint yet"
+    ended = made_up_run(checkpoint_epoch=None, state="failed")
+    assert desks.panel(ended).checkpoint == "No checkpoint was saved"
     little = made_up_run(checkpoint_bytes=None, checkpoint_wall_s=None)
     assert desks.panel(little).checkpoint == "Last checkpoint epoch 36"
     question = confirm_stop(made_up_run())

@@ -409,3 +409,22 @@ def test_in_the_log_the_name_stands_beside_the_sentence_not_in_it():
     assert [row.run_name for row in rows] == [name, name]
     assert rows[0].line.text.startswith("Process failed: ValueError")
     assert rows[1].line.text == "Process 7 started on gpu-01"
+
+
+def test_lines_of_an_ended_run_that_is_looked_at_stand_first_and_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MAX_ROWS", 3)
+    log = EventLog()
+    for row in range(1, 5):
+        log.add(row, BOOT, run="dead" if row < 3 else "busy", name="x", wall_s=float(row))
+
+    was_complete = [not log.look_at(run) for run in ("busy", "dead", "dead")]
+    log.add(1, BOOT, run="dead", name="x", wall_s=1.0)  # as the hub tells it again
+    log.add(9, BOOT, run="busy", name="x", wall_s=9.0)
+
+    assert was_complete == [True, False, True]
+    assert [(row.run, row.row) for row in log.rows()] == [("dead", 2), ("dead", 1), ("busy", 9)]
+
+    log.look_at("")
+    assert [(row.run, row.row) for row in log.rows()] == [("busy", 9), ("dead", 2), ("dead", 1)]

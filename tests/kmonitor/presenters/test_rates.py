@@ -20,7 +20,7 @@ def test_a_steady_slope_is_told_by_epoch():
 def test_in_a_loop_of_models_it_is_told_by_model():
     loop = made_up_run(fits_done=4, epochs_done=20)
     rate = epoch_rate(X, 1000.0 + 84.0 * X, "operations", loop)
-    assert plain_text(rate.text) == "+420 / model"
+    assert plain_text(rate.text) == "+420 / fit"
 
 
 def test_one_spike_moves_nothing_and_a_fall_points_down():

@@ -109,3 +109,12 @@ def test_the_last_minute_is_asked_for_once_and_only_of_what_has_ended():
     assert not book.take(told())
     book.want(run)
     assert len(asked) == 1
+
+
+def test_a_jump_is_no_rate():
+    """50 s at 1 GiB, then 9 s at 5 GiB: most pairs of samples did not change at all."""
+    jumped = last_minute(told(np.where(T < 82.0, 1.0, 5.0) * GIB))
+
+    assert jumped is not None
+    assert jumped.bytes_per_s == 0.0
+    assert "1.0 GiB to 5.0 GiB, most of it at once" in plain_text(last_minute_words(jumped))

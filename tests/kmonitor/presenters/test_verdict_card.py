@@ -8,12 +8,14 @@ from msgspec.structs import replace
 
 from kmonitor.presenters.forecast_picture import ForecastMaker
 from kmonitor.presenters.formats import plain_text
+from kmonitor.presenters.rate_words import NO_RATE, RatePicture
 from kmonitor.presenters.run_book import RunBook
 from kmonitor.presenters.run_tree import host_rows
 from kmonitor.presenters.series_store import SeriesStore
 from kmonitor.presenters.verdict_book import VerdictBook
 from kmonitor.presenters.verdict_card import (
     evidence_picture,
+    judged_rate,
     suspicion_words,
     verdict_picture,
 )
@@ -241,3 +243,24 @@ def test_the_window_of_the_evidence_is_placed_on_the_axis():
 
     assert 9.0 < begin < 11.0
     assert 34.0 < end < 37.0
+
+
+def test_card_and_evidence_tell_one_slope_with_one_unit():
+    by_fit = replace(LEAK, per="fit")
+    run = made_up_run(fits_done=9)
+
+    rate = judged_rate(by_fit, RatePicture("+1.00 GiB / epoch", 1, ""))
+    told = evidence_picture(run, by_fit, now_wall_s=NOW_WALL_S, can_ask=True).lines[0]
+
+    assert (plain_text(rate.text), rate.direction) == ("+471 MiB / fit", 1)
+    assert plain_text(told).startswith(plain_text(rate.text))
+    assert rate.tooltip == told
+
+
+def test_a_card_says_steady_once_and_reckons_until_something_is_judged():
+    reckoned = RatePicture("steady", 0, "")
+
+    assert judged_rate(None, reckoned) is reckoned
+    assert judged_rate(replace(LEAK, state="learning", slope=None), reckoned) is reckoned
+    assert judged_rate(replace(LEAK, state="steady"), reckoned) is NO_RATE
+    assert judged_rate(replace(LEAK, state="cleared"), reckoned).direction == 0
