@@ -89,7 +89,7 @@ def judged_rate(verdict: Verdict | None, reckoned: RatePicture) -> RatePicture:
         verdict: Of the card's metric since the last reload; None: none yet.
         reckoned: What is told while nothing was judged.
     """
-    if verdict is None or verdict.slope is None:
+    if verdict is None or verdict.state == "learning" or verdict.slope is None:
         return reckoned
     if verdict.state == "steady":
         return NO_RATE  # the verdict says it, and the evidence tells the slope

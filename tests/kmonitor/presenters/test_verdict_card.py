@@ -261,6 +261,6 @@ def test_a_card_says_steady_once_and_reckons_until_something_is_judged():
     reckoned = RatePicture("steady", 0, "")
 
     assert judged_rate(None, reckoned) is reckoned
-    assert judged_rate(replace(LEAK, state="learning", slope=None), reckoned) is reckoned
+    assert judged_rate(replace(LEAK, state="learning"), reckoned) is reckoned
     assert judged_rate(replace(LEAK, state="steady"), reckoned) is NO_RATE
     assert judged_rate(replace(LEAK, state="cleared"), reckoned).direction == 0
