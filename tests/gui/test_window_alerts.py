@@ -86,9 +86,11 @@ def test_rules_are_chosen_kept_and_in_force(
     window: DeskWindow, alerts: AlertController, tmp_path: Path
 ) -> None:
     dialog = opened(window)
-    box = next(b for b in dialog.findChildren(QCheckBox) if b.text().startswith("RAM crosses"))
+    box = next(b for b in dialog.findChildren(QCheckBox) if b.text().startswith("RAM: limit"))
     hold = next(
-        b for b in dialog.findChildren(QSpinBox) if b.accessibleName().startswith("Graph size cro")
+        b
+        for b in dialog.findChildren(QSpinBox)
+        if b.accessibleName().startswith("Graph size: limit")
     )
     box.click()
     hold.setValue(45)
