@@ -82,6 +82,8 @@ def test_theme_sizes_and_pace_are_in_force_at_once_and_remembered(window: DeskWi
     press(settings, "Theme: Light")
     press(settings, "Sizes: MB, GB")
     press(settings, "Charts move: Sparing")
+    while window.look.palette.name != "light":
+        window.qt.processEvents()
     window.settle()
     kept = window.controller.settings(WindowSettings())
 
