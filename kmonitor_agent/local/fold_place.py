@@ -30,9 +30,8 @@ class FoldPlace(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """For people: "fold 3 of 5", counted from 1; the second try says so."""
-        again = f", try {self.attempt}" if self.attempt > 1 else ""
-        return f"fold {self.fold + 1} of {self.folds}{again}"
+        """For people, the same at every try, as its run's name is: "fold 2", from 0."""
+        return f"fold {self.fold}"
 
     def as_variable(self) -> str:
         """As the environment carries it."""

@@ -11,6 +11,7 @@ from typing import Any, Final, get_args
 
 from kmonitor_agent.config import elided, plain_name, plain_text
 from kmonitor_agent.local.cluster import find_job
+from kmonitor_agent.local.fold_place import fold_place
 from kmonitor_agent.local.host_mark import group_mark, host_mark, make_salt
 from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.facts import BootStarted
@@ -33,6 +34,9 @@ _NEEDS: Final[dict[CommandName, tuple[str, ...]]] = {
 def script_path(environ: Mapping[str, str] | None = None) -> str:
     """Path or name of the running script or notebook; empty where there is none."""
     environ = os.environ if environ is None else environ
+    place = fold_place(environ)
+    if place is not None:
+        return place.script
     notebook = _notebook(environ)
     if notebook:
         return notebook
@@ -47,6 +51,9 @@ def default_run_name(environ: Mapping[str, str] | None = None) -> str:
     """The script's or notebook's name, after the cluster's job if there is one; 200 characters."""
     environ = os.environ if environ is None else environ
     job = find_job(environ)
+    place = fold_place(environ)
+    if place is not None:
+        return elided(f"{_script_name(environ)} \N{MIDDLE DOT} {place.text}")
     if not job.id:
         return _script_name(environ)
     is_named = bool(job.name) and not _notebook(environ)
@@ -77,6 +84,7 @@ def boot_started(
         state: This user's state folder, with the salt of a private process's host.
     """
     job = find_job(os.environ)
+    place = fold_place(os.environ)
     return BootStarted(
         t_s=0.0,
         boot=boot,
@@ -96,6 +104,10 @@ def boot_started(
         rank=job.rank,
         world_size=job.world_size,
         group=_group(job.group, privacy, state),
+        study="" if place is None else place.study,
+        fold=None if place is None else place.fold,
+        folds=0 if place is None else place.folds,
+        attempt=0 if place is None else place.attempt,
     )
 
 

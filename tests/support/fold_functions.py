@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from multiprocessing import shared_memory
 from typing import Any
 
@@ -18,6 +19,21 @@ def told(fold: Fold) -> dict[str, Any]:
     """What a fold knows of itself."""
     (fold.directory / "note").write_text("kept")
     return {"index": fold.index, "seed": fold.seed, "attempt": fold.attempt, "pid": os.getpid()}
+
+
+def nothing(fold: Fold) -> None:
+    """Does nothing."""
+
+
+def take_and_wait(fold: Fold) -> None:
+    """Takes 1 GiB, notes after how many seconds of its life it had 600 MiB of it, and waits."""
+    began_s = time.monotonic()
+    kept: list[bytearray] = []
+    while len(kept) < 64:
+        kept.append(bytearray(b"x") * LITTLE)
+        if len(kept) == 36:
+            (fold.directory / "crossed").write_text(str(time.monotonic() - began_s))
+    threading.Event().wait()
 
 
 def drawn(fold: Fold, scale: float = 1.0) -> list[float]:
