@@ -11,6 +11,7 @@ from multiprocessing import shared_memory
 from typing import Any
 
 from kmonitor_agent import Fold
+from kmonitor_agent.local.supervised import RESTART_STATUS, Leaving, supervision_of
 
 LITTLE = 16 * 2**20
 
@@ -26,12 +27,12 @@ def nothing(fold: Fold) -> None:
 
 
 def take_and_wait(fold: Fold) -> None:
-    """Takes 1 GiB, notes after how many seconds of its life it had 600 MiB of it, and waits."""
+    """Takes 1 GiB, notes after how many seconds of its life it had half of it, and waits."""
     began_s = time.monotonic()
     kept: list[bytearray] = []
     while len(kept) < 64:
         kept.append(bytearray(b"x") * LITTLE)
-        if len(kept) == 36:
+        if len(kept) == 33:
             (fold.directory / "crossed").write_text(str(time.monotonic() - began_s))
     threading.Event().wait()
 
@@ -132,6 +133,25 @@ def be_killed_once(fold: Fold) -> int:
     if fold.attempt == 1:
         be_killed(fold)
     return fold.attempt
+
+
+def wait_for_each_other(fold: Fold) -> str:
+    """Comes back once two folds run at the same time; the GPUs that it sees."""
+    met = fold.directory.parent / "met"
+    met.mkdir(exist_ok=True)
+    (met / str(fold.index)).touch()
+    while len(list(met.iterdir())) < 2:
+        threading.Event().wait(0.02)
+    return os.environ["CUDA_VISIBLE_DEVICES"]
+
+
+def leave_once(fold: Fold) -> str:
+    """Leaves as a limit's restart does, and is started again."""
+    supervision = supervision_of(os.environ)
+    if supervision is not None and supervision.left() is None:
+        supervision.leave(Leaving(run="made-up"))
+        sys.exit(RESTART_STATUS)
+    return f"went on at try {fold.attempt}"
 
 
 def wait_with_others(fold: Fold) -> None:

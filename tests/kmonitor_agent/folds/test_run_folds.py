@@ -5,13 +5,16 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from kmonitor_agent import FoldsRefused, run_folds
-from kmonitor_agent.folds import bounds
+from kmonitor_agent.folds import bounds, runner
 from kmonitor_agent.folds.fold import seed_of
+from kmonitor_agent.folds.memory_group import MemoryGroup
 from kmonitor_agent.folds.study_folder import StudyFolder
 from tests.support import fold_functions as functions
+from tests.support.fold_scripts import of_any_fold
 
 pytestmark = pytest.mark.slow
 
@@ -57,7 +60,13 @@ def test_each_way_to_end_is_told_apart_and_none_harms_the_others(tmp_path: Path)
 
 
 @pytest.mark.parametrize("function", [functions.leak, functions.leak_in_child])
-def test_a_fold_that_takes_more_memory_than_it_may_is_ended(tmp_path: Path, function: object):
+@pytest.mark.parametrize("by", ["the kernel, where it may", "watching"])
+def test_a_fold_that_takes_more_memory_than_it_may_is_ended(
+    tmp_path: Path, function: object, by: str, monkeypatch: pytest.MonkeyPatch
+):
+    if by == "watching":
+        monkeypatch.setattr(MemoryGroup, "made", lambda *_: None)
+
     study = run_folds(
         function,  # pyright: ignore[reportArgumentType]
         folds=1,
@@ -69,6 +78,47 @@ def test_a_fold_that_takes_more_memory_than_it_may_is_ended(tmp_path: Path, func
     (result,) = study.results
     assert result.cause == "out_of_memory"
     assert result.attempts[0].peak_bytes < 2**30
+
+
+def test_the_largest_fold_is_ended_before_the_host_runs_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(runner, "reserve_bytes", lambda _: 200 * 2**20)
+    monkeypatch.setattr(runner, "available_bytes", lambda: 100 * 2**20)
+
+    study = run_folds(functions.leak, folds=1, study=tmp_path / "study", retries=0)
+
+    (result,) = study.results
+    assert result.cause == "out_of_memory"
+    assert "this host had 100.0 MiB left" in result.why
+
+
+def test_each_fold_is_pinned_to_a_gpu_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,GPU-5a")
+
+    study = run_folds(functions.wait_for_each_other, folds=2, study=tmp_path / "study")
+
+    assert sorted(study.values) == ["3", "GPU-5a"]
+    assert sorted(each.device for each in study.ledger) == ["3", "GPU-5a"]
+
+
+def test_a_fold_that_leaves_to_be_started_again_goes_on_and_loses_no_try(tmp_path: Path):
+    study = run_folds(functions.leave_once, folds=1, study=tmp_path / "study", retries=0)
+
+    assert study.values == ["went on at try 1"]
+    assert len(study.ledger) == 1
+
+
+@pytest.mark.full
+def test_the_studys_process_does_not_grow_over_fifty_folds(tmp_path: Path):
+    run_folds(functions.nothing, folds=3, study=tmp_path / "first")
+    before = psutil.Process().memory_info().rss
+
+    study = run_folds(functions.nothing, folds=50, study=tmp_path / "study")
+
+    assert study.ok
+    assert psutil.Process().memory_info().rss - before < 5 * 2**20
+    assert not of_any_fold()
 
 
 def test_a_fold_that_takes_longer_than_it_may_is_ended_and_tried_again(tmp_path: Path):
