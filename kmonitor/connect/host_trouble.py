@@ -32,6 +32,9 @@ _TRANSIENT: Final[frozenset[TroubleCode]] = frozenset(
 
 _LONGEST_SAID: Final = 300
 
+_INSTALL: Final = "python3 -m pip install ./kmonitor"
+"""Beside the clone: a full stop alone, as from inside of it, reads as the sentence's own."""
+
 _NO_WAY: Final = "closed by UNKNOWN port"
 """What ssh ends with when the jump host or proxy that it goes through has ended."""
 
@@ -112,7 +115,7 @@ def not_found(address: str, tried: Sequence[str]) -> HostTrouble:
         "no_kmonitor",
         address,
         f"There is no kmonitor on {address}. Tried there: {places}.",
-        "Install it there, in a clone of kmonitor: python3 -m pip install .   Where it is in an "
+        f"Install it there from a clone: {_INSTALL}   Where it is in an "
         "environment that no login enters, name its command: "
         f"kmonitor hosts add {address} --command /path/to/bin/kmonitor",
     )
@@ -169,7 +172,7 @@ def too_old(address: str, version: str) -> HostTrouble:
         "too_old",
         address,
         f"{which} on {address} is too old for this one.",
-        "Install this version there, in a clone of kmonitor: python3 -m pip install .",
+        f"Install this version there from a clone: {_INSTALL}",
     )
 
 

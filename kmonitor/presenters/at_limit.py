@@ -83,7 +83,7 @@ def at_limit_picture(run: RunSummary, limits: LimitDesk, why_not: str) -> AtLimi
         is_on,
         not why_not,
         why_not,
-        _sentence(run, held, shown if is_on else "notify"),
+        _sentence(run, held, shown if is_on else "notify", can_set=not why_not),
         tuple(ActionChoice(each, action_choice(each), each == shown) for each in can),
     )
 
@@ -117,9 +117,13 @@ def _switch_title(action: LimitAction) -> str:
             return tr("Reload automatically")
 
 
-def _sentence(run: RunSummary, held: list[LimitMetric], shown: LimitAction) -> str:
+def _sentence(
+    run: RunSummary, held: list[LimitMetric], shown: LimitAction, *, can_set: bool
+) -> str:
     if has_ended(run):
         return tr("The run has ended; its limits are no longer watched.")
+    if not held and not can_set:
+        return tr("No limit is set.")
     if not held:
         lead = tr("No limit is set. Drag the dotted line of a chart:")
         words = _one_sentence(shown, [tr("it is passed")], lead=True)

@@ -151,6 +151,22 @@ _SAID: Final = (
     later("Compare and accept it once in a terminal: {line}"),
     later("{host} shows another host key than before: set up anew, or not the same machine."),
     later("There is no kmonitor on {host}. Tried there: {what}"),
+    later(
+        "Install it there from a clone: {line}   Where it is in an environment that no login "
+        "enters, name its command: {command}"
+    ),
+    later("kmonitor {version} on {host} is too old for this one."),
+    later("The kmonitor on {host} is too old for this one."),
+    later("Install this version there from a clone: {line}"),
+    later("kmonitor {version} on {host} is too new for this one."),
+    later("Install that version here."),
+    later("On {host}: {what}"),
+    later("the hub is switched off here: KMONITOR_HUB=off is set."),
+    later("Unset it for logins without a terminal."),
+    later("{host} does not let sockets be forwarded."),
+    later("Its ssh server needs AllowStreamLocalForwarding yes (sshd_config)."),
+    later("Ask who runs it. If it was set up anew, follow what this says: {line}"),
+    later("Try it in a terminal, where it must work without a question: {line}"),
     later("The hub on {host} has ended."),
     later("The connection to {host} ended."),
     later("There is no ssh on this machine."),

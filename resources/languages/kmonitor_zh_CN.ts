@@ -2458,6 +2458,11 @@
         <translation>同时在检查点旁写入 .keras 文件，供其他程序使用。写入时内存中需有一份全部权重的副本；若失败，检查点仍然有效。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>Ask who runs it. If it was set up anew, follow what this says: {line}</source>
+        <translation>请询问其管理者。如果它是重新安装的，请按此命令的提示操作：{line}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
         <source>Asked by</source>
@@ -3196,8 +3201,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>Install it there from a clone: {line}   Where it is in an environment that no login enters, name its command: {command}</source>
+        <translation>在那里从克隆安装：{line}   如果它在登录时不会进入的环境中，请指定其命令：{command}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>Install it: {line}</source>
         <translation>请安装：{line}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>Install that version here.</source>
+        <translation>请在这里安装那个版本。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>Install this version there from a clone: {line}</source>
+        <translation>在那里从克隆安装此版本：{line}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_states.py"/>
@@ -3248,6 +3268,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>Its ssh server is not running, or listens on another port (Port in ~/.ssh/config).</source>
         <translation>其 ssh 服务未运行，或监听其他端口（~/.ssh/config 中的 Port）。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>Its ssh server needs AllowStreamLocalForwarding yes (sshd_config).</source>
+        <translation>其 ssh 服务器需要 AllowStreamLocalForwarding yes（sshd_config）。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_end.py"/>
@@ -3617,6 +3642,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <source>No limit is set.</source>
+        <translation>未设置上限。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/at_limit.py"/>
         <source>No limit is set. Drag the dotted line of a chart:</source>
         <translation>未设置上限。拖动图表中的虚线：</translation>
     </message>
@@ -3792,6 +3822,11 @@
         <location filename="../../kmonitor/presenters/audit.py"/>
         <source>Older ones: kmonitor audit --last N</source>
         <translation>更早的：kmonitor audit --last N</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>On {host}: {what}</source>
+        <translation>{host} 上：{what}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/limit_words.py"/>
@@ -4780,6 +4815,11 @@
         <translation>hub 拒绝：{why}。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>The kmonitor on {host} is too old for this one.</source>
+        <translation>{host} 上的 kmonitor 对这里的版本来说太旧。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/history_cells.py"/>
         <source>The last value</source>
         <translation>最后值</translation>
@@ -5025,6 +5065,11 @@
         <translation>训练指标</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>Try it in a terminal, where it must work without a question: {line}</source>
+        <translation>请在终端中尝试，必须无需提问即可成功：{line}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/settings.py"/>
         <source>Twice a second under the pointer, else once: about a tenth of that, for a slow machine, a remote desktop or a battery.</source>
         <translation>指针在窗口中时每秒 2 次，否则 1 次：约为其十分之一，适合较慢的机器、远程桌面或电池供电。</translation>
@@ -5048,6 +5093,11 @@
         <location filename="../../kmonitor/presenters/history_selection.py"/>
         <source>Unpin</source>
         <translation>取消固定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>Unset it for logins without a terminal.</source>
+        <translation>请对没有终端的登录取消该设置。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/settings.py"/>
@@ -5853,6 +5903,16 @@
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）旧：它不认识的内容这里会缺少。请在那里安装 {ours}。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>kmonitor {version} on {host} is too new for this one.</source>
+        <translation>{host} 上的 kmonitor {version} 对这里的版本来说太新。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>kmonitor {version} on {host} is too old for this one.</source>
+        <translation>{host} 上的 kmonitor {version} 对这里的版本来说太旧。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/header.py"/>
         <source>kmonitor's own faults in the training process; the training is unaffected</source>
         <translation>kmonitor 自身在训练进程中的错误，训练不受影响</translation>
@@ -6628,6 +6688,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the hub is switched off here: KMONITOR_HUB=off is set.</source>
+        <translation>hub 在此处已关闭：设置了 KMONITOR_HUB=off。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>the hub stopped answering</source>
         <translation>hub 停止回应</translation>
     </message>
@@ -7007,6 +7072,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>{host} does not answer.</source>
         <translation>{host} 没有回应。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{host} does not let sockets be forwarded.</source>
+        <translation>{host} 不允许转发套接字。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/hosts.py"/>

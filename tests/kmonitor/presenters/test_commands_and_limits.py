@@ -9,7 +9,7 @@ from kmonitor.presenters.action_panel import (
     question_before,
     where_it_stands,
 )
-from kmonitor.presenters.at_limit import choices_at_limit
+from kmonitor.presenters.at_limit import at_limit_picture, choices_at_limit
 from kmonitor.presenters.command_desk import CommandDesk
 from kmonitor.presenters.formats import plain_text
 from kmonitor.presenters.limit_desk import LimitDesk, metric_now, round_threshold
@@ -173,6 +173,14 @@ def test_a_removed_limit_is_asked_away_and_shown_as_gone(desks: Desks):
     assert desks.limits.has_pending("run1")
     desks.limits.settle(made_up_run())
     assert not desks.limits.has_pending("run1")
+
+
+def test_who_can_set_no_limit_is_not_told_to_drag_one(desks: Desks):
+    run = made_up_run(limits=[])
+
+    assert "Drag the dotted line" in at_limit_picture(run, desks.limits, "").sentence
+    looking_on = at_limit_picture(run, desks.limits, "your key is a viewer's")
+    assert looking_on.sentence == "No limit is set."
 
 
 def test_without_reload_a_new_limit_only_tells(desks: Desks):

@@ -4,6 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from kmonitor.connect.host_trouble import (
+    HostTrouble,
+    no_forwarding,
+    not_found,
+    ssh_trouble,
+    too_new,
+    too_old,
+)
 from kmonitor.presenters.language import use_translation
 from kmonitor.presenters.said_elsewhere import said
 
@@ -47,6 +55,38 @@ def _other_language() -> Iterator[None]:
 )
 def test_what_is_known_is_translated_and_the_rest_stays(told: str, shown: str):
     assert said(told) == shown
+
+
+_TROUBLES = (
+    not_found("gpu-01", ["kmonitor on the PATH of a login (no such program)"]),
+    too_old("gpu-01", "0.0.3"),
+    too_old("gpu-01", ""),
+    too_new("gpu-01", "9.0"),
+    no_forwarding("gpu-01"),
+    HostTrouble("disabled", "gpu-01", "On gpu-01: begin to begin"),
+    *(
+        ssh_trouble("gpu-01", said_by_ssh)
+        for said_by_ssh in (
+            "ssh: Could not resolve hostname gpu-01: Name or service not known",
+            "ada@gpu-01: Permission denied (publickey).",
+            "WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!",
+            "Host key verification failed.",
+            "ssh: connect to host gpu-01 port 22: Connection timed out",
+            "ssh: connect to host gpu-01 port 22: Connection refused",
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "told", [text for each in _TROUBLES for text in (each.what, each.remedy) if text]
+)
+def test_why_a_host_is_not_reached_and_what_to_do_is_known(told: str):
+    use_translation(lambda text: f"~{text}")
+    try:
+        assert said(told).startswith("~")
+    finally:
+        use_translation(str)
 
 
 @pytest.mark.parametrize(
