@@ -13,6 +13,8 @@ from kmonitor.desktop.memory_map_controller import MemoryMapController
 from kmonitor.desktop.window import MainWindow
 from kmonitor.errors import Expected
 from kmonitor.model_files.description import GivenUp, describe_scaled
+from kmonitor.model_files.file_layout import layout_of_file
+from kmonitor.model_files.output_shapes import CannotTell
 from kmonitor.model_files.target import source_of
 from kmonitor.presenters.file_subject import (
     SCALES,
@@ -41,11 +43,11 @@ class ModelFileOpening(QObject):
     """Each file is read on a thread `kmonitor-model-file`, the model made by a child process.
 
     Signals (from that thread, so connect to methods of QObjects only):
-        described: The reading, and its layouts.
+        described: The reading, its layouts, and whether there will be no more.
         refused: The reading, why there is no map, and what to do.
     """
 
-    described = Signal(object, object)
+    described = Signal(object, object, bool)
     refused = Signal(object, str, str)
 
     def __init__(
@@ -138,14 +140,26 @@ class ModelFileOpening(QObject):
     def _read(self, reading: _Reading) -> None:
         source = source_of(str(reading.path), config=reading.config, custom=reading.custom)
         given_up = reading.is_given_up.is_set
-        self.described.emit(reading, describe_scaled(source, SCALES, given_up))
+        own = _without_framework(reading)
+        if own is not None:
+            self.described.emit(reading, [(1.0, own)], False)
+        try:
+            layouts = describe_scaled(source, SCALES, given_up)
+        except Expected:
+            if own is None:
+                raise
+            layouts = [(1.0, own)]
+        self.described.emit(reading, layouts, True)
 
-    @Slot(object, object)
+    @Slot(object, object, bool)
     def _on_self_described(
-        self, reading: _Reading, layouts: list[tuple[float, ModelLayout]]
+        self,
+        reading: _Reading,
+        layouts: list[tuple[float, ModelLayout]],
+        is_whole: bool,
     ) -> None:
         if reading is self._now and not reading.is_given_up.is_set():
-            self._memory.open_file(file_described(reading.path, layouts))
+            self._memory.open_file(file_described(reading.path, layouts, is_whole=is_whole))
 
     @Slot(object, str, str)
     def _on_self_refused(self, reading: _Reading, what: str, remedy: str) -> None:
@@ -162,6 +176,16 @@ class ModelFileOpening(QObject):
             self._begin(_Reading(now.path, now.custom, Path(file)))
         else:
             self._begin(_Reading(now.path, Path(file), now.config))
+
+
+def _without_framework(reading: _Reading) -> ModelLayout | None:
+    """The model by the file alone, within a fraction of a second; None where it takes Keras."""
+    if reading.path.suffix != ".keras" or reading.custom is not None:
+        return None
+    try:
+        return layout_of_file(reading.path)
+    except CannotTell:
+        return None
 
 
 class _ModelFileDialog(QFileDialog):

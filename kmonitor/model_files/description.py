@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import IO, Final, TypeVar
 
 import msgspec
 
@@ -144,15 +145,13 @@ def answer_of(
         Expected: It ended without an answer, or took too long.
         GivenUp: By who asked.
     """
-    with subprocess.Popen(  # noqa: S603 - our own code
-        [sys.executable, "-P", "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=child_environment(),
-    ) as child:
+    with (
+        # A pipe could not be filled in parts: what waits for the answer is called again and again.
+        tempfile.TemporaryFile() as question,
+        _started(code, question, msgspec.json.encode(asked)) as child,
+    ):
         try:
-            answer, said = _waited_for(child, msgspec.json.encode(asked), is_given_up)
+            answer, said = _waited_for(child, is_given_up)
         except BaseException:
             child.kill()
             raise
@@ -167,19 +166,29 @@ def answer_of(
         raise Expected(f"The process that {doing} ended: {last}") from exc
 
 
+def _started(code: str, question: IO[bytes], asked: bytes) -> "subprocess.Popen[bytes]":
+    question.write(asked)
+    question.seek(0)
+    return subprocess.Popen(  # noqa: S603 - our own code
+        [sys.executable, "-P", "-c", code],
+        stdin=question,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=child_environment(),
+    )
+
+
 def _waited_for(
-    child: "subprocess.Popen[bytes]", asked: bytes, is_given_up: Callable[[], bool]
+    child: "subprocess.Popen[bytes]", is_given_up: Callable[[], bool]
 ) -> tuple[bytes | None, bytes]:
     """What a process writes and says until it ends; None for the first if it does not."""
-    given: bytes | None = asked
     ends_s = time.monotonic() + _PATIENCE_S
     while time.monotonic() < ends_s:
         try:
-            return child.communicate(given, timeout=_LOOK_S)
+            return child.communicate(timeout=_LOOK_S)
         except subprocess.TimeoutExpired:
-            given = None
-        if is_given_up():
-            raise GivenUp
+            if is_given_up():
+                raise GivenUp from None
     return None, b""
 
 

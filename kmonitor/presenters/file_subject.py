@@ -55,12 +55,15 @@ def missing_of(remedy: str) -> Missing:
     return "config" if "--config" in remedy else ""
 
 
-def file_described(path: Path, layouts: Sequence[tuple[float, ModelLayout]]) -> MapSubject:
+def file_described(
+    path: Path, layouts: Sequence[tuple[float, ModelLayout]], *, is_whole: bool = True
+) -> MapSubject:
     """A file whose model is described.
 
     Args:
         path: The file.
         layouts: With the scale of their inputs; the model as it is first.
+        is_whole: Whether other sizes were tried already.
     """
     # Where the model leaves lengths open only the descriptions with lengths tell anything.
     told = [each for each in layouts if not _is_open(each[1])] or list(layouts[:1])
@@ -75,7 +78,9 @@ def file_described(path: Path, layouts: Sequence[tuple[float, ModelLayout]]) -> 
         sizes=tuple(SizedLayout(_words(layout), layout) for layout in by_scale.values()),
         own=own,
         is_sequence=all(len(first.tensors[each].shape) <= 3 for each in first.inputs),  # noqa: PLR2004 - batch, steps, features
-        why_one_size=tr("this model takes no other"),
+        why_one_size=tr("this model takes no other, or Keras is not here to try")
+        if is_whole
+        else tr("others are being tried in a process of its own\u2026"),
     )
 
 

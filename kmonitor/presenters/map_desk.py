@@ -76,12 +76,16 @@ class MapDesk:
         before, self.subject = self.subject, subject
         if before == subject:
             return False
-        is_same = before is not None and before.key == subject.key
-        if not is_same or before is None or len(before.sizes) != len(subject.sizes):
+        if before is None or before.key != subject.key or not before.sizes:
             self.asked = usual(subject)
             self.answer = MapAnswer()
-        elif self.asked.batch == before.batch:
-            self.asked = replace(self.asked, batch=subject.batch)
+        else:
+            has_own_batch = self.asked.batch == before.batch
+            batch = subject.batch if has_own_batch else self.asked.batch
+            is_in = before.sizes == subject.sizes
+            self.asked = replace(
+                self.asked, batch=batch, size=self.asked.size if is_in else subject.own
+            )
         self._begin()
         return True
 

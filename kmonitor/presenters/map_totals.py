@@ -137,7 +137,8 @@ def _bar_parts(found: MemoryMap) -> list[BarPart]:
     other = max(0, found.resident_bytes - found.parameter_bytes - found.slot_bytes)
     told: list[tuple[int, int, str, bool]] = [
         (found.parameter_bytes, HUES["weights"], tr("Weights"), False),
-        (found.slot_bytes + other, HUES["slots"], tr("Optimizer"), False),
+        (found.slot_bytes, HUES["slots"], tr("Optimizer"), False),
+        (other, HUES["gradients"], tr("Else resident"), False),
         (min(found.kept_bytes, found.transient_bytes), HUES["kept"], tr("Kept for backward"),
          True),
         (rest, HUES["workspace"], tr("Gradients, workspace, rounding"), True),

@@ -2758,6 +2758,11 @@
         <translation>每种加载方式都在新的进程中来回尝试。每个进程需要几秒钟以及模型所占的内存。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>Else resident</source>
+        <translation>其他常驻</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/action_panel.py"/>
         <source>End the training after this epoch</source>
         <translation>在本轮后结束训练</translation>
@@ -6327,6 +6332,11 @@
         <translation>有优化器</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <source>others are being tried in a process of its own…</source>
+        <translation>正在独立的进程中尝试其他尺寸…</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>out of memory</source>
         <translation>内存不足</translation>
@@ -6813,8 +6823,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/file_subject.py"/>
-        <source>this model takes no other</source>
-        <translation>此模型不接受其他尺寸</translation>
+        <source>this model takes no other, or Keras is not here to try</source>
+        <translation>此模型不接受其他尺寸，或这里没有 Keras 可供尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>

@@ -41,7 +41,9 @@ def test_where_every_length_is_open_the_model_is_shown_as_it_is():
     subject = file_described(FILE, [(1.0, tokens(None))])
 
     assert len(subject.sizes) == 1
-    assert subject.why_one_size
+    assert "no other" in subject.why_one_size
+    begun = file_described(FILE, [(1.0, tokens(8))], is_whole=False)
+    assert "being tried" in begun.why_one_size
 
 
 def test_a_file_that_is_refused_says_why():

@@ -92,6 +92,16 @@ def test_a_run_that_changes_its_batch_is_followed_unless_another_was_asked_about
     assert desk.asked.batch == 8
 
 
+def test_sizes_that_come_later_leave_what_was_asked():
+    whole = file_subject()
+    desk = desk_of(replace(whole, sizes=whole.sizes[1:2], own=0))
+    desk.choose(batch=8, optimizer="sgd")
+
+    desk.show(whole)
+
+    assert (desk.asked.batch, desk.asked.optimizer, desk.asked.size) == (8, "sgd", 1)
+
+
 def test_the_same_subject_again_is_no_work():
     desk = desk_of(file_subject())
 
