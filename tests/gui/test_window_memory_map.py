@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 
 from kmonitor.desktop.memory_map_controller import MemoryMapController
 from kmonitor.desktop.model_file_opening import ModelFileOpening
+from kmonitor.errors import Expected
 from kmonitor.presenters.map_subject import GIB, MapSubject
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_maps import convolutions, file_subject, told_model
@@ -181,7 +182,7 @@ def test_a_file_is_chosen_read_beside_the_window_and_shown(
     )
     window.window.header.model_file_requested.emit()
     dialog = next(top for top in QApplication.topLevelWidgets() if isinstance(top, QFileDialog))
-    dialog.fileSelected.emit(str(tmp_path / "small.keras"))
+    dialog.fileSelected.emit(str(tmp_path / "small.h5"))
     assert "process of its own" in memory_of(window).panel._text.text()
 
     wait_until(
@@ -189,8 +190,34 @@ def test_a_file_is_chosen_read_beside_the_window_and_shown(
         deadline_s=10,
     )
 
-    assert memory_of(window).panel._title.text() == "small.keras"
+    assert memory_of(window).panel._title.text() == "small.h5"
     dialog.close()
+    opening.stop()
+
+
+def test_a_keras_file_is_mapped_at_once_also_where_keras_is_missing(
+    window: DeskWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    def no_keras(*_: object) -> list[object]:
+        raise Expected("No module named 'keras'")
+
+    module = "kmonitor.desktop.model_file_opening"
+    monkeypatch.setattr(f"{module}.source_of", lambda *_, **__: None)
+    monkeypatch.setattr(f"{module}.layout_of_file", lambda _: convolutions(64))
+    monkeypatch.setattr(f"{module}.describe_scaled", no_keras)
+    opening = ModelFileOpening(window.window, memory_of(window))
+
+    opening.open(str(tmp_path / "small.keras"))
+    desk = memory_of(window).desk
+    wait_until(
+        lambda: (
+            window.qt.processEvents(),
+            desk.subject is not None and "no other" in desk.subject.why_one_size,
+        )[1],
+        deadline_s=10,
+    )
+
+    assert desk.answer.found is not None
     opening.stop()
 
 
