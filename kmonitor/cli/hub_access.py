@@ -1,5 +1,6 @@
 """The hub as the commands use it: found or started, asked, and let go."""
 
+import errno
 import threading
 import time
 from collections.abc import Generator
@@ -115,7 +116,7 @@ def folder_faults_named(folders: Folders) -> Generator[None]:
             # No folder's fault: `main` tells of it.
             raise
         place = exc.filename or folders.state
-        raise Expected(
-            f"{place} cannot be used: {exc.strerror or exc}.",
-            "Set KMONITOR_HOME to a folder that you can write to.",
-        ) from exc
+        remedy = "Set KMONITOR_HOME to a folder that you can write to."
+        if exc.errno in (errno.ENOSPC, errno.EDQUOT):
+            remedy = "Free some space there, or set KMONITOR_HOME to a folder on another disk."
+        raise Expected(f"{place} cannot be used: {exc.strerror or exc}.", remedy) from exc

@@ -1,5 +1,6 @@
 """What a command tells when the hub that it asks is lost meanwhile."""
 
+import errno
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -8,9 +9,10 @@ import pytest
 
 from kmonitor.cli import hub_access
 from kmonitor.cli.hub import say_troubles
-from kmonitor.cli.hub_access import open_hub
+from kmonitor.cli.hub_access import folder_faults_named, open_hub
 from kmonitor.connect.host_trouble import HostTrouble
 from kmonitor.connect.hub_client import HubUnreachable
+from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import ipc, view_socket
 from tests.support.made_up_runs import told_hub
@@ -46,3 +48,11 @@ def test_a_host_that_is_lost_is_named_and_not_the_socket_that_led_there(
     assert "The connection to gpu-01 was lost" in caught.value.what
     assert here not in str(caught.value)
     assert "kmonitor doctor --host gpu-01" in caught.value.remedy
+
+
+def test_a_full_disk_asks_for_room_before_another_folder(folders: Folders) -> None:
+    with pytest.raises(Expected) as caught, folder_faults_named(folders):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    assert str(folders.state) in caught.value.what
+    assert caught.value.remedy.startswith("Free some space there, or set KMONITOR_HOME")
