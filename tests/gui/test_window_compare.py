@@ -111,7 +111,7 @@ def test_each_run_is_drawn_in_the_colour_of_its_legend_in_both_themes(window: De
     (chart,) = page(window).findChildren(LiveChart)
 
     assert set(DARK.series[:3]) <= colours(chart)
-    window.theme.choose("light")
+    window.use_theme("light")
     window.settle()
     assert set(LIGHT.series[:3]) <= colours(chart)
 

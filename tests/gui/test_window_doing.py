@@ -257,14 +257,14 @@ def test_the_log_is_filtered(window: DeskWindow):
 
 def test_themes_change_at_once_and_are_remembered(window: DeskWindow):
     dark = window.window.grab().toImage().pixelColor(5, 300)
-    window.controller.choices.choose_theme("light")
+    window.use_theme("light")
     window.settle()
     light = window.window.grab().toImage().pixelColor(5, 300)
 
     assert dark.lightness() < 60
     assert light.lightness() > 200
     assert window.controller.settings(WindowSettings()).theme == "light"
-    window.controller.choices.choose_theme("system")
+    window.use_theme("system")
     assert window.theme.choice == "system"
 
 

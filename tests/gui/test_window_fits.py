@@ -261,9 +261,7 @@ def test_the_guide_follows_the_theme_and_is_no_bolder_than_its_typeface(small: D
     document = guide._reader.document()
 
     for theme, palette in (("dark", DARK), ("light", LIGHT)):
-        small.controller.choices.choose_theme(theme)
-        while small.look.palette is not palette:
-            small.qt.processEvents()
+        small.use_theme(theme)
         tables = [f for f in document.rootFrame().childFrames() if isinstance(f, QTextTable)]
         assert tables
         for table in tables:

@@ -132,7 +132,7 @@ def test_columns_of_the_audit_are_measured_by_few_rows(monkeypatch: pytest.Monke
     window.show()
     desk.settle()
     window.close()
-    desk.theme.choose("light")
+    desk.use_theme("light")
     desk.settle()
 
     assert 0 in read

@@ -189,7 +189,7 @@ def test_enter_opens_a_record_in_full_and_it_follows_the_theme(window: DeskWindo
     assert HELD in sheet.text()
     assert "88.0" in sheet._reader.toPlainText()
     before = sheet._reader.toHtml()
-    window.theme.choose("light")
+    window.use_theme("light")
     window.settle()
     assert sheet._reader.toHtml() != before
     sheet.copy()

@@ -9,6 +9,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTableView, QWidget
 
+from kmonitor.desktop.settings_file import ThemeName
 from tests.support.desk_window import WINDOW
 from tests.support.made_up_runs import NOW_WALL_S
 from tests.support.scenes import SCENES
@@ -85,20 +86,23 @@ def test_a_menu_of_the_old_theme_closes() -> None:
 )
 def test_it_looks_as_if_started_in_that_theme(scene: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: NOW_WALL_S)
-    for first, then in (("light", "dark"), ("dark", "light")):
+    ways: list[tuple[ThemeName, ThemeName]] = [("light", "dark"), ("dark", "light")]
+    for first, then in ways:
         pictures = [drawn(SCENES[scene], then), drawn(SCENES[scene], first, then)]
 
         assert pictures[0] == pictures[1], f"{first} to {then}"
 
 
-def drawn(scene: Callable[[Stage], QWidget], theme: str, then: str = "") -> QImage:
+def drawn(
+    scene: Callable[[Stage], QWidget], theme: ThemeName, then: ThemeName | None = None
+) -> QImage:
     """A scene started in a theme, and perhaps brought into another one."""
     stage = Stage(theme=theme)
     QApplication.setCursorFlashTime(0)
     try:
         shown = scene(stage)
         if then:
-            stage.desk.controller.choices.choose_theme(then)
+            stage.desk.use_theme(then)
             until_restyled(stage)
         if QApplication.focusWidget() is not None and shown is stage.window:
             stage.desk.window.leave_focus_alone()

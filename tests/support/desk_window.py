@@ -17,6 +17,7 @@ from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.window import MainWindow
 from kmonitor.desktop.window_controller import Parts, WindowController
 from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.palettes import DARK, LIGHT
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.protocol.facts import Event
@@ -127,6 +128,13 @@ class DeskWindow:
         """Refresh and let Qt do what is due."""
         self.controller.refresh()
         for _ in range(3):
+            self.qt.processEvents()
+
+    def use_theme(self, theme: ThemeName) -> None:
+        """Choose a theme as the user does, and wait until all that is shown has it."""
+        self.controller.choices.choose_theme(theme)
+        wanted = LIGHT if theme == "light" else DARK
+        while self.look.palette is not wanted:
             self.qt.processEvents()
 
     def shoot(self, path: str) -> None:
