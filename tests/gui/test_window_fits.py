@@ -260,8 +260,8 @@ def test_the_guide_follows_the_theme_and_is_no_bolder_than_its_typeface(small: D
     guide.open_page("limits-and-actions.md")
     document = guide._reader.document()
 
-    for theme, palette in (("dark", DARK), ("light", LIGHT)):
-        small.use_theme(theme)
+    for palette in (DARK, LIGHT):
+        small.use_theme(palette.name)
         tables = [f for f in document.rootFrame().childFrames() if isinstance(f, QTextTable)]
         assert tables
         for table in tables:

@@ -100,6 +100,7 @@ def _open_all(app: KmonitorApp, loop: WatchedLoop, run: str) -> None:
     record = app.desk.reclaims.rows(run)[0].row
     pages: dict[str, Callable[[], object]] = {
         "history": parts.history.open,
+        "memory map": parts.memory.open,
         "comparison": lambda: parts.history.comparison.open([run]),
         "record": lambda: parts.records._on_table_record_opened(record),
         "diagnosis": parts.records.open_diagnosis,
@@ -124,4 +125,5 @@ def _close_all(app: KmonitorApp) -> None:
     for top in QApplication.topLevelWidgets():
         if top is not app.window:
             top.close()
+    app.controller.memory.close()
     app.controller.history.close()
