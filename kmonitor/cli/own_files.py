@@ -35,6 +35,7 @@ _STUDY: Final = re.compile(r"study\.json(\.new)?|ledger\.(jsonl|txt)|lock")
 _OF_STUDY: Final = {
     "values": re.compile(r"\d+\.value(\.\d+\.new)?"),
     "output": re.compile(r"\d+\.txt"),
+    "data": re.compile(r"[xy]-[0-9a-f]{32}\.(npy|new)"),
     "splits": re.compile(r"\d+-(train|test)\.npy(\.new)?"),
 }
 _FIT: Final = re.compile(r"\d+\.json(\.new)?")

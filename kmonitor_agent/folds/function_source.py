@@ -67,6 +67,7 @@ class FunctionSource(msgspec.Struct, frozen=True):
         file: Path of the script; empty when `module` says all.
         is_package: The script was started as `python -m MODULE`.
         arguments: Further arguments by name, packed plain data.
+        functions: Further arguments by name that are functions themselves.
     """
 
     name: str
@@ -75,6 +76,7 @@ class FunctionSource(msgspec.Struct, frozen=True):
     file: str = ""
     is_package: bool = False
     arguments: bytes = b""
+    functions: "dict[str, FunctionSource]" = {}
 
     @property
     def text(self) -> str:
@@ -100,7 +102,8 @@ def source_of(function: object) -> FunctionSource:
     """Where a function stands.
 
     Args:
-        function: A function, or a `functools.partial` of one with plain arguments by name.
+        function: A function, or a `functools.partial` of one with arguments by name: plain data,
+            or functions that can be found likewise.
 
     Raises:
         TypeError: It is no function.
@@ -136,12 +139,16 @@ def load(source: FunctionSource) -> Callable[..., Any]:
     """
     found = _load(source)
     arguments: dict[str, Any] = unpacked(source.arguments) if source.arguments else {}
+    arguments |= {name: load(each) for name, each in source.functions.items()}
     return functools.partial(found, **arguments) if arguments else found
 
 
 def _load(source: FunctionSource) -> Callable[..., Any]:
     if source.module and not source.is_package:
         return _named(vars(importlib.import_module(source.module)), source)
+    known = sys.modules.get(MAIN)
+    if known is not None:
+        return _named(vars(known), source)  # another of its functions was looked for
     module: types.ModuleType = _main_module(source)
     try:
         assert module.__spec__ is not None and module.__spec__.loader is not None  # noqa: PT018, S101
@@ -199,6 +206,8 @@ def _of_partial(given: "functools.partial[Any]") -> FunctionSource:
             f" partial({inner.name}, name=value)."
         )
     named: dict[str, Any] = given.keywords
+    functions = {name: source_of(each) for name, each in named.items() if inspect.isfunction(each)}
+    named = {name: each for name, each in named.items() if name not in functions}
     for name, value in named.items():
         try:
             packed(value)
@@ -209,8 +218,11 @@ def _of_partial(given: "functools.partial[Any]") -> FunctionSource:
                 f" dicts, arrays). Make it in {inner.name} itself."
             ) from None
     before: dict[str, Any] = unpacked(inner.arguments) if inner.arguments else {}
-    arguments = packed({**before, **named})
-    return msgspec.structs.replace(inner, arguments=arguments)
+    return msgspec.structs.replace(
+        inner,
+        arguments=packed({**before, **named}),
+        functions={**inner.functions, **functions},
+    )
 
 
 def _refuse_unless_found(function: Any, name: str) -> None:

@@ -1,0 +1,1 @@
+"""What people already use, each fold of it in a process: one module each, imported when asked."""

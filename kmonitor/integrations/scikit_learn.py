@@ -1,0 +1,136 @@
+"""`cross_validate` for Keras models, as scikit-learn's: each fold in a process of its own.
+
+from kmonitor.integrations.scikit_learn import cross_validate
+scores = cross_validate(make_model, x, y, cv=StratifiedKFold(5), fit={"epochs": 20})
+scores["test_accuracy"].mean()
+"""
+
+import functools
+import hashlib
+import importlib
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from kmonitor_agent.folds.fold import Fold
+from kmonitor_agent.folds.folding import run_folds
+from kmonitor_agent.folds.rereading import stop_if_loading
+from kmonitor_agent.folds.study import Study
+from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.local.supervised import studies
+from kmonitor_agent.protocol.identity import new_id
+
+__all__ = ["cross_validate"]
+
+_CHUNK: Final = 2**24
+
+
+def cross_validate(  # noqa: PLR0913 - the user's arguments
+    build_model: Callable[[], Any],
+    x: Any,
+    y: Any = None,
+    *,
+    cv: Any = 5,
+    groups: Any = None,
+    fit: Mapping[str, Any] | None = None,
+    study: str | Path | None = None,
+    **how: Any,
+) -> dict[str, Any]:
+    """Train and score a model for each fold.
+
+    Args:
+        build_model: Returns the model, compiled with its metrics; stands where a function of
+            `run_folds` may stand.
+        x: Samples, an array `[n_samples, ...]`; read by each fold from one file.
+        y: Targets, an array `[n_samples, ...]`; None where the model needs none.
+        cv: A number of folds, a splitter of scikit-learn (`KFold`, `StratifiedKFold`,
+            `GroupKFold`, ...), or pairs of indices.
+        groups: For splitters that need them, `[n_samples]`.
+        fit: Further arguments of `fit`, plain data: `{"epochs": 20, "batch_size": 64}`.
+        study: As for `run_folds`; the data are kept there too.
+        **how: As for `run_folds`: memory, timeout_s, retries, at_once.
+
+    Returns:
+        As scikit-learn: "fit_time" and "score_time", seconds, and "test_loss" and "test_NAME" for
+        each metric, arrays `[n_folds]` with NaN for a fold that did not finish; and "study".
+
+    Raises:
+        TypeError: The data are no arrays of plain numbers or texts.
+        Whatever `run_folds` raises before the first fold.
+    """
+    stop_if_loading(build_model)
+    folder = studies(find_folders()) / new_id() if study is None else Path(study).expanduser()
+    splits = list(_splits(cv, x, y, groups))
+    data = {name: _kept(folder.absolute() / "data", name, each) for name, each in _named(x, y)}
+    function = functools.partial(_trained, build=build_model, data=data, fit=dict(fit or {}))
+    return _scores(run_folds(function, splits, study=folder, **how))
+
+
+def _splits(cv: Any, x: Any, y: Any, groups: Any) -> Iterable[Any]:
+    if isinstance(cv, int):
+        selection: Any = importlib.import_module("sklearn.model_selection")
+        kinds: Any = importlib.import_module("sklearn.utils.multiclass")
+        is_classes = y is not None and kinds.type_of_target(y) in {"binary", "multiclass"}
+        cv = selection.check_cv(cv, y, classifier=is_classes)
+    return cv.split(x, y, groups) if hasattr(cv, "split") else cv
+
+
+def _named(x: Any, y: Any) -> list[tuple[str, Any]]:
+    return [("x", x)] if y is None else [("x", x), ("y", y)]
+
+
+def _kept(folder: Path, name: str, data: Any) -> str:
+    """Path of an array's file, which is named after what it holds."""
+    array = np.ascontiguousarray(data)
+    if array.dtype.hasobject or array.ndim == 0:
+        raise TypeError(
+            f"cross_validate: {name} is no array of numbers or texts; for other data write a"
+            " function for run_folds that reads them itself."
+        )
+    digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
+    flat = array.reshape(-1).view(np.uint8)
+    for begin in range(0, flat.size, _CHUNK):
+        digest.update(flat[begin : begin + _CHUNK].tobytes())
+    path = folder / f"{name}-{digest.hexdigest()[:32]}.npy"
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with path.with_suffix(".new").open("wb") as file:
+            np.save(file, array, allow_pickle=False)
+        path.with_suffix(".new").replace(path)
+    return str(path)
+
+
+def _trained(
+    fold: Fold, *, build: Callable[[], Any], data: dict[str, str], fit: dict[str, Any]
+) -> dict[str, Any]:
+    """One fold, in its own process."""
+    from kmonitor_agent import MonitorCallback  # noqa: PLC0415 - it brings Keras along
+
+    keras = importlib.import_module("tf_keras" if "tf_keras" in sys.modules else "keras")
+    keras.utils.set_random_seed(fold.seed)
+    arrays = [np.load(path, mmap_mode="r", allow_pickle=False) for path in data.values()]
+    model = build()
+    began_s = time.monotonic()
+    train = [np.asarray(each[fold.train]) for each in arrays]
+    model.fit(*train, **{"verbose": 0, **fit}, callbacks=[MonitorCallback()])
+    trained_s = time.monotonic()
+    test = [np.asarray(each[fold.test]) for each in arrays]
+    scores = model.evaluate(*test, verbose=0, return_dict=True)
+    return {
+        "fit_time": trained_s - began_s,
+        "score_time": time.monotonic() - trained_s,
+        **{f"test_{name}": float(value) for name, value in scores.items()},
+    }
+
+
+def _scores(study: Study) -> dict[str, Any]:
+    values: list[dict[str, Any]] = [each or {} for each in study.values]
+    names = dict.fromkeys(["fit_time", "score_time", *(name for each in values for name in each)])
+    told: dict[str, Any] = {
+        name: np.asarray([each.get(name, np.nan) for each in values]) for name in names
+    }
+    return {**told, "study": study}

@@ -1,0 +1,53 @@
+"""`cross_validate` with scikit-learn's own splitters and a Keras model."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kmonitor.integrations.scikit_learn import cross_validate
+from tests.support.fold_functions import nothing
+from tests.support.fold_scripts import environ
+from tests.support.source_tree import ROOT
+
+
+def test_data_that_are_no_arrays_are_refused_before_the_first_fold(tmp_path: Path):
+    with pytest.raises(TypeError, match="write a function for run_folds"):
+        cross_validate(nothing, [object()], cv=[([0], [0])], study=tmp_path)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.slow
+def test_a_fold_that_fails_is_nan_and_the_study_says_why(tmp_path: Path):
+    scores = cross_validate(
+        make_nothing, np.zeros((4, 1)), cv=[([0, 1], [2, 3])], study=tmp_path / "study"
+    )
+
+    assert np.isnan(scores["fit_time"]).all()
+    assert "no model" in scores["study"].results[0].why
+
+
+def make_nothing() -> None:
+    raise ValueError("no model")
+
+
+@pytest.mark.keras
+@pytest.mark.full
+@pytest.mark.parametrize("cv", ["number", "k-fold", "groups"])
+def test_a_script_without_a_main_guard_cross_validates(tmp_path: Path, cv: str):
+    pytest.importorskip("sklearn")
+
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "support" / "cv_script.py"), cv],
+        cwd=tmp_path,
+        env=environ(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    accuracies, _, count = ran.stdout.strip().splitlines()[-1].rpartition(" ")
+    assert int(count) == 2
+    assert min(json.loads(accuracies)) > 0.7
