@@ -40,7 +40,9 @@ def told_of_first(folder: Path) -> tuple[int, int, Path]:
     return int(pid), int(other), Path("/dev/shm") / name  # noqa: S108 - where Python makes it
 
 
-@pytest.mark.parametrize("how", ["kill", "terminate", "Ctrl+C"])
+@pytest.mark.parametrize(
+    "how", ["kill", pytest.param("terminate", marks=pytest.mark.full), "Ctrl+C"]
+)
 def test_a_study_that_is_killed_leaves_no_process_and_no_shared_memory(tmp_path: Path, how: str):
     script = start_script(tmp_path, WAITS)
     pid, other, shared = told_of_first(tmp_path)
@@ -55,7 +57,7 @@ def test_a_study_that_is_killed_leaves_no_process_and_no_shared_memory(tmp_path:
     wait_until(lambda: not shared.exists(), what="its shared memory is gone")
 
 
-@pytest.mark.parametrize("how", ["kill", "Ctrl+C"])
+@pytest.mark.parametrize("how", ["kill", pytest.param("Ctrl+C", marks=pytest.mark.full)])
 def test_a_study_that_was_cut_goes_on_and_runs_no_finished_fold_again(tmp_path: Path, how: str):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     whole.mkdir()

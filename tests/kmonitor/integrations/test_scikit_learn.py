@@ -19,7 +19,8 @@ def test_data_that_are_no_arrays_are_refused_before_the_first_fold(tmp_path: Pat
         cross_validate(nothing, [object()], cv=[([0], [0])], study=tmp_path)  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.slow
+@pytest.mark.keras
+@pytest.mark.full
 def test_a_fold_that_fails_is_nan_and_the_study_says_why(tmp_path: Path):
     scores = cross_validate(
         make_nothing, np.zeros((4, 1)), cv=[([0, 1], [2, 3])], study=tmp_path / "study"

@@ -59,7 +59,10 @@ def test_each_way_to_end_is_told_apart_and_none_harms_the_others(tmp_path: Path)
     assert (tmp_path / "study" / "ledger.txt").read_text().strip() == str(study.ledger)
 
 
-@pytest.mark.parametrize("function", [functions.leak, functions.leak_in_child])
+@pytest.mark.parametrize(
+    "function",
+    [functions.leak, pytest.param(functions.leak_in_child, marks=pytest.mark.full)],
+)
 @pytest.mark.parametrize("by", ["the kernel, where it may", "watching"])
 def test_a_fold_that_takes_more_memory_than_it_may_is_ended(
     tmp_path: Path, function: object, by: str, monkeypatch: pytest.MonkeyPatch
