@@ -10,6 +10,7 @@ from kmonitor.cli.model_file_options import NO_OPTIONS, FileOptions
 from kmonitor.cli.statuses import DONE, Misuse
 from kmonitor.cli.terminal import complain, plain, say, say_json, say_table
 from kmonitor.model_files.load_cost import (
+    REPEATS,
     WAYS,
     LoadCost,
     Recommendation,
@@ -27,7 +28,7 @@ def load_cost(
     /,
     *,
     ways: str = "all",
-    repeats: Annotated[int, Parameter(validator=Number(gte=1, lte=100))] = 3,
+    repeats: Annotated[int, Parameter(validator=Number(gte=1, lte=100))] = REPEATS,
     options: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
@@ -36,8 +37,9 @@ def load_cost(
     Examples: `kmonitor load-cost model.keras`,
     `kmonitor load-cost model.weights.h5 --config model.json`
 
-    Each way is tried in new processes, in turn, and medians are told. Memory is that of the
-    process (RAM) above what it had with the framework imported. No GPU is used.
+    Each way is tried in new processes, in turn: medians of memory and the least time are told.
+    Memory is that of the process (RAM) above what it had with the framework imported. No GPU is
+    used.
 
     Args:
         file: A .keras, .h5 or .weights.h5 file.

@@ -25,14 +25,14 @@ _FLOOR_FACTOR: Final = 1.1
 """A transient part that is hardly above the floor of the update says nothing of feature maps."""
 
 _ONE_BATCH_MARGINS: Final = (0.25, 0.40)
-_MORE_MARGINS: Final = (0.15, 0.25)
-"""Of the transient part, near to what was measured and beyond. Source: `bench_map`."""
+_MORE_MARGINS: Final = (0.20, 0.30)
+"""Of the transient part, near to what was measured and beyond. Source: `bench_calibration`."""
 
 _SCATTER: Final = 0.05
-"""By which peaks of one training differ from one start to the next. Source: `bench_map`."""
+"""By which peaks of one training differ from one start to the next. Source: `bench_calibration`."""
 
 _TRUST: Final = 0.15
-"""By which the slope that one batch size gives is off, as a part of it. Source: `bench_map`."""
+"""By which the slope that one batch size gives is off, as a part of it. Source: `bench_calibration`."""
 
 METER_BYTES: Final = 256 * 1024
 """TensorFlow's allocator on a CPU does not count what is smaller."""

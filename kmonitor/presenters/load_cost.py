@@ -140,7 +140,8 @@ class LoadCostDesk:
             return tr("Given up; nothing of it is shown."), "mute"
         if self._costs:
             words = tr(
-                "Medians. Memory is the process's RAM above what it had with the framework "
+                "Medians of memory, and the least time. Memory is the process's RAM above what "
+                "it had with the framework "
                 "imported; no GPU is used. The order of data and the seeds of your script are in "
                 "no model file."
             )

@@ -3479,8 +3479,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/load_cost.py"/>
-        <source>Medians. Memory is the process's RAM above what it had with the framework imported; no GPU is used. The order of data and the seeds of your script are in no model file.</source>
-        <translation>均为中位数。内存是进程在导入框架之后又增加的 RAM；不使用 GPU。数据的顺序和脚本的随机种子不在任何模型文件中。</translation>
+        <source>Medians of memory, and the least time. Memory is the process's RAM above what it had with the framework imported; no GPU is used. The order of data and the seeds of your script are in no model file.</source>
+        <translation>内存为中位数，时间为最短值。内存是进程在导入框架之后又增加的 RAM；不使用 GPU。数据的顺序和脚本的随机种子不在任何模型文件中。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/chart_kinds.py"/>

@@ -90,3 +90,16 @@ def test_where_no_way_works_that_is_an_error(monkeypatch: pytest.MonkeyPatch):
 def test_weights_alone_have_fewer_ways():
     assert ways_of(Path("m.weights.h5"), has_architecture=False) == ("weights", "built")
     assert len(ways_of(Path("m.h5"), has_architecture=True)) == 5
+
+
+def test_memory_is_the_median_and_time_the_least(monkeypatch: pytest.MonkeyPatch):
+    answers = iter([_told(30, 3.0), _told(10, 5.0), _told(20, 4.0)])
+    monkeypatch.setattr(load_cost, "answer_of", lambda *_: next(answers))
+
+    [cost] = load_cost.measure(Path("m.keras"), ModelSource(), ["built"], repeats=3)
+
+    assert (cost.peak_bytes, cost.kept_bytes, cost.seconds) == (20, 20, 3.0)
+
+
+def _told(n_bytes: int, seconds: float) -> Any:
+    return load_cost._Told(peak_bytes=n_bytes, kept_bytes=n_bytes, seconds=seconds)

@@ -1,0 +1,118 @@
+"""Estimates corrected by five steps, beside peaks of others. Run: python bench_calibration.py."""
+
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from kmonitor.memory_map.calibration import STEPS_NEEDED, Calibration, Measured, NotIdentifiable
+from kmonitor.memory_map.estimate import MemoryMap, Plan
+from kmonitor_agent.protocol.model_layout import ModelLayout
+
+BATCHES = (4, 8, 16, 32, 64)
+FURTHEST = 4
+"""Times the largest measured batch."""
+
+MODELS = (
+    "small_cnn", "mlp", "autoencoder", "u_net", "transformer", "resnet50", "vgg16",
+    "mobilenet_v2", "efficientnet_b0", "densenet121", "two_towers", "frozen_backbone", "gated",
+    "convolutions_of_text", "wide_output", "conv_next", "film", "squeezed", "mixer", "two_heads",
+    "vision_transformer",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One model at one batch size.
+
+    Attributes:
+        layout: Of the model.
+        first: What a run would tell of its first steps.
+        real_bytes: The highest peak of the steps behind the first one.
+    """
+
+    layout: ModelLayout
+    first: Measured
+    real_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One estimate; `error` is relative, below zero it is too low."""
+
+    tier: int
+    error: float
+    is_above: bool
+
+
+def main(wanted: list[str]) -> None:
+    """Print what the estimates of each tier come to."""
+    rows: list[Row] = []
+    for name in wanted or MODELS:
+        seen = {batch: _seen(name, batch) for batch in BATCHES}
+        rows += _rows(seen, 1)
+        rows += _rows(seen, 2)
+        print(f"{name} measured", file=sys.stderr, flush=True)
+    print("| tier | n | median | 90 % | more than 10 % low | above the interval |")
+    print("|---|---|---|---|---|---|")
+    for tier in (2, 1):
+        _say([each for each in rows if each.tier == tier], tier)
+
+
+def _say(rows: list[Row], tier: int) -> None:
+    errors = sorted(abs(each.error) for each in rows)
+    if errors:
+        low = sum(each.error < -0.1 for each in rows) / len(rows)
+        above = sum(each.is_above for each in rows) / len(rows)
+        print(
+            f"| {tier} | {len(rows)} | {statistics.median(errors):.1%} |"
+            f" {errors[int(0.9 * len(errors))]:.1%} | {low:.1%} | {above:.1%} |"
+        )
+
+
+def _rows(seen: dict[int, Seen], n_measured: int) -> Iterator[Row]:
+    for known in itertools.combinations(seen, n_measured):
+        layout = seen[known[0]].layout
+        try:
+            found = Calibration(layout, Plan(1), [seen[each].first for each in known])
+        except NotIdentifiable:
+            continue
+        for batch in seen:
+            if batch not in known and known[0] < batch <= FURTHEST * known[-1]:
+                told = found.at(batch)
+                yield _row(told, seen[batch].real_bytes)
+
+
+def _row(told: MemoryMap, real_bytes: int) -> Row:
+    assert told.high_bytes is not None
+    return Row(told.tier, told.peak_bytes / real_bytes - 1, real_bytes > told.high_bytes)
+
+
+def _seen(name: str, batch: int) -> Seen:
+    told = _measured(name, batch)
+    peaks, between = told["peaks_bytes"], told["between_bytes"]
+    first = Measured(
+        batch,
+        max(peaks[:STEPS_NEEDED]),
+        between_bytes=int(statistics.median(between)),
+        device="CPU",
+    )
+    return Seen(msgspec.convert(told["layout"], ModelLayout), first, max(peaks[1:]))
+
+
+def _measured(name: str, batch: int) -> dict[str, Any]:
+    environ = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    command = [sys.executable, "-m", "tests.support.map_measuring", name, str(batch), "adam"]
+    ended = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
