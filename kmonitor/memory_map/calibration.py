@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of, estimate
+from kmonitor.memory_map.unmeasured import unmeasured
 from kmonitor_agent.protocol.model_layout import ModelLayout, OptimizerLayout
 
 STEPS_NEEDED: Final = 5
@@ -29,10 +30,10 @@ _MORE_MARGINS: Final = (0.20, 0.30)
 """Of the transient part, near to what was measured and beyond. Source: `bench_calibration`."""
 
 _SCATTER: Final = 0.05
-"""By which peaks of one training differ from one start to the next. Source: `bench_calibration`."""
+"""By which peaks of one training differ from start to start. Source: `bench_calibration`."""
 
 _TRUST: Final = 0.15
-"""By which the slope that one batch size gives is off, as a part of it. Source: `bench_calibration`."""
+"""By which the slope that one batch size gives is off. Source: `bench_calibration`."""
 
 METER_BYTES: Final = 256 * 1024
 """TensorFlow's allocator on a CPU does not count what is smaller."""
@@ -148,8 +149,14 @@ class Calibration:
             transient_bytes=transient,
             tier=2 if len(self._measured) == 1 else 1,
             method=words,
-            notes=(*found.notes, *self._note(found)),
+            notes=(*self._notes_of_rules(found), *self._note(found)),
         )
+
+    def _notes_of_rules(self, found: MemoryMap) -> tuple[str, ...]:
+        """Without those on what was measured by now."""
+        backend = self._plan.backend or backend_of(self._layout)
+        words = {each.words for each in unmeasured(self._layout, backend)}
+        return tuple(each for each in found.notes if each not in words)
 
     def _told(self, batch: int) -> int:
         return estimate(self._layout, replace(self._seen, batch=batch)).transient_bytes

@@ -16,9 +16,10 @@ from kmonitor.memory_map.dtypes import (
 )
 from kmonitor.memory_map.effects import Backend, Effect, Use
 from kmonitor.memory_map.layer_table import LayerMemory, layer_rows
-from kmonitor.memory_map.liveness import Played, Step, play
+from kmonitor.memory_map.liveness import Step, play
 from kmonitor.memory_map.rules import assumed, effect_of
 from kmonitor.memory_map.slots import Slots, real_slot_bytes, slots_of
+from kmonitor.memory_map.unmeasured import unmeasured
 from kmonitor_agent.protocol.model_layout import CallLayout, ModelLayout, OptimizerLayout
 
 _MARGIN: Final[dict[Backend, float]] = {"tensorflow": 0.40, "xla": 0.40, "torch": 0.50}
@@ -180,7 +181,7 @@ class _Estimate:
             optimizer=self._optimizer.kind if self._optimizer else "",
             precision=layout.precision,
             backend=self._backend,
-            notes=tuple(self._notes(slots, played)),
+            notes=tuple(self._notes(slots)),
         )  # fmt: skip
 
     def _slot_bytes(self, slots: Slots) -> int:
@@ -281,11 +282,11 @@ class _Estimate:
         if not self._layout.calls:
             return resident, None
         margin = _MARGIN[self._backend] + (_UNCOVERED_MARGIN if self._uncovered else 0)
+        margin += sum(each.margin for each in unmeasured(self._layout, self._backend))
         return low, resident + int(transient * (1 + margin) + _SLACK * resident)
 
-    def _notes(self, slots: Slots, played: Played) -> list[str]:
-        del played
-        notes: list[str] = []
+    def _notes(self, slots: Slots) -> list[str]:
+        notes = [each.words for each in unmeasured(self._layout, self._backend)]
         if self._layout.why_no_calls:
             notes.append(self._layout.why_no_calls)
         if not slots.is_known and self._optimizer is not None:

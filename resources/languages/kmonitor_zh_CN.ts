@@ -2306,6 +2306,11 @@
         <translation>指针在窗口中时每秒 10 次，否则 4 次：开销不到前者的一半。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32 bits: five watched steps correct that</source>
+        <translation>16 位精度只在 CPU 上对照过，那里的卷积使用 32 位的副本：监看五步即可校正</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/rates.py"/>
         <source>; no more than the values scatter</source>
         <translation>；未超出数值的波动</translation>
@@ -4090,6 +4095,11 @@
         <translation>无法读取 PyTorch 的分配器：{why}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct that</source>
+        <translation>PyTorch 的规则未与分配器对照过；在 GPU 上监看五步即可校正</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>Python keeps objects</source>
         <translation>Python 持有对象</translation>
@@ -5357,6 +5367,11 @@
         <translation>XLA（JAX、jit_compile）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>XLA decides by itself what it fuses: the rules were compared with its plans, not with an allocator, and on a CPU it takes up to three times as much; five watched steps correct that</source>
+        <translation>XLA 自行决定融合哪些运算：规则是与它的计划对照的，而不是与分配器对照的，在 CPU 上它占用多达三倍；监看五步即可校正</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/run_edits.py"/>
         <source>You may look at the runs of {host}, not change them: your key there is a viewer's.</source>
         <translation>您可以查看 {host} 的运行，但不能更改：您在那里的密钥是查看者密钥。</translation>
@@ -6450,6 +6465,11 @@
         <location filename="../../kmonitor/presenters/record_words.py"/>
         <source>recreate</source>
         <translation>recreate</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <source>recurrent layers keep as many steps at once as the framework is ahead with: theirs were not compared with an allocator</source>
+        <translation>循环层同时保留的步数取决于框架超前多少步：它们的规则未与分配器对照过</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>

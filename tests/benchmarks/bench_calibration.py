@@ -84,10 +84,9 @@ def _rows(seen: dict[int, Seen], n_measured: int) -> Iterator[Row]:
             found = Calibration(layout, Plan(1), [seen[each].first for each in known])
         except NotIdentifiable:
             continue
-        for batch in seen:
+        for batch, other in seen.items():
             if batch not in known and known[0] < batch <= FURTHEST * known[-1]:
-                told = found.at(batch)
-                yield _row(told, seen[batch].real_bytes)
+                yield _row(found.at(batch), other.real_bytes)
 
 
 def _row(told: MemoryMap, real_bytes: int) -> Row:

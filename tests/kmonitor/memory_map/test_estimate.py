@@ -191,3 +191,29 @@ def test_how_a_step_is_computed_follows_from_the_description(
     expected: str,
 ):
     assert backend_of(ModelLayout("m", "M", backend=backend, jit_compile=jit)) == expected
+
+
+@pytest.mark.parametrize(
+    ("plan", "says"),
+    [
+        (Plan(8, backend="xla"), "XLA"),
+        (Plan(8, backend="torch"), "PyTorch"),
+        (Plan(8, precision="mixed_float16"), "16-bit"),
+    ],
+)
+def test_what_the_rules_were_not_measured_for_is_said_and_widens_the_interval(
+    plan: Plan, says: str
+):
+    found = estimate(two_dense(), plan)
+
+    assert any(says in each for each in found.notes)
+    assert _width(found) > _width(estimate(two_dense(), Plan(8))) + 0.2
+
+
+def test_loops_too():
+    [usual] = [each for each in two_dense().layers if each.path == "out"]
+    layout = msgspec.structs.replace(
+        two_dense(), layers=(two_dense().layers[0], msgspec.structs.replace(usual, kind="LSTM"))
+    )
+
+    assert any("recurrent" in each for each in estimate(layout, Plan(8)).notes)
