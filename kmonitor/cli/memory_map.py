@@ -12,6 +12,7 @@ from kmonitor.cli.amounts import bytes_from
 from kmonitor.cli.map_lines import say_advice, say_fit, say_map
 from kmonitor.cli.measured_before import measured_before, run_memory
 from kmonitor.cli.model_file_options import NO_OPTIONS, FileOptions
+from kmonitor.cli.smaller_inputs import smaller_inputs
 from kmonitor.cli.statuses import DONE, Misuse
 from kmonitor.cli.terminal import complain, say_json
 from kmonitor.errors import Expected
@@ -111,7 +112,7 @@ def memory_map(
     layout, plan, peaks = _what(target, training, file)
     found = _estimated(layout, plan, peaks)
     fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
-    advised = advise(layout, plan) if advice else None
+    advised = advise(layout, plan, _smaller(target, layout, file)) if advice else None
     if as_json:
         more = {"fit": fit} if fit else {}
         more |= {"advice": advised} if advised is not None else {}
@@ -158,6 +159,13 @@ def _described(target: str, training: Training, file: FileOptions) -> ModelLayou
         complain(f"kmonitor: running {source.script} in a process of its own.")
     shape = [_lengths(each) for each in training.input_shape or ()]
     return describe(source, [shape], sequence=training.sequence)[0]
+
+
+def _smaller(target: str, layout: ModelLayout, file: FileOptions) -> dict[str, ModelLayout]:
+    if target.startswith(_RUN):
+        return {}  # a run tells no way to make its model anew
+    source = source_of(target, config=file.config, custom=file.custom, allow_code=file.allow_code)
+    return smaller_inputs(source, layout)
 
 
 def _plan(layout: ModelLayout, training: Training) -> Plan:

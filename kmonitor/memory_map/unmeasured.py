@@ -28,7 +28,7 @@ class Unmeasured:
 _XLA: Final = Unmeasured(
     "XLA decides by itself what it fuses: the rules were compared with its plans, not with an"
     " allocator, and on a CPU it takes up to three times as much; five watched steps correct that",
-    0.35,
+    1.00,
 )
 _TORCH: Final = Unmeasured(
     "PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct"
@@ -38,7 +38,7 @@ _TORCH: Final = Unmeasured(
 _HALF: Final = Unmeasured(
     "16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32 bits:"
     " five watched steps correct that",
-    0.60,
+    0.80,
 )
 _LOOPS: Final = Unmeasured(
     "recurrent layers keep as many steps at once as the framework is ahead with: theirs were not"
