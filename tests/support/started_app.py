@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 from kmonitor.desktop.app import KmonitorApp
 from kmonitor.desktop.qt_application import make_qt_application
 from kmonitor.desktop.window_options import WindowOptions
+from kmonitor.presenters.formats import use_byte_units
 from kmonitor_agent.local.folders import Folders
 
 
@@ -31,3 +32,4 @@ def start(folders: Folders) -> Iterator[Callable[..., KmonitorApp]]:
     qt = QApplication.instance()
     assert qt is not None
     qt.processEvents()
+    use_byte_units("binary")  # what a user chose is in force for all of this process
