@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from kmonitor.desktop.app import KmonitorApp
 from kmonitor.presenters.run_states import has_ended
+from kmonitor.presenters.run_subject import run_split
 from tests.support.watched_loop import WatchedLoop
 
 
@@ -101,6 +102,7 @@ def _open_all(app: KmonitorApp, loop: WatchedLoop, run: str) -> None:
     pages: dict[str, Callable[[], object]] = {
         "history": parts.history.open,
         "memory map": parts.memory.open,
+        "device": lambda: _show_device(app, run),
         "comparison": lambda: parts.history.comparison.open([run]),
         "record": lambda: parts.records._on_table_record_opened(record),
         "diagnosis": parts.records.open_diagnosis,
@@ -116,6 +118,13 @@ def _open_all(app: KmonitorApp, loop: WatchedLoop, run: str) -> None:
         loop.watched("open", name, opened)
         loop.rest(0.1)
         _close_all(app)
+
+
+def _show_device(app: KmonitorApp, run: str) -> None:
+    # Its lines stay as they were last shown; this run has no map that could lead there.
+    summary, memory = app.desk.book.get(run), app.controller.memory
+    assert summary is not None
+    memory.panel.split.show_picture(run_split(app.desk, summary, memory.desk))
 
 
 def _close_all(app: KmonitorApp) -> None:
