@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
+import msgspec
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
@@ -22,11 +23,13 @@ from kmonitor.memory_map.dtypes import OpenShape
 from kmonitor.memory_map.effects import Backend
 from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of
 from kmonitor.memory_map.slots import OPTIMIZERS
+from kmonitor.memory_map.traced import Traced
 from kmonitor.memory_map.what_if import largest_batches, peaks_over_batch
 from kmonitor.model_files.description import describe
 from kmonitor.model_files.file_layout import layout_of_file
 from kmonitor.model_files.output_shapes import CannotTell
 from kmonitor.model_files.target import source_of
+from kmonitor.model_files.tracing import TracedModel, has_tensorflow, trace_model
 from kmonitor_agent.protocol.model_layout import ModelLayout, OptimizerLayout, Setting
 
 Precision = Literal["float32", "mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float64"]
@@ -60,6 +63,7 @@ class Training:
         measured: A peak that was measured in this very training over at least five steps, to
             correct the estimate by: 32=1.9GiB for a batch of 32. Again for further batches.
         uncalibrated: Use nothing that was measured before.
+        by_rules: Do not trace the step; take rules for each class of layer.
     """
 
     batch: Annotated[int | None, Parameter(validator=Number(gte=1, lte=2**20))] = None
@@ -70,6 +74,7 @@ class Training:
     sequence: Annotated[int, Parameter(validator=Number(gte=0))] = 0
     measured: Annotated[list[str] | None, Parameter(negative="")] = None
     uncalibrated: Annotated[bool, Parameter(negative="")] = False
+    by_rules: Annotated[bool, Parameter(negative="")] = False
 
 
 _AS_IT_IS: Final = Training()
@@ -109,10 +114,15 @@ def memory_map(
         as_json: Print one JSON document.
     """
     limit_bytes = bytes_from(limit, "--limit") if limit else None
-    layout, plan, peaks = _what(target, training, file)
+    layout, plan, peaks, untraced = _what(target, training, file)
     found = _estimated(layout, plan, peaks)
+    if untraced:
+        note = f"its step could not be traced, so rules tell: {untraced}"
+        found = msgspec.structs.replace(found, notes=(*found.notes, note))
     fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
-    advised = advise(layout, plan, _smaller(target, layout, file)) if advice else None
+    advised = None
+    if advice:
+        advised = advise(layout, replace(plan, traced=None), _smaller(target, layout, file))
     if as_json:
         more = {"fit": fit} if fit else {}
         more |= {"advice": advised} if advised is not None else {}
@@ -129,9 +139,9 @@ def memory_map(
 
 def _what(
     target: str, training: Training, file: FileOptions
-) -> tuple[ModelLayout, Plan, Sequence[Measured]]:
-    """The model, how it is trained, and what was measured of that."""
-    before = measured_before
+) -> tuple[ModelLayout, Plan, Sequence[Measured], str]:
+    """The model, how it is trained, what was measured of that, and why no step is traced."""
+    before, told = measured_before, None
     if target.startswith(_RUN):
         if training.input_shape or training.sequence:
             raise Misuse("--input-shape and --sequence are for model files and scripts.")
@@ -139,26 +149,48 @@ def _what(
         layout, before = fit.layout, known.of
         training = replace(training, batch=training.batch or fit.batch)
     else:
-        layout = _described(target, training, file)
+        told = _described(target, training, file)
+        layout = told.layout
     plan = _plan(layout, training)
     peaks: Sequence[Measured] = [_measured(each) for each in training.measured or ()]
     if not (peaks or training.uncalibrated):
         peaks = telling(layout, plan, before(layout, plan))
-    return layout, plan, peaks
+    if told is None or told.program is None:
+        return layout, plan, peaks, told.untraced if told else ""
+    traced = Traced(told.program, layout, optimizer=plan.optimizer, precision=plan.precision)
+    return layout, replace(plan, traced=traced), peaks, ""
 
 
-def _described(target: str, training: Training, file: FileOptions) -> ModelLayout:
-    """By the file itself where it says all; else by a framework, in a process of its own."""
+def _described(target: str, training: Training, file: FileOptions) -> TracedModel:
+    """With its step where its code is at hand; else by the file itself, where it says all."""
     source = source_of(target, config=file.config, custom=file.custom, allow_code=file.allow_code)
+    by_file = None
     if target.endswith(".keras") and not (training.input_shape or training.sequence):
         try:
-            return layout_of_file(Path(target))
+            by_file = layout_of_file(Path(target))
         except CannotTell:
             pass  # the framework's classes may
+    is_asked = training.backend in (None, "tensorflow") and not training.by_rules
+    if by_file is not None and not (is_asked and has_tensorflow()):
+        return TracedModel(by_file, None, "")
     if source.script:
         complain(f"kmonitor: running {source.script} in a process of its own.")
     shape = [_lengths(each) for each in training.input_shape or ()]
-    return describe(source, [shape], sequence=training.sequence)[0]
+    if not is_asked:
+        return TracedModel(describe(source, [shape], sequence=training.sequence)[0], None, "")
+    try:
+        return trace_model(
+            source,
+            shape,
+            sequence=training.sequence,
+            # Whether the loss is scaled is told by the precision there.
+            optimizer=_optimizer(training.optimizer, ""),
+            precision=training.precision or "",
+        )
+    except Expected as exc:
+        if by_file is None:
+            raise
+        return TracedModel(by_file, None, exc.what)
 
 
 def _smaller(target: str, layout: ModelLayout, file: FileOptions) -> dict[str, ModelLayout]:

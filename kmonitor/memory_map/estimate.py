@@ -19,6 +19,7 @@ from kmonitor.memory_map.layer_table import LayerMemory, layer_rows
 from kmonitor.memory_map.liveness import Step, play
 from kmonitor.memory_map.rules import assumed, effect_of
 from kmonitor.memory_map.slots import Slots, real_slot_bytes, slots_of
+from kmonitor.memory_map.traced import Traced, rows_with_kept
 from kmonitor.memory_map.unmeasured import unmeasured
 from kmonitor_agent.protocol.model_layout import CallLayout, ModelLayout, OptimizerLayout
 
@@ -98,6 +99,8 @@ class Plan:
         precision: Another dtype policy; None: its own.
         backend: How a step is computed; None: as described, TensorFlow if that is not said.
         unseen_bytes: Pieces below it are not counted, as by a meter that does not see them.
+        traced: The step itself, where it could be traced; what it was not traced for is told by
+            rules.
     """
 
     batch: int
@@ -105,16 +108,51 @@ class Plan:
     precision: str | None = None
     backend: Backend | None = None
     unseen_bytes: int = 0
+    traced: Traced | None = None
 
 
 def estimate(layout: ModelLayout, plan: Plan) -> MemoryMap:
-    """What training takes by the rules of each class of layer.
+    """What training takes by its traced step if there is one, else by rules for layers.
 
     Raises:
         OpenShape: An axis besides the batch has no length.
         KeyError: `plan.precision` is none of `POLICIES`.
     """
-    return _Estimate(layout, plan).result()
+    found = _Estimate(layout, plan).result()
+    traced = plan.traced
+    is_traced = (
+        traced is not None
+        and found.backend == "tensorflow"
+        and traced.is_for(layout, plan.optimizer, plan.precision)
+    )
+    return _by_trace(found, traced, plan) if is_traced and traced is not None else found
+
+
+def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
+    program = traced.program
+    unseen = plan.unseen_bytes or program.unseen_bytes
+    taken = traced.taken(plan.batch, unseen)
+    notes = [*program.notes]
+    if unseen:
+        notes.append(
+            "counted as TensorFlow's allocator on a CPU does, which does not see tensors below"
+            f" {unseen // 1024} KiB"
+        )
+    uncovered = [f"{program.unknown} tensors whose size only data decide"] * bool(program.unknown)
+    peak, resident = max(taken.peak_bytes, found.resident_bytes), found.resident_bytes
+    high = taken.high_bytes(resident)
+    return msgspec.structs.replace(
+        found,
+        peak_bytes=peak,
+        low_bytes=min(peak, taken.low_bytes(resident)),
+        high_bytes=high + (int(_UNCOVERED_MARGIN * (peak - resident)) if uncovered else 0),
+        transient_bytes=peak - resident,
+        kept_bytes=sum(taken.whole.kept_bytes.values()),
+        method="the step traced and played through; nothing ran",
+        uncovered=tuple(uncovered),
+        layers=rows_with_kept(found.layers, taken.whole.kept_bytes),
+        notes=tuple(notes),
+    )
 
 
 def backend_of(layout: ModelLayout) -> Backend:

@@ -114,7 +114,7 @@ def describe_scaled(
 def _answered(asked: object, is_given_up: Callable[[], bool] = never) -> _Told:
     told = answer_of(_CHILD, asked, _Told, "makes the model", is_given_up)
     if told.error:
-        raise Expected(f"The model cannot be described: {told.error}.", _remedy(told.error))
+        raise Expected(f"The model cannot be described: {told.error}.", remedy(told.error))
     return told
 
 
@@ -192,7 +192,8 @@ def _waited_for(
     return None, b""
 
 
-def _remedy(error: str) -> str:
+def remedy(error: str) -> str:
+    """What to do about a process' error; empty if nothing is known."""
     if "No module named 'keras'" in error:
         return "Run this in the environment of the training, where Keras is."
     return ""

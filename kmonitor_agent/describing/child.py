@@ -66,7 +66,8 @@ def _told(asked: Asked) -> Told:
     try:
         model = model_from(asked.source)
         _build_optimizer(model)
-        layouts = [read_layout(model, _shapes(model, asked, each)) for each in asked.shapes]
+        shapes = [model_shapes(model, each, asked.sequence) for each in asked.shapes]
+        layouts = [read_layout(model, each) for each in shapes]
         return Told(layouts, list(_scaled(model, asked.scales)))
     except (NoModel, WrongShape) as exc:
         return Told(error=exc.why)
@@ -87,17 +88,23 @@ def _build_optimizer(model: Any) -> None:
         optimizer.build(model.trainable_variables)
 
 
-def _shapes(
-    model: Any, asked: Asked, given: list[list[int]]
+def model_shapes(
+    model: Any, given: list[list[int]], sequence: int
 ) -> list[tuple[int | None, ...]] | None:
-    """Shapes with the batch in front; None if nothing of the model's own is to be changed."""
+    """Shapes with the batch in front; None if nothing of the model's own is to be changed.
+
+    Args:
+        model: Whose inputs they are for.
+        given: One for each input, without the batch; empty: the model's own.
+        sequence: Length for every open axis; 0: they stay open.
+    """
     if given:
         return [(None, *shape) for shape in given]
     inputs = getattr(model, "inputs", None)
-    if not asked.sequence or not inputs:
+    if not sequence or not inputs:
         return None
     return [
-        (None, *(asked.sequence if length is None else length for length in each.shape[1:]))
+        (None, *(sequence if length is None else length for length in each.shape[1:]))
         for each in inputs
     ]
 

@@ -21,21 +21,11 @@ def measured(name: str, batch: int, optimizer: str) -> dict[str, Any]:
     import tensorflow as tf  # noqa: PLC0415
 
     from kmonitor_agent.frameworks.keras_layout import read_layout  # noqa: PLC0415
-    from tests.support.map_models import AWKWARD, KNOWN, UNSEEN  # noqa: PLC0415
+    from tests.support.all_models import compiled  # noqa: PLC0415
 
-    model = {**KNOWN, **AWKWARD, **UNSEEN}[name]()
-    loss = "sparse_categorical_crossentropy"
-    if model.outputs[0].shape[-1] == 1:
-        loss = "binary_crossentropy"
-    model.compile(optimizer, loss, jit_compile=False)
+    model = compiled(name, optimizer)
     model.optimizer.build(model.trainable_variables)
-    rng = np.random.default_rng(0)
-    x = [_values(rng, (batch, *each.shape[1:]), each.dtype) for each in model.inputs]
-    shape = model.outputs[0].shape[1:]
-    y = rng.integers(0, 2, (batch, *(shape if loss.startswith("b") else shape[:-1])))
-    y = y.astype("float32") if loss.startswith("b") else y.astype("int32")
-    x = x[0] if len(x) == 1 else x
-    data = tf.data.Dataset.from_tensors((x if not isinstance(x, list) else tuple(x), y)).repeat()
+    data = tf.data.Dataset.from_tensors(_examples(np, model, batch)).repeat()
     base = tf.config.experimental.get_memory_info("CPU:0")["current"]
     peaks, between = [], []
 
@@ -61,6 +51,31 @@ def measured(name: str, batch: int, optimizer: str) -> dict[str, Any]:
         "between_bytes": between,
         "layout": layout,
     }
+
+
+def _examples(np: Any, model: Any, batch: int) -> Any:
+    import keras  # noqa: PLC0415
+
+    rng = np.random.default_rng(0)
+    shapes = [each.shape for each in getattr(model, "inputs", None) or ()]
+    shapes = shapes or list(model._build_shapes_dict.values())
+    kinds = [each.dtype for each in getattr(model, "inputs", None) or ()] or ["float32"]
+    x = [_values(rng, (batch, *each[1:]), kind)
+         for each, kind in zip(shapes, kinds, strict=True)]  # fmt: skip
+    symbolic = [keras.KerasTensor((batch, *each[1:]), kind)
+                for each, kind in zip(shapes, kinds, strict=True)]  # fmt: skip
+    told = keras.tree.flatten(model.compute_output_spec(symbolic if symbolic[1:] else symbolic[0]))
+    losses = model.loss if isinstance(model.loss, list) else [model.loss] * len(told)
+    y = [_target(np, rng, tuple(each.shape), loss)
+         for each, loss in zip(told, losses, strict=True)]  # fmt: skip
+    return (x[0] if len(x) == 1 else tuple(x)), (y[0] if len(y) == 1 else tuple(y))
+
+
+def _target(np: Any, rng: Any, shape: tuple[int, ...], loss: Any) -> Any:
+    name = loss if isinstance(loss, str) else str(getattr(loss, "name", ""))
+    if name.startswith("sparse"):
+        return rng.integers(0, 2, shape[:-1]).astype("int32")
+    return np.asarray(rng.integers(0, 2, shape), "float32")
 
 
 def _values(rng: Any, shape: tuple[int, ...], dtype: str) -> Any:

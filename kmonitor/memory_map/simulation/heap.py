@@ -1,0 +1,117 @@
+"""Buffers with counted references on an allocator, and the highest that was in use."""
+
+from typing import Final
+
+from kmonitor.memory_map.simulation.chunks import Chunks
+
+NOTHING: Final = -1
+"""Stands for a buffer where there is none."""
+
+HANDLES: Final = -2
+"""The handle of the first variable; those of the others follow downwards."""
+
+
+class Parts:
+    """A list of tensors, as loops keep one element of each turn.
+
+    Attributes:
+        buffers: Elements; each with a second one for the turns that were left out, or `NOTHING`.
+        references: How many will still read it.
+    """
+
+    __slots__ = ("buffers", "references")
+
+    def __init__(self, references: int = 0) -> None:
+        self.buffers: list[tuple[int, int]] = []
+        self.references = references
+
+
+Value = int | Parts
+"""A buffer, `NOTHING`, a variable as `HANDLES - place`, or a list."""
+
+
+class Heap:
+    """All buffers of a step.
+
+    Attributes:
+        peak_bytes: The most in use since `forget_peak`, as the allocator tells it.
+        references: Of each buffer, how many will still read it.
+        bytes: Of each buffer, as asked for.
+        owners: Of each buffer: place of its layer times 4, plus the phase; negative: no layer.
+        fullest_moment: When buffers made by layers going forward came to most.
+        forward_parts: (owner, bytes) of those that were there at `stop_at`.
+    """
+
+    def __init__(self, unseen_below_bytes: int = 0, *, stop_at: int = -1) -> None:
+        self.peak_bytes = 0
+        self.references: list[int] = []
+        self.bytes: list[int] = []
+        self.owners: list[int] = []
+        self.fullest_moment = 0
+        self.forward_parts: list[tuple[int, int]] = []
+        self._unseen = unseen_below_bytes
+        self._stop_at = stop_at
+        self._chunks = Chunks()
+        self._chunk: list[int] = []
+        self._tied: dict[int, int] = {}
+        self._forward_bytes = 0
+        self._most_forward_bytes = 0
+
+    def new(self, n_bytes: int, references: int, owner: int) -> int:
+        """A buffer that will be read so often; its number."""
+        if n_bytes <= 0 or n_bytes < self._unseen:
+            return NOTHING
+        number = len(self._chunk)
+        self._chunk.append(self._chunks.take(n_bytes))
+        self.references.append(references)
+        self.bytes.append(n_bytes)
+        self.owners.append(owner)
+        self.peak_bytes = max(self.peak_bytes, self._chunks.in_use_bytes)
+        if _is_forward(owner):
+            self._forward_bytes += n_bytes
+            if self._forward_bytes > self._most_forward_bytes:
+                self._most_forward_bytes = self._forward_bytes
+                self.fullest_moment = number
+        if number == self._stop_at:
+            self.forward_parts = [
+                (owner, self.bytes[each]) for each, owner in enumerate(self.owners)
+                if _is_forward(owner) and self._chunk[each] != NOTHING
+            ]  # fmt: skip
+        return number
+
+    def give(self, buffer: int, owner: int, more: int) -> None:
+        """Another operation's output takes the buffer's place; so many more will read it."""
+        self._forward_bytes += self.bytes[buffer] * (
+            _is_forward(owner) - _is_forward(self.owners[buffer])
+        )
+        self.owners[buffer] = owner
+        self.references[buffer] += more
+
+    def tie(self, buffer: int, to: Value) -> None:
+        """Let a buffer go when another one does."""
+        if isinstance(to, int) and to >= 0 and buffer >= 0:
+            self._tied[to] = buffer
+        else:
+            self.hold(buffer, -1)
+
+    def hold(self, buffer: int, more: int) -> None:
+        """So many more will read it; fewer if negative. It goes when nobody will."""
+        if buffer < 0 or self._chunk[buffer] == NOTHING:
+            return
+        left = self.references[buffer] + more
+        self.references[buffer] = left
+        if left <= 0:
+            self._chunks.give_back(self._chunk[buffer])
+            self._chunk[buffer] = NOTHING
+            if _is_forward(self.owners[buffer]):
+                self._forward_bytes -= self.bytes[buffer]
+            if buffer in self._tied:
+                self.hold(self._tied.pop(buffer), -1)
+
+    def forget_peak(self) -> None:
+        """Count the highest anew, from now."""
+        self.peak_bytes = self._chunks.in_use_bytes
+
+
+def _is_forward(owner: int) -> bool:
+    return owner >= 0 and owner % 4 == 0

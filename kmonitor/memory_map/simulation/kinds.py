@@ -1,0 +1,61 @@
+"""How operations of TensorFlow treat memory, by their kind; the only list of kinds there is."""
+
+from typing import Final
+
+
+def _kinds(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+VIEWS: Final = _kinds(
+    """Identity IdentityN Reshape ExpandDims Squeeze StopGradient PreventGradient CheckNumerics
+    Bitcast EnsureShape PlaceholderWithDefault Snapshot"""
+)
+"""The output is the input, under another name or shape."""
+
+SAME_IF_AS_LARGE: Final = _kinds(
+    """Sum Mean Max Min Prod Tile BroadcastTo Pad PadV2 MirrorPad Slice StridedSlice"""
+)
+"""Where the output is as large as the input there was nothing to do, and it is the input."""
+
+FREE: Final = _kinds(
+    """Const Shape ShapeN Size Rank NoOp VarHandleOp VariableShape Assert BroadcastGradientArgs
+    TensorListLength TensorListElementShape"""
+)
+"""Nothing to speak of."""
+
+_OF_ONE: Final = _kinds(
+    """Relu Relu6 Elu Selu LeakyRelu Sigmoid Tanh Exp Expm1 Log Log1p Sqrt Rsqrt Square Neg Abs
+    Sign Erf Erfc Sin Cos Softplus Softsign Reciprocal Inv Floor Ceil Round Rint BiasAdd Softmax
+    LogSoftmax LogicalNot Lgamma Digamma ClipByValue"""
+)
+_OF_TWO: Final = _kinds(
+    """Add AddV2 Sub Mul MulNoNan Div RealDiv DivNoNan Maximum Minimum Pow SquaredDifference
+    FloorDiv FloorMod Xdivy Xlogy Atan2 LogicalAnd LogicalOr"""
+)
+_OF_GRADIENTS: Final = _kinds(
+    """ReluGrad Relu6Grad EluGrad SeluGrad LeakyReluGrad SigmoidGrad TanhGrad SqrtGrad RsqrtGrad
+    SoftplusGrad SoftsignGrad ReciprocalGrad InvGrad SparseSoftmaxCrossEntropyWithLogits
+    SoftmaxCrossEntropyWithLogits"""
+)
+REUSING: Final = _OF_ONE | _OF_TWO | _OF_GRADIENTS | _kinds("AddN AccumulateNV2 SelectV2 Select")
+"""The output takes the place of an input of its size that nobody else reads."""
+
+ASSIGNS: Final = _kinds("AssignVariableOp")
+UPDATES: Final = _kinds(
+    """AssignAddVariableOp AssignSubVariableOp ResourceScatterAdd ResourceScatterSub
+    ResourceScatterUpdate"""
+)
+READS: Final = _kinds("ReadVariableOp")
+LOOPS: Final = _kinds("While StatelessWhile")
+BRANCHES: Final = _kinds("If StatelessIf Case StatelessCase")
+
+CHEAP: Final = VIEWS | FREE | READS | ASSIGNS | _kinds("Pack StridedSlice Range Fill")
+"""TensorFlow runs them where they became ready instead of handing them to another thread."""
+
+LIST_RESERVES: Final = _kinds("TensorListReserve EmptyTensorList")
+LIST_TAKES: Final = _kinds("TensorListPushBack TensorListSetItem")
+LIST_LOOKS: Final = _kinds("TensorListGetItem")
+LIST_FILLS: Final = _kinds("TensorListFromTensor")
+LISTS: Final = LIST_RESERVES | LIST_TAKES | LIST_LOOKS | LIST_FILLS | _kinds("TensorListPopBack")
+"""Lists of tensors, as loops keep one of each turn."""

@@ -1,0 +1,105 @@
+"""What a step takes, from several plays of it: no two runs of one step take the same."""
+
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from kmonitor.memory_map.simulation.effects import Effects
+from kmonitor.memory_map.simulation.executor import play_by_threads, play_in_turn
+from kmonitor.memory_map.simulation.heap import NOTHING, Heap
+from kmonitor.memory_map.simulation.inlined import inlined
+from kmonitor.memory_map.simulation.prepared import ReadyGraph, prepare
+from kmonitor_agent.protocol.step_program import StepGraph, StepProgram
+
+_PLAYS: Final = 5
+_STEPS: Final = 3
+_OPERATIONS: Final = 60_000
+"""So many are played for one batch, at most: half a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One batch played through, bytes.
+
+    Attributes:
+        peak_bytes: The second highest of several plays: too low is worse than too high.
+        lowest_bytes: The lowest of them, and of one with a single queue.
+        highest_bytes: The highest of them.
+        kept_bytes: By layer's name: what forward operations made and backward ones need.
+    """
+
+    peak_bytes: int
+    lowest_bytes: int
+    highest_bytes: int
+    kept_bytes: dict[str, int]
+
+
+class Simulation:
+    """Plays one program for any batch, and remembers what came out."""
+
+    def __init__(self, program: StepProgram, unseen_below_bytes: int = 0) -> None:
+        """`unseen_below_bytes`: smaller tensors are not counted, as by the meter of a CPU."""
+        self.program = program
+        self._unseen = unseen_below_bytes
+        self._graph: StepGraph | None = None
+        self._outcomes: dict[int, Outcome] = {}
+
+    def outcome(self, batch: int) -> Outcome:
+        """What a step of a batch takes."""
+        if batch not in self._outcomes:
+            self._outcomes[batch] = self._played(batch)
+        return self._outcomes[batch]
+
+    def _played(self, batch: int) -> Outcome:
+        if self._graph is None:
+            self._graph = inlined(self.program)
+        graph = prepare(self._graph, self.program.extents, batch)
+        plays = _OPERATIONS // (_STEPS * max(1, len(graph.operations)))
+        peaks = [self._peak(graph, seed) for seed in range(max(1, min(_PLAYS, plays)))]
+        return Outcome(
+            peak_bytes=sorted(peaks)[-2:][0],
+            lowest_bytes=min(*peaks, self._peak(graph, None)),
+            highest_bytes=max(peaks),
+            kept_bytes=self._kept(graph),
+        )
+
+    def _peak(self, graph: ReadyGraph, seed: int | None) -> int:
+        """The highest of several steps behind each other; None: with a single queue."""
+        heap = Heap(self._unseen)
+        effects = Effects(heap, _variables(self.program, heap))
+        random, found = Random(seed), 0  # noqa: S311 - no secret
+        for step in range(_STEPS):
+            heap.forget_peak()
+            if seed is None:
+                play_in_turn(graph, effects)
+            else:
+                play_by_threads(graph, effects, random)
+            if step:  # the first one finds the heap as no other does
+                found = max(found, heap.peak_bytes)
+        return found
+
+    def _kept(self, graph: ReadyGraph) -> dict[str, int]:
+        """By layer, at the moment when forward operations hold most."""
+        first = Heap()
+        play_in_turn(graph, Effects(first, _variables(self.program, first)))
+        again = Heap(stop_at=first.fullest_moment)
+        play_in_turn(graph, Effects(again, _variables(self.program, again)))
+        found: dict[str, int] = {}
+        for owner, n_bytes in again.forward_parts:
+            name = self.program.layers[owner // 4]
+            found[name] = found.get(name, 0) + n_bytes
+        return found
+
+
+def _variables(program: StepProgram, heap: Heap) -> list[int]:
+    """Make the variables as Keras does: what is drawn is scaled and moved on the way."""
+    made = [NOTHING] * len(program.variables)
+    order = dict(program.made)
+    order |= {place: False for place in range(len(made)) if place not in order}
+    for place, is_drawn in order.items():
+        size = program.variables[place]
+        steps = [heap.new(size, 1, -1) for _ in range(2)] if is_drawn else []
+        made[place] = heap.new(size, 1, -1)
+        for each in reversed(steps):
+            heap.hold(each, -1)
+    return made

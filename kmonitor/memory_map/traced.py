@@ -1,0 +1,135 @@
+"""A traced step as the ground of an estimate: what it was traced for, and what it takes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from kmonitor.memory_map.layer_table import LayerMemory
+from kmonitor.memory_map.simulation import kinds
+from kmonitor.memory_map.simulation.outcome import Outcome, Simulation
+from kmonitor_agent.protocol.model_layout import ModelLayout, OptimizerLayout
+from kmonitor_agent.protocol.step_program import StepProgram
+
+_HIGH: Final = 0.30
+_HIGH_WITH_LOOPS: Final = 0.45
+_LOW: Final = 0.25
+"""How far the transient part may be off beyond the plays; source: `bench_map`."""
+
+_SLACK: Final = 0.03
+"""Likewise of the resident part: the allocator's pieces."""
+
+_ELSEWHERE: Final = "(outside of layers)"
+
+
+class Traced:
+    """A program with what it was traced for; a simulation of it is made once and kept."""
+
+    def __init__(
+        self,
+        program: StepProgram,
+        layout: ModelLayout,
+        *,
+        optimizer: OptimizerLayout | None = None,
+        precision: str | None = None,
+    ) -> None:
+        """`optimizer` and `precision` as in the plan; None: the model's own."""
+        self.program = program
+        self._layout = layout
+        self._training = (optimizer, precision)
+        self._simulations: dict[int, Simulation] = {}
+
+    def is_for(
+        self, layout: ModelLayout, optimizer: OptimizerLayout | None, precision: str | None
+    ) -> bool:
+        """Whether it is of this very training."""
+        same = layout is self._layout or layout == self._layout
+        return same and self._training == (optimizer, precision)
+
+    def taken(self, batch: int, unseen_bytes: int = 0) -> "Taken":
+        """What a step takes of an allocator that does not count tensors below a size."""
+        counted = self._simulation(unseen_bytes).outcome(batch)
+        whole = counted if not unseen_bytes else self._simulation(0).outcome(batch)
+        left_out = sum(each for each in self.program.variables if each < unseen_bytes)
+        return Taken(counted, whole, left_out, any(
+            each.kind in kinds.LOOPS
+            for graph in self.program.graphs for each in graph.operations
+        ))  # fmt: skip
+
+    def _simulation(self, unseen_bytes: int) -> Simulation:
+        if unseen_bytes not in self._simulations:
+            self._simulations[unseen_bytes] = Simulation(self.program, unseen_bytes)
+        return self._simulations[unseen_bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A step of one batch.
+
+    Attributes:
+        counted: By the allocator that it was traced for.
+        whole: With the tensors that this one does not count.
+        left_out_bytes: Of variables that it does not count.
+        has_loops: Whether there are loops, which may run ahead of their sums.
+    """
+
+    counted: Outcome
+    whole: Outcome
+    left_out_bytes: int
+    has_loops: bool
+
+    @property
+    def peak_bytes(self) -> int:
+        """The estimate, with all variables."""
+        return self.counted.peak_bytes + self.left_out_bytes
+
+    def low_bytes(self, resident_bytes: int) -> int:
+        """It is hardly less."""
+        lowest = self.counted.lowest_bytes + self.left_out_bytes
+        return min(lowest, resident_bytes + int((lowest - resident_bytes) * (1 - _LOW)))
+
+    def high_bytes(self, resident_bytes: int) -> int:
+        """It is hardly more."""
+        highest = max(self.counted.highest_bytes + self.left_out_bytes, self.whole.peak_bytes)
+        more = _HIGH_WITH_LOOPS if self.has_loops else _HIGH
+        transient = max(0, highest - resident_bytes)
+        return highest + int(transient * more + resident_bytes * _SLACK)
+
+
+def rows_with_kept(
+    rows: Sequence[LayerMemory], kept_bytes: Mapping[str, int]
+) -> tuple[LayerMemory, ...]:
+    """Rows with what the simulation found to be kept; parts of a layer count to the layer.
+
+    Args:
+        rows: Of the estimate by rules.
+        kept_bytes: By the name of a layer or of a part of one.
+    """
+    kept = [0] * len(rows)
+    rest = 0
+    places = {row.path: place for place, row in enumerate(rows)}
+    for name, n_bytes in kept_bytes.items():
+        place = _place(name, places)
+        if place is None:
+            rest += n_bytes
+        else:
+            kept[place] += n_bytes
+    found = [msgspec.structs.replace(row, kept_bytes=kept[place], is_covered=True)
+             for place, row in enumerate(rows)]  # fmt: skip
+    if rest:
+        found.append(LayerMemory(
+            path=_ELSEWHERE, kind="", parameters=0, parameter_bytes=0, gradient_bytes=0,
+            slot_bytes=0,
+            kept_bytes=rest, workspace_bytes=0, uses=0, is_frozen=False, is_shared=False,
+            is_covered=True,
+        ))  # fmt: skip
+    return tuple(found)
+
+
+def _place(name: str, places: Mapping[str, int]) -> int | None:
+    while name:
+        if name in places:
+            return places[name]
+        name = name.rpartition("/")[0]
+    return None

@@ -1,0 +1,99 @@
+# pyright: basic
+"""The process that makes a model, describes it and traces its training step."""
+
+import os
+import sys
+from typing import Any
+
+import msgspec
+
+from kmonitor_agent.describing.child import error_words, model_shapes
+from kmonitor_agent.describing.model_source import NoModel, Source, model_from
+from kmonitor_agent.frameworks.keras_layout import WrongShape, read_layout
+from kmonitor_agent.frameworks.step_tracing import CannotTrace, retrained, trace
+from kmonitor_agent.protocol.model_layout import ModelLayout, OptimizerLayout
+from kmonitor_agent.protocol.step_program import StepProgram
+
+
+class TraceAsked(msgspec.Struct, frozen=True):
+    """What is to be described and traced.
+
+    Attributes:
+        source: Of the model.
+        shape: For every input, without the batch; empty: the model's own.
+        sequence: Length for every open axis; 0: they stay open.
+        optimizer: Another than the model's; None: its own.
+        precision: Another dtype policy; empty: its own.
+    """
+
+    source: Source
+    shape: list[list[int]] = []
+    sequence: int = 0
+    optimizer: OptimizerLayout | None = None
+    precision: str = ""
+
+
+class TraceTold(msgspec.Struct, frozen=True):
+    """The answer.
+
+    Attributes:
+        layout: Of the model as it is; None where there is none.
+        program: Of its step as it is asked for; None where it cannot be traced.
+        untraced: Why not, in words.
+        error: What is wrong with the model, in words; empty if nothing is.
+    """
+
+    layout: ModelLayout | None = None
+    program: StepProgram | None = None
+    untraced: str = ""
+    error: str = ""
+
+
+def main() -> None:
+    """Read `TraceAsked` from standard input, write `TraceTold` to standard output."""
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what the user's code prints is no answer
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=TraceAsked)
+    try:
+        told = _told(asked)
+    except (NoModel, WrongShape) as exc:
+        told = TraceTold(error=exc.why)
+    except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
+        told = TraceTold(error=error_words(exc))
+    except SystemExit:
+        told = TraceTold(error="the code ended its process before there was a model")
+    with os.fdopen(answers, "wb") as file:
+        file.write(msgspec.json.encode(told))
+
+
+def _told(asked: TraceAsked) -> TraceTold:
+    if asked.precision and asked.source.script:
+        import keras
+
+        keras.config.set_dtype_policy(asked.precision)
+    model = model_from(asked.source)
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is not None and not getattr(optimizer, "built", True):
+        optimizer.build(model.trainable_variables)
+    shapes = model_shapes(model, asked.shape, asked.sequence)
+    layout = read_layout(model, shapes)
+    try:
+        return TraceTold(layout, _traced(model, asked, shapes))
+    except CannotTrace as exc:
+        return TraceTold(layout, untraced=exc.why)
+    except Exception as exc:  # noqa: BLE001 - frameworks change, and so does the user's code
+        return TraceTold(layout, untraced=error_words(exc))
+
+
+def _traced(
+    model: Any, asked: TraceAsked, shapes: list[tuple[int | None, ...]] | None
+) -> StepProgram:
+    if asked.precision and str(model.dtype_policy.name) != asked.precision:
+        raise CannotTrace(f"the model is in {model.dtype_policy.name}, not {asked.precision}")
+    if asked.optimizer is not None:
+        retrained(model, asked.optimizer)
+    return trace(model, shapes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""A step played through: chunks, references, loops and branches."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmonitor.memory_map.simulation.chunks import Chunks
+from kmonitor.memory_map.simulation.heap import NOTHING, Heap
+from kmonitor.memory_map.simulation.outcome import Simulation
+from kmonitor_agent.protocol.step_program import Extent, StepGraph, StepOperation, StepProgram
+
+MIB = 2**20
+BIG = 4 * MIB
+
+
+def program(*operations: StepOperation, results: tuple[tuple[int, int], ...] = (), **more: object):
+    """A step whose one extent is a tensor of `BIG` bytes for each example."""
+    extents = (Extent(BIG, ((0.0, 1.0),)), Extent(BIG))
+    graphs = (StepGraph(operations, (), results), *more.pop("bodies", ()))  # type: ignore[misc]
+    return StepProgram(graphs, extents, ("layer",), **more)  # type: ignore[arg-type]
+
+
+def peak(of: StepProgram, batch: int = 1) -> int:
+    return Simulation(of).outcome(batch).peak_bytes
+
+
+def given_tensor() -> StepOperation:
+    return StepOperation("Placeholder", sizes=(0,))
+
+
+def test_a_size_follows_the_batch():
+    assert Extent(4, ((1.0, 2.0), (0.0, 1.0))).at(3) == 4 * 7 * 3
+
+
+def test_a_chunk_twice_as_large_is_split_and_a_smaller_one_is_not():
+    chunks = Chunks()
+    first, _ = chunks.take(1_500 * 1024), chunks.take(BIG)
+    chunks.give_back(first)
+
+    chunks.take(1_100 * 1024)
+    assert chunks.in_use_bytes == BIG + 2 * MIB  # the region's whole rest
+
+    split = Chunks()
+    split.take(600 * 1024)
+    assert split.in_use_bytes == 600 * 1024
+
+
+@given(st.lists(st.integers(1, 3 * MIB), max_size=30), st.randoms(use_true_random=False))
+def test_chunks_that_all_came_back_leave_nothing_in_use(sizes: list[int], random: object):
+    chunks = Chunks()
+    taken = [chunks.take(each) for each in sizes]
+    assert chunks.in_use_bytes >= sum(sizes)
+    random.shuffle(taken)  # type: ignore[attr-defined]
+
+    for each in taken:
+        chunks.give_back(each)
+
+    assert chunks.in_use_bytes == 0
+
+
+def test_small_tensors_can_be_left_out():
+    heap = Heap(unseen_below_bytes=1024)
+
+    assert heap.new(1000, 1, 0) == NOTHING
+    assert heap.peak_bytes == 0
+
+
+def test_a_tensor_lives_until_its_last_reader_and_one_of_its_size_takes_its_place():
+    chain = program(
+        given_tensor(),
+        StepOperation("MatMul", ((0, 0),), sizes=(0,)),
+        StepOperation("Relu", ((1, 0),), sizes=(0,)),
+        StepOperation("Tanh", ((2, 0),), sizes=(0,)),
+    )
+    kept = program(
+        given_tensor(),
+        StepOperation("MatMul", ((0, 0),), sizes=(0,)),
+        StepOperation("Relu", ((1, 0),), sizes=(0,)),
+        StepOperation("ReluGrad", ((2, 0), (1, 0)), sizes=(0,)),
+    )
+
+    assert peak(chain) == 2 * BIG
+    assert peak(kept) == 3 * BIG
+    assert peak(chain, batch=4) == 8 * BIG
+
+
+def test_a_view_and_a_sum_over_nothing_take_no_memory():
+    seen = program(
+        given_tensor(),
+        StepOperation("Reshape", ((0, 0),), sizes=(0,)),
+        StepOperation("Sum", ((1, 0),), sizes=(0,)),
+    )
+
+    assert peak(seen) == BIG
+
+
+def test_a_variable_takes_what_is_assigned_and_is_copied_while_it_is_read():
+    assigned = program(
+        StepOperation("VarHandleOp", sizes=(-1,), variable=0),
+        StepOperation("MatMul", sizes=(1,)),
+        StepOperation("AssignVariableOp", ((0, 0), (1, 0))),
+        variables=(BIG,),
+    )
+    read = program(
+        StepOperation("VarHandleOp", sizes=(-1,), variable=0),
+        StepOperation("ReadVariableOp", ((0, 0),), sizes=(1,)),
+        StepOperation("AssignSubVariableOp", ((0, 0),), after=(1,)),
+        StepOperation("MatMul", ((1, 0),), after=(2,), sizes=(-1,)),
+        variables=(BIG,),
+    )
+
+    assert peak(assigned) == 2 * BIG
+    assert peak(read) == 2 * BIG
+
+
+def test_the_longer_branch_is_played():
+    branch = StepGraph((StepOperation("MatMul", sizes=(1,)), StepOperation("MatMul", ((0, 0),),
+                        sizes=(1,))), (), ((1, 0),))  # fmt: skip
+    step = program(
+        given_tensor(),
+        StepOperation("If", ((0, 0),), sizes=(1,), bodies=(1, 2)),
+        StepOperation("Relu", ((1, 0),), sizes=(1,)),
+        bodies=(StepGraph(()), branch),
+    )
+
+    assert peak(step) == 3 * BIG
+
+
+def turned(trips: int | None) -> StepProgram:
+    """A loop that puts one tensor of each turn into a list, and gives it back."""
+    body = StepGraph(
+        (
+            StepOperation("Placeholder", sizes=(-1,)),
+            StepOperation("MatMul", sizes=(1,)),
+            StepOperation("TensorListPushBack", ((0, 0), (1, 0)), sizes=(-1,)),
+        ),
+        (0,),
+        ((2, 0),),
+    )
+    return program(
+        StepOperation("TensorListReserve", sizes=(-1,)),
+        StepOperation("While", ((0, 0),), sizes=(-1,), bodies=(1, 2), trips=trips),
+        StepOperation("TensorListPopBack", ((1, 0),), sizes=(-1, 1)),
+        StepOperation("MatMul", ((2, 1),), sizes=(-1,)),
+        bodies=(StepGraph(()), body),
+    )
+
+
+def test_a_loop_keeps_what_each_of_its_turns_puts_into_a_list():
+    assert peak(turned(5)) == 5 * BIG
+    assert peak(turned(None)) == BIG
+    # Of many turns some are played, for the others too.
+    assert 100 * BIG <= peak(turned(100)) <= 130 * BIG
+
+
+def test_what_a_list_was_filled_with_is_looked_at_without_a_copy():
+    step = program(
+        given_tensor(),
+        StepOperation("TensorListFromTensor", ((0, 0),), sizes=(-1,), trips=4),
+        StepOperation("TensorListGetItem", ((1, 0),), sizes=(1,)),
+        StepOperation("TensorListGetItem", ((1, 0),), sizes=(1,)),
+    )
+
+    assert peak(step, batch=4) == 8 * BIG
+
+
+def test_workspace_lasts_as_long_as_the_operation_and_what_is_beside_as_the_output():
+    pooled = program(
+        given_tensor(),
+        StepOperation("MaxPool", ((0, 0),), sizes=(1,), beside=1),
+        StepOperation("MatMul", ((1, 0),), sizes=(1,), workspace=(1,)),
+        StepOperation("MatMul", ((2, 0),), sizes=(-1,)),
+    )
+
+    assert peak(pooled) == 5 * BIG
+
+
+def test_what_layers_made_going_forward_is_told_by_layer():
+    step = program(
+        given_tensor(),
+        StepOperation("MatMul", ((0, 0),), sizes=(0,), layer=0),
+        StepOperation("MatMul", ((1, 0),), sizes=(0,), layer=0, phase=1),
+        StepOperation("MatMul", ((1, 0), (2, 0)), sizes=(-1,), layer=0, phase=1),
+    )
+
+    assert Simulation(step).outcome(2).kept_bytes == {"layer": 2 * BIG}

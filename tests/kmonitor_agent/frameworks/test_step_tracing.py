@@ -1,0 +1,109 @@
+# pyright: reportArgumentType=false, reportCallIssue=false
+"""A training step traced: what is in the program, and what stays as it was."""
+
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+
+from kmonitor.memory_map.simulation.outcome import Simulation
+from kmonitor_agent.frameworks.step_tracing import CannotTrace, retrained, trace
+from kmonitor_agent.protocol.model_layout import OptimizerLayout
+from tests.support.reloading import KERAS
+
+pytestmark = [*KERAS, pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="graphs")]
+
+
+def small(**compiled: Any) -> Any:
+    model = keras.Sequential(
+        [layers.Input((12, 12, 3)), layers.Conv2D(4, 3), layers.Flatten(), layers.Dense(2)]
+    )
+    model.compile(compiled.pop("optimizer", "adam"), "mse", jit_compile=False, **compiled)
+    return model
+
+
+def test_a_step_is_traced_for_any_batch_and_the_model_stays_as_it_is():
+    model = small()
+    before = [np.array(each) for each in model.get_weights()]
+
+    program = trace(model)
+
+    kept = [*model.variables, *model.optimizer.variables, *model.metrics_variables]
+    sizes = {id(each): np.array(each).nbytes for each in kept}
+    assert sum(program.variables) == sum(sizes.values())
+    assert program.unknown == 0
+    assert any(each.terms for each in program.extents)
+    assert model.optimizer.iterations.numpy() == 0
+    for old, new in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_what_layers_keep_is_told_by_their_names_and_grows_with_the_batch():
+    model = small()
+    name = model.layers[0].name
+    simulation = Simulation(trace(model))
+
+    small_batch, large_batch = simulation.outcome(4), simulation.outcome(8)
+
+    assert large_batch.kept_bytes[name] == 2 * small_batch.kept_bytes[name] > 0
+    assert large_batch.peak_bytes > small_batch.peak_bytes
+
+
+def test_a_loop_turns_as_often_as_the_sequence_is_long():
+    model = keras.Sequential([layers.Input((7, 3)), layers.LSTM(4), layers.Dense(1)])
+    model.compile("sgd", "mse", jit_compile=False)
+
+    program = trace(model)
+
+    turns = [each.trips for each in program.graphs[0].operations if each.kind.endswith("While")]
+    assert turns == [7, 7]
+
+
+class OwnStep(keras.Model):
+    """A step of its own, by batches of x alone."""
+
+    def train_step(self, data: Any) -> Any:
+        import tensorflow as tf  # noqa: PLC0415 - not there with other backends
+
+        x, _ = data
+        with tf.GradientTape() as tape:
+            loss = keras.ops.mean(keras.ops.square(self(x, training=True)))
+        found = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(found, self.trainable_variables, strict=True))
+        return {"loss": loss}
+
+
+def test_a_step_of_the_users_own_is_traced_too():
+    given = layers.Input((5,))
+    model = OwnStep(given, layers.Dense(3)(given))
+    model.compile("adam", jit_compile=False)
+
+    assert sum(trace(model).variables) == 3 * 4 * (5 * 3 + 3) + 12
+
+
+def test_another_shape_and_another_optimizer_are_traced_where_the_model_takes_them():
+    model = keras.Sequential(
+        [layers.Input((None, None, 3)), layers.Conv2D(4, 3), layers.GlobalMaxPooling2D()]
+    )
+    retrained(model, OptimizerLayout("sgd", {"momentum": 0.9}))
+
+    program = trace(model, [(None, 16, 16, 3)])
+
+    weights = 4 * (27 * 4 + 4)
+    assert sum(program.variables) == 2 * weights + 12 + 8
+    with pytest.raises(CannotTrace, match="open"):
+        trace(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        (lambda: small(run_eagerly=True), "eagerly"),
+        (lambda: keras.Sequential([layers.Input((2,)), layers.Dense(1)]), "not compiled"),
+    ],
+)
+def test_what_has_no_graph_is_told(model: Any, why: str):
+    with pytest.raises(CannotTrace, match=why):
+        trace(model())

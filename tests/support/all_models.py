@@ -1,0 +1,21 @@
+"""Every model whose peak is foretold and measured, by its name, and how it is compiled."""
+
+from typing import Any
+
+from tests.support.held_models import HELD_OUT
+from tests.support.map_models import AWKWARD, KNOWN, UNSEEN
+from tests.support.trained_models import MADE_WITH
+
+MODELS = {**KNOWN, **AWKWARD, **UNSEEN, **MADE_WITH, **HELD_OUT}
+"""What makes each."""
+
+
+def compiled(name: str, optimizer: str = "adam") -> Any:
+    """A model by its name, compiled as it says itself, else as a classifier."""
+    model = MODELS[name]()
+    if not model.compiled:
+        loss = "sparse_categorical_crossentropy"
+        if model.outputs[0].shape[-1] == 1:
+            loss = "binary_crossentropy"
+        model.compile(optimizer, loss, jit_compile=False)
+    return model
