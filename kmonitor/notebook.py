@@ -5,12 +5,17 @@ found = memory_map(model, batch=64)
 found.peak_bytes, found.high_bytes, found.layers
 """
 
+from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from kmonitor.memory_map.effects import Backend
 from kmonitor.memory_map.estimate import MemoryMap, Plan, estimate
 from kmonitor.memory_map.slots import OPTIMIZERS
+from kmonitor.memory_map.traced import Traced
 from kmonitor_agent.frameworks.keras_layout import read_layout
+from kmonitor_agent.frameworks.step_tracing import CannotTrace, trace
 from kmonitor_agent.protocol.model_layout import OptimizerLayout
 
 __all__ = ["MemoryMap", "memory_map"]
@@ -26,6 +31,9 @@ def memory_map(
     input_shapes: list[tuple[int, ...]] | None = None,
 ) -> MemoryMap:
     """What training a Keras 3 model will take, layer by layer; nothing runs and nothing changes.
+
+    On TensorFlow the model's own training step is traced, unless something is to be changed; that
+    calls its Python code once.
 
     Args:
         model: Built; compiled, unless `optimizer` is given.
@@ -45,4 +53,13 @@ def memory_map(
     shapes = None if input_shapes is None else [(None, *each) for each in input_shapes]
     layout = read_layout(model, shapes)
     other = None if optimizer is None else OptimizerLayout(optimizer.lower())
-    return estimate(layout, Plan(batch, other, precision, backend))
+    plan = Plan(batch, other, precision, backend)
+    if other is not None or precision is not None or backend not in (None, "tensorflow"):
+        return estimate(layout, plan)
+    try:
+        traced = Traced(trace(model, shapes), layout)
+    except CannotTrace as exc:
+        found = estimate(layout, plan)
+        note = f"its step could not be traced, so rules tell: {exc.why}"
+        return msgspec.structs.replace(found, notes=(*found.notes, note))
+    return estimate(layout, replace(plan, traced=traced))

@@ -1,6 +1,7 @@
 """`kmonitor map`: what a training will take, layer by layer, before it runs."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -115,10 +116,7 @@ def memory_map(
     """
     limit_bytes = bytes_from(limit, "--limit") if limit else None
     layout, plan, peaks, untraced = _what(target, training, file)
-    found = _estimated(layout, plan, peaks)
-    if untraced:
-        note = f"its step could not be traced, so rules tell: {untraced}"
-        found = msgspec.structs.replace(found, notes=(*found.notes, note))
+    found = _estimated(layout, plan, peaks, untraced)
     fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
     advised = None
     if advice:
@@ -166,10 +164,8 @@ def _described(target: str, training: Training, file: FileOptions) -> TracedMode
     source = source_of(target, config=file.config, custom=file.custom, allow_code=file.allow_code)
     by_file = None
     if target.endswith(".keras") and not (training.input_shape or training.sequence):
-        try:
+        with suppress(CannotTell):  # the framework's classes may
             by_file = layout_of_file(Path(target))
-        except CannotTell:
-            pass  # the framework's classes may
     is_asked = training.backend in (None, "tensorflow") and not training.by_rules
     if by_file is not None and not (is_asked and has_tensorflow()):
         return TracedModel(by_file, None, "")
@@ -215,9 +211,11 @@ def _document(layout: ModelLayout, found: MemoryMap) -> dict[str, object]:
     return {"model": layout.name, **fields}
 
 
-def _estimated(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> MemoryMap:
+def _estimated(
+    layout: ModelLayout, plan: Plan, measured: Sequence[Measured], untraced: str
+) -> MemoryMap:
     try:
-        return foretold(layout, plan, measured)
+        found = foretold(layout, plan, measured)
     except NotIdentifiable as exc:
         raise Expected(f"--measured does not help: {exc.why}.") from exc
     except OpenShape as exc:
@@ -226,6 +224,10 @@ def _estimated(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) ->
             f"The model leaves a length open: a tensor has the shape {shape}.",
             "Say it with --sequence 128, or the whole input with --input-shape 224,224,3.",
         ) from exc
+    if not untraced:
+        return found
+    note = f"its step could not be traced, so rules tell: {untraced}"
+    return msgspec.structs.replace(found, notes=(*found.notes, note))
 
 
 def _measured(text: str) -> Measured:

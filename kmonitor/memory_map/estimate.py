@@ -132,6 +132,7 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
     program = traced.program
     unseen = plan.unseen_bytes or program.unseen_bytes
     taken = traced.taken(plan.batch, unseen)
+    kept = traced.kept_bytes(plan.batch)
     notes = [*program.notes]
     if unseen:
         notes.append(
@@ -147,10 +148,10 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
         low_bytes=min(peak, taken.low_bytes(resident)),
         high_bytes=high + (int(_UNCOVERED_MARGIN * (peak - resident)) if uncovered else 0),
         transient_bytes=peak - resident,
-        kept_bytes=sum(taken.whole.kept_bytes.values()),
+        kept_bytes=sum(kept.values()),
         method="the step traced and played through; nothing ran",
         uncovered=tuple(uncovered),
-        layers=rows_with_kept(found.layers, taken.whole.kept_bytes),
+        layers=rows_with_kept(found.layers, kept),
         notes=tuple(notes),
     )
 

@@ -8,7 +8,7 @@ import msgspec
 
 from kmonitor.memory_map.layer_table import LayerMemory
 from kmonitor.memory_map.simulation import kinds
-from kmonitor.memory_map.simulation.outcome import Outcome, Simulation
+from kmonitor.memory_map.simulation.outcome import PLAYS, Outcome, Simulation
 from kmonitor_agent.protocol.model_layout import ModelLayout, OptimizerLayout
 from kmonitor_agent.protocol.step_program import StepProgram
 
@@ -39,6 +39,7 @@ class Traced:
         self._layout = layout
         self._training = (optimizer, precision)
         self._simulations: dict[int, Simulation] = {}
+        self._kept: dict[int, dict[str, int]] = {}
 
     def is_for(
         self, layout: ModelLayout, optimizer: OptimizerLayout | None, precision: str | None
@@ -50,16 +51,22 @@ class Traced:
     def taken(self, batch: int, unseen_bytes: int = 0) -> "Taken":
         """What a step takes of an allocator that does not count tensors below a size."""
         counted = self._simulation(unseen_bytes).outcome(batch)
-        whole = counted if not unseen_bytes else self._simulation(0).outcome(batch)
+        whole = counted if not unseen_bytes else self._simulation(0, plays=1).outcome(batch)
         left_out = sum(each for each in self.program.variables if each < unseen_bytes)
         return Taken(counted, whole, left_out, any(
             each.kind in kinds.LOOPS
             for graph in self.program.graphs for each in graph.operations
         ))  # fmt: skip
 
-    def _simulation(self, unseen_bytes: int) -> Simulation:
+    def kept_bytes(self, batch: int) -> dict[str, int]:
+        """Feature maps kept for the backward pass, by the name of a layer or of a part of one."""
+        if batch not in self._kept:
+            self._kept[batch] = self._simulation(0, plays=1).kept_bytes(batch)
+        return self._kept[batch]
+
+    def _simulation(self, unseen_bytes: int, plays: int = PLAYS) -> Simulation:
         if unseen_bytes not in self._simulations:
-            self._simulations[unseen_bytes] = Simulation(self.program, unseen_bytes)
+            self._simulations[unseen_bytes] = Simulation(self.program, unseen_bytes, plays=plays)
         return self._simulations[unseen_bytes]
 
 

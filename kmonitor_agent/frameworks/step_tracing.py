@@ -30,9 +30,16 @@ def trace(model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None) ->
         raise CannotTrace("the model is not compiled")
     if model.jit_compile:
         raise CannotTrace("XLA compiles the step")
-    if not model.optimizer.built:
+    own = model.optimizer
+    if own.built:
+        return step_program(model, shapes=shapes)
+    # Slots would stay with the model for good: another optimizer of the kind has them meanwhile.
+    model.optimizer = type(own).from_config(own.get_config())
+    try:
         model.optimizer.build(model.trainable_variables)
-    return step_program(model, shapes=shapes)
+        return step_program(model, shapes=shapes)
+    finally:
+        model.optimizer = own
 
 
 def retrained(model: Any, optimizer: OptimizerLayout) -> None:

@@ -25,6 +25,8 @@ def test_a_model_of_the_notebook_is_mapped_and_stays_as_it_is():
     assert (found.parameter_bytes, found.batch) == (weights, 8)
     assert found.resident_bytes == 3 * weights + 12
     assert not made.optimizer.built
+    if keras.backend.backend() == "tensorflow":
+        assert "traced" in found.method
 
 
 @pytest.mark.slow

@@ -11,9 +11,9 @@ from kmonitor.memory_map.simulation.inlined import inlined
 from kmonitor.memory_map.simulation.prepared import ReadyGraph, prepare
 from kmonitor_agent.protocol.step_program import StepGraph, StepProgram
 
-_PLAYS: Final = 5
+PLAYS: Final = 5
 _STEPS: Final = 3
-_OPERATIONS: Final = 60_000
+_OPERATIONS: Final = 40_000
 """So many are played for one batch, at most: half a second."""
 
 
@@ -25,20 +25,21 @@ class Outcome:
         peak_bytes: The second highest of several plays: too low is worse than too high.
         lowest_bytes: The lowest of them, and of one with a single queue.
         highest_bytes: The highest of them.
-        kept_bytes: By layer's name: what forward operations made and backward ones need.
     """
 
     peak_bytes: int
     lowest_bytes: int
     highest_bytes: int
-    kept_bytes: dict[str, int]
 
 
 class Simulation:
     """Plays one program for any batch, and remembers what came out."""
 
-    def __init__(self, program: StepProgram, unseen_below_bytes: int = 0) -> None:
+    def __init__(
+        self, program: StepProgram, unseen_below_bytes: int = 0, *, plays: int = PLAYS
+    ) -> None:
         """`unseen_below_bytes`: smaller tensors are not counted, as by the meter of a CPU."""
+        self._plays = plays
         self.program = program
         self._unseen = unseen_below_bytes
         self._graph: StepGraph | None = None
@@ -50,18 +51,33 @@ class Simulation:
             self._outcomes[batch] = self._played(batch)
         return self._outcomes[batch]
 
+    def kept_bytes(self, batch: int) -> dict[str, int]:
+        """What layers' forward operations made and backward ones need, by layer, at its most."""
+        graph = self._prepared(batch)
+        first = Heap()
+        play_in_turn(graph, Effects(first, _variables(self.program, first)))
+        again = Heap(stop_at=first.fullest_moment)
+        play_in_turn(graph, Effects(again, _variables(self.program, again)))
+        found: dict[str, int] = {}
+        for owner, n_bytes in again.forward_parts:
+            name = self.program.layers[owner // 4]
+            found[name] = found.get(name, 0) + n_bytes
+        return found
+
     def _played(self, batch: int) -> Outcome:
-        if self._graph is None:
-            self._graph = inlined(self.program)
-        graph = prepare(self._graph, self.program.extents, batch)
+        graph = self._prepared(batch)
         plays = _OPERATIONS // (_STEPS * max(1, len(graph.operations)))
-        peaks = [self._peak(graph, seed) for seed in range(max(1, min(_PLAYS, plays)))]
+        peaks = [self._peak(graph, seed) for seed in range(max(1, min(self._plays, plays)))]
         return Outcome(
             peak_bytes=sorted(peaks)[-2:][0],
             lowest_bytes=min(*peaks, self._peak(graph, None)),
             highest_bytes=max(peaks),
-            kept_bytes=self._kept(graph),
         )
+
+    def _prepared(self, batch: int) -> ReadyGraph:
+        if self._graph is None:
+            self._graph = inlined(self.program)
+        return prepare(self._graph, self.program.extents, batch)
 
     def _peak(self, graph: ReadyGraph, seed: int | None) -> int:
         """The highest of several steps behind each other; None: with a single queue."""
@@ -76,18 +92,6 @@ class Simulation:
                 play_by_threads(graph, effects, random)
             if step:  # the first one finds the heap as no other does
                 found = max(found, heap.peak_bytes)
-        return found
-
-    def _kept(self, graph: ReadyGraph) -> dict[str, int]:
-        """By layer, at the moment when forward operations hold most."""
-        first = Heap()
-        play_in_turn(graph, Effects(first, _variables(self.program, first)))
-        again = Heap(stop_at=first.fullest_moment)
-        play_in_turn(graph, Effects(again, _variables(self.program, again)))
-        found: dict[str, int] = {}
-        for owner, n_bytes in again.forward_parts:
-            name = self.program.layers[owner // 4]
-            found[name] = found.get(name, 0) + n_bytes
         return found
 
 

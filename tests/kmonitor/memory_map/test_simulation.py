@@ -1,11 +1,16 @@
 """A step played through: chunks, references, loops and branches."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kmonitor.memory_map.estimate import Plan, estimate
 from kmonitor.memory_map.simulation.chunks import Chunks
 from kmonitor.memory_map.simulation.heap import NOTHING, Heap
 from kmonitor.memory_map.simulation.outcome import Simulation
+from kmonitor.memory_map.traced import Traced
+from kmonitor_agent.protocol.model_layout import LayerLayout, ModelLayout, OptimizerLayout
 from kmonitor_agent.protocol.step_program import Extent, StepGraph, StepOperation, StepProgram
 
 MIB = 2**20
@@ -182,4 +187,39 @@ def test_what_layers_made_going_forward_is_told_by_layer():
         StepOperation("MatMul", ((1, 0), (2, 0)), sizes=(-1,), layer=0, phase=1),
     )
 
-    assert Simulation(step).outcome(2).kept_bytes == {"layer": 2 * BIG}
+    assert Simulation(step).kept_bytes(2) == {"layer": 2 * BIG}
+
+
+def test_a_map_by_a_traced_step_has_its_peak_and_is_for_that_training_alone():
+    layout = ModelLayout(
+        "model", "Functional", layers=(LayerLayout("layer", "Dense"),),
+        optimizer=OptimizerLayout("sgd"),
+    )  # fmt: skip
+    step = program(
+        given_tensor(),
+        StepOperation("MatMul", ((0, 0),), sizes=(0,), layer=0),
+        StepOperation("MatMul", ((1, 0),), sizes=(-1,), phase=1),
+    )
+    plan = Plan(batch=4, traced=Traced(step, layout))
+
+    found = estimate(layout, plan)
+    other = estimate(layout, replace(plan, optimizer=OptimizerLayout("adam")))
+
+    assert (found.peak_bytes, found.tier) == (8 * BIG, 3)
+    assert found.high_bytes is not None
+    assert found.low_bytes < found.peak_bytes < found.high_bytes
+    assert [(each.path, each.kept_bytes) for each in found.layers] == [("layer", 4 * BIG)]
+    assert "traced" in found.method
+    assert "rules" in other.method
+
+
+def test_what_layers_of_no_row_keep_has_a_row_and_what_is_not_known_is_named():
+    layout = ModelLayout("model", "Own", optimizer=OptimizerLayout("sgd"))
+    step = program(given_tensor(), StepOperation("MatMul", ((0, 0),), sizes=(0,), layer=0),
+                   unknown=2, unseen_bytes=1024)  # fmt: skip
+
+    found = estimate(layout, Plan(batch=4, traced=Traced(step, layout)))
+
+    assert [each.kept_bytes for each in found.layers] == [4 * BIG]
+    assert found.uncovered == ("2 tensors whose size only data decide",)
+    assert any("1 KiB" in each for each in found.notes)

@@ -26,6 +26,7 @@ def small(**compiled: Any) -> Any:
 
 def test_a_step_is_traced_for_any_batch_and_the_model_stays_as_it_is():
     model = small()
+    model.optimizer.build(model.trainable_variables)
     before = [np.array(each) for each in model.get_weights()]
 
     program = trace(model)
@@ -40,15 +41,23 @@ def test_a_step_is_traced_for_any_batch_and_the_model_stays_as_it_is():
         np.testing.assert_array_equal(old, new)
 
 
+def test_slots_that_the_model_has_not_made_are_not_left_with_it():
+    model = small()
+    own = model.optimizer
+
+    weights = 4 * (3 * 3 * 3 * 4 + 4 + 400 * 2 + 2)
+    assert sum(trace(model).variables) == 3 * weights + 12 + 8
+    assert model.optimizer is own
+    assert not own.built
+
+
 def test_what_layers_keep_is_told_by_their_names_and_grows_with_the_batch():
     model = small()
     name = model.layers[0].name
     simulation = Simulation(trace(model))
 
-    small_batch, large_batch = simulation.outcome(4), simulation.outcome(8)
-
-    assert large_batch.kept_bytes[name] == 2 * small_batch.kept_bytes[name] > 0
-    assert large_batch.peak_bytes > small_batch.peak_bytes
+    assert simulation.kept_bytes(8)[name] == 2 * simulation.kept_bytes(4)[name] > 0
+    assert simulation.outcome(8).peak_bytes > simulation.outcome(4).peak_bytes
 
 
 def test_a_loop_turns_as_often_as_the_sequence_is_long():
