@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from kmonitor_agent.folds.child import SHOW_STACKS
 from kmonitor_agent.folds.tidings import Ear, Order, Tiding
-from kmonitor_agent.folds.tree import MARK, descendants, end_group, marked
+from kmonitor_agent.folds.tree import MARK, descendants, end_group, is_told, marked, stopped
 
 _STARTS: Final = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[2]);"
@@ -99,8 +99,9 @@ class FoldProcess:
         """End it with all that it started; returns when they are gone."""
         if self.exit_code() is None or marked(self.mark):
             end_group(self.pid, self.mark)
-        if self.exit_code() is None:
-            # Stopped or not, this ends it, and without procfs it is all that is known of.
+        if not is_told():
+            # Without procfs its group is all that is known. With it the group is left alone: the
+            # resource tracker is of it, and must live to remove shared memory.
             with suppress(OSError):
                 os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
@@ -118,7 +119,8 @@ class FoldProcess:
         with suppress(OSError):
             if self._output.stat().st_size <= _MOST_OUTPUT_BYTES:
                 return
-            with self._output.open("r+b") as file:
+            # What it printed between our look and the cut would be lost: it holds its breath.
+            with stopped(self.pid), self._output.open("r+b") as file:
                 file.seek(-_KEPT_OUTPUT_BYTES, os.SEEK_END)
                 kept = file.read()
                 # It appends, so that what it prints next goes behind this.

@@ -47,6 +47,8 @@ class Runner:
         self._queue: deque[int] = deque()
         self._tried: dict[int, int] = {}
         self._done = 0
+        self._has_noted = False
+        self._cold: set[int] = set()
         self._total_bytes = total_bytes()
 
     def run(self, folds: Iterable[int], done: int) -> None:
@@ -78,7 +80,7 @@ class Runner:
     def _fill(self) -> None:
         while self._queue and len(self._running) < self._wanted.at_once:
             self._begin(self._queue.popleft())
-        if self._queue and self._warm is None and self._may_warm():
+        if self._queue and self._warm is None and self._may_warm(self._queue[0]):
             self._warm = self._started(self._queue[0], "")
 
     def _begin(self, fold: int) -> None:
@@ -101,8 +103,8 @@ class Runner:
             self._note(Attempt(fold, 1, "error", why, began_wall_s=time.time()), again=False)
             return None
 
-    def _may_warm(self) -> bool:
-        if self._wanted.devices:
+    def _may_warm(self, fold: int) -> bool:
+        if self._wanted.devices or fold in self._cold:
             # A script that touches the GPU when it is read would take memory from a fold there.
             return False
         return available_bytes() > _WARM_NEEDS * self._total_bytes
@@ -130,7 +132,8 @@ class Runner:
     def _look(self) -> None:
         now_s = time.monotonic()
         if self._warm is not None and self._warm.look(now_s):
-            self._drop_warm()  # it failed before it was needed: its fold shows why when it runs
+            self._cold.add(self._warm.fold)  # its fold shows why when its time comes
+            self._drop_warm()
         for each in [each for each in self._running if each.look(now_s)]:
             self._running.remove(each)
             self._over(each)
@@ -153,7 +156,7 @@ class Runner:
         self._note(attempt, again=again)
 
     def _has_begun(self) -> bool:
-        return bool(self._folder.attempts) or any(not each.refused for each in self._running)
+        return self._has_noted or any(each.is_ready for each in self._running)
 
     def _is_tried_again(self, attempt: Attempt) -> bool:
         if attempt.cause not in TRIED_AGAIN:
@@ -163,6 +166,7 @@ class Runner:
 
     def _note(self, attempt: Attempt, *, again: bool) -> None:
         self._folder.note(attempt)
+        self._has_noted = True
         self._progress.ended(attempt, again=again)
         if again:
             self._queue.append(attempt.fold)
@@ -195,7 +199,7 @@ class Runner:
             each.kill("interrupted", "the study was interrupted")
         for each in self._running:
             attempt = self._launch.over(each)
-            if attempt is not None:
+            if attempt is not None and each.is_ready:
                 self._launch.settle(each, attempt, again=False)
                 self._folder.note(attempt)
         self._running.clear()

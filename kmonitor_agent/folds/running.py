@@ -101,6 +101,11 @@ class Running:
         return self._seen.refused
 
     @property
+    def is_ready(self) -> bool:
+        """Whether its function was found."""
+        return self._seen.ready
+
+    @property
     def resident_bytes(self) -> int:
         """Of all its processes, at the last look."""
         return self._seen.now_bytes

@@ -5,8 +5,9 @@ Standard library only: the warden, a process that waits for most of a study, loa
 
 import os
 import signal
-from collections.abc import Iterable
-from contextlib import suppress
+import time
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,11 @@ _PROC: Final = Path("/proc")
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _TRACKER: Final = b"multiprocessing.resource_tracker"
 """Python's own process that removes leftover shared memory once its users are gone."""
+
+
+def is_told() -> bool:
+    """Whether this system tells which processes there are (procfs)."""
+    return _PROC.is_dir()
 
 
 def descendants(pid: int) -> list[int]:
@@ -90,12 +96,38 @@ _ROUNDS: Final = 5
 """What forks while it is being ended is met in the next round."""
 
 
-def _is_over(pid: int) -> bool:
+@contextmanager
+def stopped(pid: int) -> Generator[None]:
+    """A process stands still meanwhile; where that cannot be seen, for what it is worth."""
+    _send([pid], signal.SIGSTOP)
+    end_s = time.monotonic() + _STOPS_WITHIN_S
+    while _state(pid) not in _STILL and time.monotonic() < end_s:
+        time.sleep(0.001)
     try:
-        state = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[0]
-        return state in {b"Z", b"X"} or _TRACKER in (_PROC / str(pid) / "cmdline").read_bytes()
-    except (OSError, IndexError):
-        return not _PROC.is_dir() and not _answers(pid)
+        yield
+    finally:
+        _send([pid], signal.SIGCONT)
+
+
+_STOPS_WITHIN_S: Final = 0.5
+_STILL: Final = frozenset({b"T", b"t", b"Z", b"X", b""})
+
+
+def _state(pid: int) -> bytes:
+    """As procfs tells it; empty where it does not."""
+    with suppress(OSError, IndexError):
+        return (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[0]
+    return b""
+
+
+def _is_over(pid: int) -> bool:
+    if not is_told():
+        return not _answers(pid)
+    if _state(pid) in {b"Z", b"X", b""}:
+        return True
+    with suppress(OSError):
+        return _TRACKER in (_PROC / str(pid) / "cmdline").read_bytes()
+    return True
 
 
 def _answers(pid: int) -> bool:

@@ -61,8 +61,33 @@ FAILS = """
     def train_fold(fold):
         return fold.index
 
-    run_folds(train_fold, folds=2, study="study")
+    run_folds(train_fold, folds=2, study="study", at_once=2)
 """
+
+
+BREAKS = """
+    import threading
+    from pathlib import Path
+    from kmonitor_agent import run_folds
+
+    with Path("reads").open("a") as reads:
+        reads.write("x")
+    if len(Path("reads").read_text()) > 2:
+        raise RuntimeError("broken meanwhile")
+
+    def train_fold(fold):
+        threading.Event().wait(2.0)
+
+    if __name__ == "__main__":
+        print([each.cause for each in run_folds(train_fold, folds=2, study="study").results])
+"""
+
+
+def test_a_process_that_fails_ahead_of_time_is_not_started_over_and_over(tmp_path: Path):
+    ran = run_script(tmp_path, BREAKS)
+
+    assert ran.stdout == "['finished', 'error']\n"
+    assert len((tmp_path / "reads").read_text()) == 4
 
 
 def test_a_script_with_a_main_guard_works(tmp_path: Path):
@@ -109,6 +134,7 @@ def test_a_script_that_fails_when_it_is_read_again_is_refused(tmp_path: Path):
 
     assert "no fold was begun" in ran.stderr
     assert "RuntimeError: only once" in ran.stderr
+    assert "FoldsRefused" in ran.stderr
 
 
 def test_a_script_without_a_file_is_refused_with_what_to_write(tmp_path: Path):
