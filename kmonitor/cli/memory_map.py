@@ -18,7 +18,7 @@ from kmonitor.cli.smaller_inputs import smaller_inputs
 from kmonitor.cli.statuses import DONE, Misuse
 from kmonitor.cli.terminal import complain, say_json
 from kmonitor.errors import Expected
-from kmonitor.memory_map.advice import advise
+from kmonitor.memory_map.advice import Advice, advise
 from kmonitor.memory_map.calibration import Measured, NotIdentifiable, foretold, telling
 from kmonitor.memory_map.dtypes import OpenShape
 from kmonitor.memory_map.effects import Backend
@@ -118,9 +118,7 @@ def memory_map(
     layout, plan, peaks, untraced = _what(target, training, file)
     found = _estimated(layout, plan, peaks, untraced)
     fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
-    advised = None
-    if advice:
-        advised = advise(layout, replace(plan, traced=None), _smaller(target, layout, file))
+    advised = _advised(layout, plan, _smaller(target, layout, file)) if advice else None
     if as_json:
         more = {"fit": fit} if fit else {}
         more |= {"advice": advised} if advised is not None else {}
@@ -187,6 +185,13 @@ def _described(target: str, training: Training, file: FileOptions) -> TracedMode
         if by_file is None:
             raise
         return TracedModel(by_file, None, exc.what)
+
+
+def _advised(
+    layout: ModelLayout, plan: Plan, smaller: dict[str, ModelLayout]
+) -> tuple[Advice, ...]:
+    """By rules on both sides: a trace is of one way to train."""
+    return advise(layout, replace(plan, traced=None), smaller)
 
 
 def _smaller(target: str, layout: ModelLayout, file: FileOptions) -> dict[str, ModelLayout]:

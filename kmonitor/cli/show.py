@@ -76,13 +76,14 @@ def show(
         with way.open() as client:
             chosen = choose_run(client.runs(), run)
             rows = list(client.all_rows(chosen.run, _KINDS))
+            if follow_it:  # from here on a hub that is lost is waited for
+                tell = _new_row_teller(chosen, json=json)
+                following = Following(chosen.run, rows, _KINDS, tell)
             if json:
                 _say_as_json(client, chosen, rows, as_lines=follow_it)
             else:
                 _say_in_words(client, chosen, rows)
-            if follow_it:
-                tell = _new_row_teller(chosen, json=json)
-                following = Following(chosen.run, rows, _KINDS, tell)
+            if following is not None:
                 following.go_on(client)
     except WAY_LOST as exc:
         if following is None:

@@ -1,14 +1,13 @@
 # pyright: basic
 """Which Keras models are alive in this process, and which of them are being used right now."""
 
+import itertools
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from kmonitor_agent.call_stacks import call_stacks
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.instances import instances_of
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 _FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
 
@@ -29,15 +28,13 @@ def models_in_use() -> set[int]:
     """
     kinds = _model_classes()
     used: set[int] = set()
-    for innermost in sys._current_frames().values():  # noqa: SLF001 - documented, CPython's own
-        frame: FrameType | None = innermost
-        while frame is not None:
+    with call_stacks() as stacks:
+        for frame in itertools.chain.from_iterable(stacks.values()):
             # Only methods of models are looked into: reading all locals of every frame costs.
             if frame.f_code.co_varnames[:1] == ("self",):
                 owner = frame.f_locals.get("self")
                 if kinds and issubclass(type(owner), kinds):
                     used.add(id(owner))
-            frame = frame.f_back
     return used
 
 

@@ -8,17 +8,14 @@ A graph does not know its function; only functions refer to it. What tells witho
 """
 
 import gc
-import sys
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from kmonitor_agent.call_stacks import call_stacks
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow_names import traced_name
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 Key = tuple[str, int]
 """Name of a traced Python function, and number of operations."""
@@ -130,13 +127,10 @@ def operations_of(graph: Any) -> int:
 
 def is_within(function: str) -> bool:
     """Whether some thread runs a function of this name."""
-    for innermost in sys._current_frames().values():  # noqa: SLF001 - documented, CPython's own
-        frame: FrameType | None = innermost
-        while frame is not None:
-            if frame.f_code.co_name == function:
-                return True
-            frame = frame.f_back
-    return False
+    with call_stacks() as stacks:
+        return any(
+            frame.f_code.co_name == function for stack in stacks.values() for frame in stack
+        )
 
 
 def _is_forsaken(graph: Any) -> bool:

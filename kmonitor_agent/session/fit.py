@@ -1,15 +1,15 @@
 """One call of `fit` as the session follows it, and how it notices that it ended without a word."""
 
 import inspect
-import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from kmonitor_agent.call_stacks import call_stacks
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.session.meeting import Meeting
@@ -185,13 +185,13 @@ def watch_end(fit: Fit, ended: Callable[[Fit], None]) -> None:
 
 def is_on_stack(fit: Fit) -> bool:
     """Whether the fit's frame is among the callers of this function: then it still runs."""
-    return _is_among_callers(fit, inspect.currentframe())
+    return _is_among(fit, _callers(inspect.currentframe()))
 
 
 def is_running(fit: Fit) -> bool:
     """Whether the fit's thread, any one, is in it now."""
-    frames = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - documented
-    return _is_among_callers(fit, frames.get(fit.origin.thread))
+    with call_stacks() as stacks:
+        return _is_among(fit, stacks.get(fit.origin.thread, ()))
 
 
 def count_of(found: object) -> int | None:
@@ -201,14 +201,16 @@ def count_of(found: object) -> int | None:
     return None
 
 
-def _is_among_callers(fit: Fit, frame: FrameType | None) -> bool:
+def _is_among(fit: Fit, frames: Iterable[FrameType]) -> bool:
     if fit.origin.token is None or fit.origin.token() is None:
         return False
+    return any(id(frame) == fit.origin.frame_id for frame in frames)
+
+
+def _callers(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
-        if id(frame) == fit.origin.frame_id:
-            return True
+        yield frame
         frame = frame.f_back
-    return False
 
 
 def _list_frame(frame: FrameType | None, callback: object) -> FrameType | None:

@@ -1,0 +1,48 @@
+"""The calls that each thread is in, read so that no thread leaves them meanwhile."""
+
+import contextlib
+import gc
+import sys
+from collections import deque
+from collections.abc import Generator, Iterable
+from itertools import accumulate, repeat
+from types import FrameType
+from typing import Final
+
+_COLLECTS_AMID: Final = sys.version_info < (3, 12)
+"""Whether making an object can begin a garbage collection, and with it any code of the script."""
+
+Stacks = dict[int, Iterable[FrameType]]
+"""Frames of each thread by its identifier, the innermost first."""
+
+
+@contextlib.contextmanager
+def call_stacks() -> Generator[Stacks, None, None]:
+    """Every thread's frames, for as long as the block lasts.
+
+    Python makes the object of a frame when it is first asked for. Up to 3.11 that can begin a
+    garbage collection, and a finalizer in it let that very thread go on: it leaves the call whose
+    frame is being made an object of, and the process crashes. So no collection begins within the
+    block, of which the script only notices that it comes a moment later; and a thread's frames are
+    read in one piece, without a step of Python's between them.
+    """
+    is_paused = _COLLECTS_AMID and gc.isenabled()
+    if is_paused:
+        gc.disable()
+    stacks: Stacks = {}
+    try:
+        innermost = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - documented
+        stacks.update((thread, _callers(frame)) for thread, frame in innermost.items())
+        yield stacks
+    finally:
+        stacks.clear()  # frames keep what their calls hold
+        if is_paused:
+            gc.enable()
+
+
+def _callers(frame: FrameType) -> Iterable[FrameType]:
+    """A frame and those that called it."""
+    found: deque[FrameType | None] = deque()
+    with contextlib.suppress(AttributeError):  # the outermost one's caller is None, which has none
+        found.extend(accumulate(repeat("f_back"), getattr, initial=frame))
+    return [each for each in found if each is not None]
