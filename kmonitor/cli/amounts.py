@@ -19,15 +19,16 @@ def seconds_from(text: str, option: str) -> float:
 
 
 def bytes_from(text: str, option: str) -> int:
-    """A size, bytes; a bare number is bytes.
+    """A size, bytes; only 0 goes without a unit: who types 5 may mean GiB, and history goes by it.
 
     Raises:
         Misuse: It is none.
     """
-    return int(_amount(text, BYTES, 1, f"{option} {text}: write a size, such as 20GiB or 500MB"))
+    what = f"{option} {text}: write a size with its unit, such as 20GiB or 500MB"
+    return int(_amount(text, BYTES, None, what))
 
 
-def _amount(text: str, units: Mapping[str, int], bare: int, what: str) -> float:
+def _amount(text: str, units: Mapping[str, int], bare: int | None, what: str) -> float:
     found = amount_from(text, units, bare=bare)
     if found is None:
         raise Misuse(f"{what}.")

@@ -1,5 +1,7 @@
 """Stored events of a run as sentences."""
 
+from typing import Final
+
 from kmonitor.cli.terminal import plain
 from kmonitor.export.events import read_event
 from kmonitor.presenters.diagnosis import finding_lines
@@ -9,6 +11,7 @@ from kmonitor_agent.protocol.facts import Diagnosis, EpochEnded
 from kmonitor_agent.protocol.messages import Row
 
 _INDENT = " " * 16
+_SHORT_S: Final = 10.0
 _MARKS = {"info": " ", "warning": "!", "error": "X"}
 
 
@@ -38,11 +41,16 @@ def event_words(row: Row, *, name: str, epochs: bool = False) -> str:
 
 def epoch_sentence(event: EpochEnded) -> str:
     """An epoch's end: time, step time and logs."""
-    parts = [f"Epoch {event.epoch + 1} of fit {event.fit} took {duration_text(event.seconds)}"]
+    parts = [f"Epoch {event.epoch + 1} of fit {event.fit} took {_took(event.seconds)}"]
     if event.step_times is not None:
         parts.append(f"step {seconds_text(event.step_times.p50_s)}")
     parts += [f"{key} {number_text(value)}" for key, value in event.logs.items()]
     return ", ".join(parts)
+
+
+def _took(seconds: float) -> str:
+    """How long an epoch took; a short one is not "0 s"."""
+    return duration_text(seconds) if seconds >= _SHORT_S else seconds_text(seconds)
 
 
 def _line(row: Row, mark: str, sentence: str) -> str:

@@ -36,7 +36,7 @@ def prune(
     Example: `kmonitor runs prune --older-than 30d --dry-run`
 
     Args:
-        older_than: Whose last event is longer ago: `30d`, `12h`, `8w`.
+        older_than: Whose last event is longer ago: `30d`, `12h`, `8w`; a bare number is days.
         larger_than: That take more in the hub's database: `500MiB`, `2GB`. With both options,
             both must hold.
         dry_run: Only list them.

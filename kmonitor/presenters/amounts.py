@@ -24,16 +24,19 @@ BYTES: Final = {
 _FORM: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
 
-def amount_from(text: str, units: Mapping[str, int], *, bare: int) -> float | None:
+def amount_from(text: str, units: Mapping[str, int], *, bare: int | None) -> float | None:
     """The amount that was typed; None: it is none.
 
     Args:
         text: A number and perhaps a unit.
         units: What one of each is, in small letters.
-        bare: What one is without a unit.
+        bare: What one is without a unit; None: only 0 goes without.
     """
     found = _FORM.fullmatch(text.strip())
     unit = found[2].lower() if found else ""
     if found is None or (unit and unit not in units):
         return None
-    return float(found[1]) * (units[unit] if unit else bare)
+    one = units[unit] if unit else bare
+    if one is None:
+        return None if float(found[1]) else 0.0
+    return float(found[1]) * one

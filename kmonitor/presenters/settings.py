@@ -78,7 +78,7 @@ def size_typed(text: str) -> Typed:
     """A size as it was typed, bytes; nothing at all stands for 0: no bound."""
     if not text.strip() or text.strip() == "0":
         return Typed(0.0)
-    found = amount_from(text, BYTES, bare=0)
+    found = amount_from(text, BYTES, bare=None)
     if not found:
         return Typed(None, tr("Write a size with its unit, such as 20 GiB or 500 MB."))
     if found < _LEAST_BYTES:

@@ -60,6 +60,7 @@ def test_a_device_is_let_in_looks_may_not_command_and_is_revoked(
         status, _, why = say("command", "resnet", "save", "--hub", hub.address.url)
     assert status == 1
     assert 'the key "anna laptop" has the role viewer and may not command trainings' in why
+    assert "--role operator --name NAME --replace" in why  # without, a known key is refused
 
     monkeypatch.setenv("KMONITOR_HOME", str(hub.live.folders.state))
     assert say("keys", "revoke", "anna laptop")[0] == 0

@@ -74,9 +74,10 @@ def why_not(role: Role, tag: str, name: str) -> str:
         return f'the key "{name}" is a training\'s: it may only tell of its own runs'
     needed = "agent" if kind is not None and MAY_SEND[kind] == _AGENT else "operator"
     act = _ACTS.get(tag, f"send {tag}")
+    # It is known already, and so is refused without `--replace`.
     return (
-        f'the key "{name}" has the role {role} and may not {act}; whoever '
-        f"runs the hub can change that: kmonitor authorize KEY --role {needed} --name NAME"
+        f'the key "{name}" has the role {role} and may not {act}; whoever runs the hub can '
+        f"change that: kmonitor authorize KEY --role {needed} --name NAME --replace"
     )
 
 

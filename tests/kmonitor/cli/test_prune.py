@@ -46,7 +46,8 @@ def test_times_are_typed_with_their_unit(text: str, seconds: float):
 
 
 @pytest.mark.parametrize(
-    ("text", "n_bytes"), [("20GiB", 20 * 2**30), ("1.5 MB", 1_500_000), ("7", 7), ("1g", 2**30)]
+    ("text", "n_bytes"),
+    [("20GiB", 20 * 2**30), ("1.5 MB", 1_500_000), ("7B", 7), ("0", 0), ("1g", 2**30)],
 )
 def test_sizes_are_typed_with_their_unit(text: str, n_bytes: int):
     assert bytes_from(text, "--keep-size") == n_bytes
@@ -57,6 +58,12 @@ def test_what_is_no_amount_is_refused_with_an_example(text: str):
     with pytest.raises(Misuse, match="30d"):
         seconds_from(text, "--older-than")
     with pytest.raises(Misuse, match="20GiB"):
+        bytes_from(text, "--keep-size")
+
+
+@pytest.mark.parametrize("text", ["5", "0.5", "20000000000"])
+def test_a_size_without_a_unit_is_refused_since_history_goes_by_it(text: str):
+    with pytest.raises(Misuse, match="with its unit"):
         bytes_from(text, "--keep-size")
 
 
