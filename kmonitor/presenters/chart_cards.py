@@ -26,7 +26,7 @@ class CardPicture:
     Attributes:
         title: Name of the metric: "RAM".
         note: Beside it: "of 192 GiB".
-        hint: Lines below, what one must know to read the number; mostly empty.
+        hint: A line below: what one must know to read the number, between dots; mostly empty.
         value: How much now: "73.4 GiB".
         rate: How fast it grows.
         limit: "limit 72 GiB, reload"; empty: none.
@@ -85,7 +85,7 @@ def card_picture(
     absent = "" if now.value is not None else _absent_text(run, metric, now)
     limit = line.text if line else ""
     hint = _hint(now.source, device_absent) if _is_of_cpu(run, metric) else ""
-    described = [title, absent or value, rate.text, limit, *hint.splitlines()]
+    described = [title, absent or value, rate.text, limit, hint]
     return CardPicture(
         title=title,
         # A limit names the unit too, and takes the note's room.
@@ -119,7 +119,7 @@ def _hint(source: str, device_absent: str) -> str:
     """Why there is no VRAM, and what the CPU's allocator counts, as its source says."""
     counted = source.partition("(")[2].rpartition(")")[0]
     words = tr("counts {what}").format(what=said(counted)) if counted else ""
-    return "\n".join(part for part in (device_absent, words) if part)
+    return " \u00b7 ".join(part for part in (device_absent, words) if part)
 
 
 def _note(metric: LimitMetric, now: MetricNow) -> str:

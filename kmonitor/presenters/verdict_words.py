@@ -260,7 +260,9 @@ def _advice(code: str, verdict: Verdict) -> Advice | None:
                 name=name
             )
         ),
-        "run_folds": Advice(tr("train each model in a process of its own")),
+        "run_folds": Advice(
+            tr("train each model in a process of its own: kmonitor_agent.run_folds()")
+        ),
         "collect_each": Advice(tr("call kmonitor_agent.collect() after each model")),
         "build_once": Advice(tr("build model and optimizer once, outside of the loop")),
         "fewer_workers": Advice(tr("start fewer workers, or anew for each epoch")),

@@ -6898,8 +6898,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
-        <source>train each model in a process of its own</source>
-        <translation>在各自的进程中训练每个模型</translation>
+        <source>train each model in a process of its own: kmonitor_agent.run_folds()</source>
+        <translation>在各自的进程中训练每个模型：kmonitor_agent.run_folds()</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/hub_settings.py"/>

@@ -114,7 +114,7 @@ class ChartCard(QFrame):
         self._note = ElidedLabel("meta", at_end=True)
         self._value = role_label("value")
         self._rate = ElidedLabel("strong", at_end=True, in_parts=True)
-        self._hint = ElidedLabel("meta", at_end=True)
+        self._hint = ElidedLabel("meta", at_end=True, in_parts=True)
         self._quiet = VerdictButton()
         self._verdict = VerdictRow()
         self._limit = QPushButton()

@@ -209,7 +209,7 @@ def test_advice_is_an_action_where_there_is_one():
         ("Reload", "reload"),
         ("Restart", "restart"),
         ("build model and optimizer once, outside of the loop", None),
-        ("train each model in a process of its own", None),
+        ("train each model in a process of its own: kmonitor_agent.run_folds()", None),
     ]
     codes = ["tensors_not_numbers", "one_shape", "diagnose", "of a newer hub"]
     tensors = replace(LEAK, name="scale", advice=codes)
