@@ -14,9 +14,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QPlainTextEdit, QWidget
 
 from kmonitor.desktop.app import KmonitorApp
-from kmonitor.desktop.panels.crash_notice import CrashReportWindow
+from kmonitor.desktop.panels.crash_notice import CrashNoticeBar, CrashReportWindow
+from kmonitor.presenters.crash_notice import crash_notice
 from kmonitor_agent.local.folders import Folders
-from tests.support.desk_window import WINDOW
+from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.started_app import start
 
 __all__ = ["start"]
@@ -128,3 +129,20 @@ def test_a_window_that_ended_well_offers_nothing(start: Callable[..., KmonitorAp
     start(with_hub=False).stop()
 
     assert not start(with_hub=False).window.crash_notice.isVisible()
+
+
+@pytest.mark.parametrize("width", [820, 1280])
+def test_the_offer_cuts_no_button_in_a_narrow_window(width: int) -> None:
+    window = DeskWindow(size=(width, 640))
+    try:
+        bar = window.window.findChild(CrashNoticeBar)
+        assert isinstance(bar, CrashNoticeBar)
+        notice = crash_notice(is_fatal=True, wall_s=1e9, n=3, now_wall_s=1e9)
+        bar.show_notice(lambda: notice)
+        window.settle()
+
+        buttons = bar.findChildren(QAbstractButton)
+        assert all(one.width() >= one.sizeHint().width() for one in buttons)
+        assert bar.height() < 120
+    finally:
+        window.close()

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QFontDatabase, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QDialog,
     QFrame,
     QHBoxLayout,
@@ -14,9 +15,13 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.presenters.crash_notice import CrashNotice
+
+_NARROW_BELOW = 520
+"""Width in which the buttons stand below the words, pixels."""
 
 
 class CrashNoticeBar(QFrame):
@@ -42,6 +47,7 @@ class CrashNoticeBar(QFrame):
         self._title = role_label("strong_small")
         self._text = role_label("sub")
         self._notice: Callable[[], CrashNotice] | None = None
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._show = QPushButton()
         self._later = QPushButton()
         self._discard = QPushButton()
@@ -80,11 +86,15 @@ class CrashNoticeBar(QFrame):
         for label in (self._title, self._text):
             label.setWordWrap(True)
             words.addWidget(label)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 7, 10, 7)
-        row.setSpacing(10)
-        row.addWidget(self._icon)
-        row.addLayout(words, 1)
+        self._row.setContentsMargins(14, 7, 10, 7)
+        self._row.setSpacing(10)
+        told_row, buttons = QHBoxLayout(), QHBoxLayout()
+        for row in (told_row, buttons):
+            row.setSpacing(10)
+        told_row.addWidget(self._icon)
+        told_row.addLayout(words, 1)
+        self._row.addLayout(told_row, 1)
+        self._row.addLayout(buttons)
         for button, told in (
             (self._show, self.show_requested),
             (self._discard, self.discard_requested),
@@ -92,7 +102,16 @@ class CrashNoticeBar(QFrame):
         ):
             button.setProperty("kind", "filter")
             button.clicked.connect(told)
-            row.addWidget(button)
+            buttons.addWidget(button)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # Beside the buttons the words would be a column of single ones, and push them together.
+        is_narrow = self.width() < _NARROW_BELOW
+        way = QBoxLayout.Direction.TopToBottom if is_narrow else QBoxLayout.Direction.LeftToRight
+        if self._row.direction() != way:
+            self._row.setDirection(way)
 
     @Slot()
     def _on_look_palette_changed(self) -> None:
