@@ -155,11 +155,11 @@ def test_the_device_is_shown_for_a_run_only(window: DeskWindow):
     assert not memory.panel._views.isVisible()
 
 
-@pytest.mark.parametrize("width", [820, 1280])
-def test_all_is_reached_in_a_narrow_window(window: DeskWindow, width: int):
+@pytest.mark.parametrize(("width", "height"), [(820, 600), (1280, 760)])
+def test_all_is_reached_in_a_small_window(window: DeskWindow, width: int, height: int):
     memory = memory_of(window)
     window.window.setMinimumSize(800, 600)
-    window.window.resize(width, 760)
+    window.window.resize(width, height)
     memory.open_file(file_subject(title="a_file_with_a_name_that_is_very_long_indeed.keras"))
     work_out(window)
 
@@ -169,6 +169,7 @@ def test_all_is_reached_in_a_narrow_window(window: DeskWindow, width: int):
     assert inside is not None
     assert inside.width() <= side.viewport().width()
     assert memory.panel.icicle.width() > 300
+    assert memory.panel.icicle.geometry().bottom() < memory.panel._table.geometry().top()
 
 
 def test_a_file_is_chosen_read_beside_the_window_and_shown(

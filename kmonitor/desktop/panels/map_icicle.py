@@ -43,7 +43,7 @@ class Icicle(QWidget):
         self._look = look
         self._tiles: tuple[Tile, ...] = ()
         self._path = ""
-        self.setMinimumHeight(130)
+        self.setMinimumHeight(100)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         look.palette_changed.connect(self._on_look_palette_changed)
