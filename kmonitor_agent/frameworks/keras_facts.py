@@ -26,6 +26,9 @@ _ITEM_BYTES: Final = {
     "uint64": 8,
 }
 _LONGEST_PIPELINE: Final = 50
+_DATA_NAMES: Final = frozenset({"epoch_iterator", "data_handler"})
+"""What Keras 3 and tf_keras call the data in `fit`."""
+
 _FIT_FRAMES: Final = 40
 """How many callers up `fit` is looked for: callback, list of callbacks, traceback filter."""
 
@@ -129,8 +132,18 @@ def _batch_size(model: KerasModel) -> int | None:
     for _ in range(_FIT_FRAMES):
         if frame is None:
             return None
-        if frame.f_code.co_name == "fit" and frame.f_locals.get("self") is model:
-            return _batch_size_in(frame.f_locals)
+        if frame.f_code.co_name == "fit":
+            found: Any = frame.f_locals
+            try:
+                if found.get("self") is model:
+                    return _batch_size_in(found)
+            finally:
+                if isinstance(found, dict) and not _DATA_NAMES.isdisjoint(
+                    frame.f_code.co_varnames
+                ):
+                    # Up to Python 3.12 this is a snapshot that the frame keeps: it would hold the
+                    # first epoch's iterator until `fit` returns, which then waits for its threads.
+                    found.clear()
         frame = frame.f_back
     return None
 

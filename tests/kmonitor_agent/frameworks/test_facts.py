@@ -1,5 +1,6 @@
 """What a model says of itself: compiled how, made of what."""
 
+import weakref
 from typing import Any
 
 import keras
@@ -15,6 +16,10 @@ from tests.support.reloading import BATCH, KERAS, arrays, dense_model
 pytestmark = KERAS
 
 
+class _Held:
+    """Stands for an iterator over data."""
+
+
 def test_a_compiled_model_tells_how_it_will_be_fitted():
     model = dense_model(optimizer=keras.optimizers.AdamW(0.25), loss="mse", steps_per_execution=4)
 
@@ -27,6 +32,23 @@ def test_a_compiled_model_tells_how_it_will_be_fitted():
     assert facts.dtype_policy == "float32"
     assert facts.run_eagerly is False
     assert facts.batch_size is None
+
+
+def test_what_is_asked_within_fit_keeps_nothing_of_its_variables():
+    model = dense_model()
+    held = _Held()
+    of_it = weakref.ref(held)
+
+    def fit(self: Any, epoch_iterator: list[_Held]) -> None:
+        iterator: _Held | None = epoch_iterator.pop()
+        read_fit_facts(self)
+        iterator = None
+        # Else Keras' `fit` keeps its first epoch's iterator, and waits for its threads at the end.
+        assert (iterator, of_it()) == (None, None)
+
+    data = [held]
+    del held
+    fit(model, data)
 
 
 @pytest.mark.slow
