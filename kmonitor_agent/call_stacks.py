@@ -1,16 +1,19 @@
-"""The calls that each thread is in, read so that no thread leaves them meanwhile."""
+"""The calls that each thread is in, and their variables, read without a trace of that."""
 
 import contextlib
 import gc
 import sys
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from itertools import accumulate, repeat
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 _COLLECTS_AMID: Final = sys.version_info < (3, 12)
 """Whether making an object can begin a garbage collection, and with it any code of the script."""
+
+_DATA_NAMES: Final = frozenset({"epoch_iterator", "data_handler"})
+"""What Keras 3 and tf_keras call the data in `fit`, `evaluate` and `predict`."""
 
 Stacks = dict[int, Iterable[FrameType]]
 """Frames of each thread by its identifier, the innermost first."""
@@ -38,6 +41,22 @@ def call_stacks() -> Generator[Stacks, None, None]:
         stacks.clear()  # frames keep what their calls hold
         if is_paused:
             gc.enable()
+
+
+@contextlib.contextmanager
+def locals_of(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
+    """A call's variables by name, for as long as the block lasts.
+
+    Up to Python 3.12 they are a snapshot that the frame keeps. That of Keras' `fit` would hold the
+    first epoch's iterator until `fit` returns, which then waits for its threads, for 20 s and
+    more (seen): it is cleared. A script's own stays: it may have asked for it by `locals()`.
+    """
+    found: Any = frame.f_locals
+    try:
+        yield found
+    finally:
+        if isinstance(found, dict) and not _DATA_NAMES.isdisjoint(frame.f_code.co_varnames):
+            found.clear()
 
 
 def _callers(frame: FrameType) -> Iterable[FrameType]:

@@ -3,9 +3,10 @@
 
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from kmonitor_agent.call_stacks import locals_of
 from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
 from kmonitor_agent.protocol.facts import LayerFacts, SlotFacts
 from kmonitor_agent.reading import Reading
@@ -26,9 +27,6 @@ _ITEM_BYTES: Final = {
     "uint64": 8,
 }
 _LONGEST_PIPELINE: Final = 50
-_DATA_NAMES: Final = frozenset({"epoch_iterator", "data_handler"})
-"""What Keras 3 and tf_keras call the data in `fit`."""
-
 _FIT_FRAMES: Final = 40
 """How many callers up `fit` is looked for: callback, list of callbacks, traceback filter."""
 
@@ -133,22 +131,14 @@ def _batch_size(model: KerasModel) -> int | None:
         if frame is None:
             return None
         if frame.f_code.co_name == "fit":
-            found: Any = frame.f_locals
-            try:
+            with locals_of(frame) as found:
                 if found.get("self") is model:
                     return _batch_size_in(found)
-            finally:
-                if isinstance(found, dict) and not _DATA_NAMES.isdisjoint(
-                    frame.f_code.co_varnames
-                ):
-                    # Up to Python 3.12 this is a snapshot that the frame keeps: it would hold the
-                    # first epoch's iterator until `fit` returns, which then waits for its threads.
-                    found.clear()
         frame = frame.f_back
     return None
 
 
-def _batch_size_in(fit_locals: dict[str, Any]) -> int | None:
+def _batch_size_in(fit_locals: Mapping[str, Any]) -> int | None:
     data = fit_locals.get("epoch_iterator") or fit_locals.get("data_handler")
     adapter = getattr(data, "data_adapter", None) or getattr(data, "_adapter", None)
     try:

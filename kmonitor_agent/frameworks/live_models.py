@@ -5,7 +5,7 @@ import itertools
 import sys
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import call_stacks
+from kmonitor_agent.call_stacks import call_stacks, locals_of
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.instances import instances_of
 
@@ -32,7 +32,8 @@ def models_in_use() -> set[int]:
         for frame in itertools.chain.from_iterable(stacks.values()):
             # Only methods of models are looked into: reading all locals of every frame costs.
             if frame.f_code.co_varnames[:1] == ("self",):
-                owner = frame.f_locals.get("self")
+                with locals_of(frame) as found:
+                    owner = found.get("self")
                 if kinds and issubclass(type(owner), kinds):
                     used.add(id(owner))
     return used

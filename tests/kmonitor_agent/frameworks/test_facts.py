@@ -1,6 +1,7 @@
 """What a model says of itself: compiled how, made of what."""
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -11,6 +12,7 @@ from kmonitor_agent.frameworks.keras_facts import (
     read_fit_facts,
     read_learning_rate,
 )
+from kmonitor_agent.frameworks.live_models import models_in_use
 from tests.support.reloading import BATCH, KERAS, arrays, dense_model
 
 pytestmark = KERAS
@@ -34,14 +36,15 @@ def test_a_compiled_model_tells_how_it_will_be_fitted():
     assert facts.batch_size is None
 
 
-def test_what_is_asked_within_fit_keeps_nothing_of_its_variables():
+@pytest.mark.parametrize("ask", [read_fit_facts, lambda _: models_in_use()])
+def test_what_is_asked_within_fit_keeps_nothing_of_its_variables(ask: Callable[[Any], object]):
     model = dense_model()
     held = _Held()
     of_it = weakref.ref(held)
 
     def fit(self: Any, epoch_iterator: list[_Held]) -> None:
         iterator: _Held | None = epoch_iterator.pop()
-        read_fit_facts(self)
+        ask(self)
         iterator = None
         # Else Keras' `fit` keeps its first epoch's iterator, and waits for its threads at the end.
         assert (iterator, of_it()) == (None, None)
