@@ -41,8 +41,8 @@ _SCRATCH: Final = "_scratch_graph"
 _SCRATCH_CALL: Final = "_infer_output_signature"
 """Of tf_keras: how the name of a scratch graph ends, and the function that builds in it."""
 
-_PREFIX: Final = "CustomGradient-"
-_CLOSURE_DEPTH: Final = 4
+GRADIENT_PREFIX: Final = "CustomGradient-"
+CLOSURE_DEPTH: Final = 4
 _MOST_HELD_LINES: Final = 32
 
 
@@ -155,7 +155,9 @@ class RetainedTraces:
 
     def _read_new(self) -> None:
         registry = self._internals.gradients or {}
-        now = {key: entry for key, entry in dict(registry).items() if key.startswith(_PREFIX)}
+        now = {
+            key: entry for key, entry in dict(registry).items() if key.startswith(GRADIENT_PREFIX)
+        }
         for gone in self._entries.keys() - now.keys():
             del self._entries[gone]
         found = {key: self._graphs(now[key]) for key in now.keys() - self._entries.keys()}
@@ -178,7 +180,7 @@ class RetainedTraces:
             return ()
         traced = self._internals.func_graph or ()
         tensor_type = getattr(sys.modules.get("tensorflow"), "Tensor", ())
-        values = closure_values(gradient, _CLOSURE_DEPTH)
+        values = closure_values(gradient, CLOSURE_DEPTH)
         graphs = (
             getattr(value, "graph", None) for value in values if isinstance(value, tensor_type)
         )

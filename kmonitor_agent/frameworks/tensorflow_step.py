@@ -4,9 +4,16 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, Final
 
+from kmonitor_agent.frameworks.closures import closure_values
 from kmonitor_agent.frameworks.keras_facts import variables_of
+from kmonitor_agent.frameworks.tensorflow_internals import find_internals
+from kmonitor_agent.frameworks.tensorflow_retained import CLOSURE_DEPTH, GRADIENT_PREFIX
+
+_STEP: Final = "kmonitor_step"
+"""What is traced is called so, and nothing of the script's."""
 
 _SPARSE: Final = "sparse_"
 _ASSUMED: Final = "the targets' shape was taken from the loss"
@@ -69,6 +76,15 @@ def trace_step(
     """
     if getattr(model, "run_eagerly", False):
         raise CannotTrace("the model runs eagerly, so its step has no graph")
+    try:
+        return _traced(model, batch, shapes)
+    finally:
+        _forget_traces()
+
+
+def _traced(
+    model: Any, batch: int | None, shapes: Sequence[tuple[int | None, ...]] | None
+) -> TracedStep:
     concrete, layers = _concrete(model, batch, shapes)
     graph = concrete.graph
     definition = graph.as_graph_def(add_shapes=True)
@@ -91,18 +107,37 @@ def _concrete(
     first: Exception | None = None
     for data in _data_specs(model, batch, shapes):
 
-        def step(given: Any) -> Any:
+        def kmonitor_step(given: Any) -> Any:
             return model.train_step(given)
 
         with _layer_calls() as layers:
             try:
-                made = tf.function(step, autograph=False).get_concrete_function(data)
+                made = tf.function(kmonitor_step, autograph=False).get_concrete_function(data)
             except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
                 first = first or exc
                 continue
         return made, [(start, end, path) for graph, start, end, path in layers
                       if graph is made.graph]  # fmt: skip
     raise CannotTrace(f"the step cannot be traced: {type(first).__name__}: {first}"[:500])
+
+
+def _forget_traces() -> None:
+    """Let go of what was traced here: custom gradients would keep it until the process ends."""
+    registry = find_internals().gradients
+    for key, entry in dict(registry or {}).items():
+        gradient = entry.get("type") if isinstance(entry, dict) else None
+        if not isinstance(gradient, FunctionType) or not key.startswith(GRADIENT_PREFIX):
+            continue
+        values = closure_values(gradient, CLOSURE_DEPTH)
+        if registry is not None and any(_is_traced_here(value) for value in values):
+            registry.pop(key, None)
+
+
+def _is_traced_here(value: Any) -> bool:
+    graph = getattr(value, "graph", None)
+    while graph is not None and getattr(graph, "name", "") != _STEP:
+        graph = getattr(graph, "outer_graph", None)  # a branch or a loop lies within
+    return graph is not None
 
 
 def _data_specs(

@@ -74,7 +74,7 @@ TOLD: Final = (
     "resnet50-imagenet",
     "one_step_on_iterator",
     "/path/to/bin/kmonitor",
-    "tf.function",
+    *("tf.function", "kmonitor_agent.run_folds()"),
     SNIPPET,
     *("ssh NAME", "kmonitor authorize", "--keep-days", "--keep-size", "abababababab"),
     *("run --resume-after-crash", "kmonitor checkpoints", "kmonitor restore"),

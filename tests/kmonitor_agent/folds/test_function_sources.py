@@ -66,13 +66,16 @@ FAILS = """
 
 
 BREAKS = """
+    import os
     import threading
     from pathlib import Path
     from kmonitor_agent import run_folds
+    from kmonitor_agent.local.fold_place import fold_place
 
     with Path("reads").open("a") as reads:
         reads.write("x")
-    if len(Path("reads").read_text()) > 2:
+    place = fold_place(os.environ)
+    if place is not None and place.fold == 1:
         raise RuntimeError("broken meanwhile")
 
     def train_fold(fold):

@@ -1,6 +1,7 @@
 # pyright: reportArgumentType=false, reportCallIssue=false
 """A training step traced: what is in the program, and what stays as it was."""
 
+import gc
 from typing import Any
 
 import keras
@@ -39,6 +40,14 @@ def test_a_step_is_traced_for_any_batch_and_the_model_stays_as_it_is():
     assert model.optimizer.iterations.numpy() == 0
     for old, new in zip(before, model.get_weights(), strict=True):
         np.testing.assert_array_equal(old, new)
+
+
+def test_nothing_of_the_trace_stays_in_the_process():
+    trace(small())
+    gc.collect()
+
+    kept = [each for each in gc.get_objects() if type(each).__name__ == "FuncGraph"]
+    assert "kmonitor_step" not in {each.name for each in kept}
 
 
 def test_slots_that_the_model_has_not_made_are_not_left_with_it():
