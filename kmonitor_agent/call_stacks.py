@@ -12,8 +12,9 @@ from typing import Any, Final
 _COLLECTS_AMID: Final = sys.version_info < (3, 12)
 """Whether making an object can begin a garbage collection, and with it any code of the script."""
 
-_DATA_NAMES: Final = frozenset({"epoch_iterator", "data_handler"})
-"""What Keras 3 and tf_keras call the data in `fit`, `evaluate` and `predict`."""
+DATA_NAMES: Final = frozenset({"aggregator", "data_handler", "epoch_iterator"})
+"""A variable of the loop of v1 graph mode, of tf_keras 2's `fit` and of Keras 3's, by which their
+frames are known: those hold the data."""
 
 Stacks = dict[int, Iterable[FrameType]]
 """Frames of each thread by its identifier, the innermost first."""
@@ -55,7 +56,7 @@ def locals_of(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
     try:
         yield found
     finally:
-        if isinstance(found, dict) and not _DATA_NAMES.isdisjoint(frame.f_code.co_varnames):
+        if isinstance(found, dict) and not DATA_NAMES.isdisjoint(frame.f_code.co_varnames):
             found.clear()
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Literal
 
+from kmonitor_agent.call_stacks import locals_of
 from kmonitor_agent.frameworks.base import IteratorBegan
 from kmonitor_agent.frameworks.random_states import write_random_states
 from kmonitor_agent.frameworks.torch_generators import generators_of_loader
@@ -134,17 +135,11 @@ def find_fit_data() -> Keras3Data | None:
 
 
 def _read(frame: FrameType) -> Keras3Data | None:
-    found: Any = frame.f_locals
-    try:
+    with locals_of(frame) as found:
         iterator = found.get("epoch_iterator")
         if iterator is None:
             return None
         return Keras3Data(iterator, _validation(found, iterator), int(found.get("epochs") or 0))
-    finally:
-        if isinstance(found, dict):
-            # Up to Python 3.12 this is a snapshot that the frame keeps: it would hold the data
-            # of the fit a second time. Clearing it leaves the frame's variables alone.
-            found.clear()
 
 
 def _validation(found: Any, iterator: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from kmonitor_agent.call_stacks import locals_of
 from kmonitor_agent.frameworks.base import IteratorBegan
 from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
 
@@ -113,14 +114,11 @@ def find_fit_data() -> TfKerasData | None:
     frame = _fit_frame()
     if frame is None:
         return None
-    found: Any = frame.f_locals
-    try:
+    with locals_of(frame) as found:
         handler = found.get("data_handler")
         if not hasattr(handler, "enumerate_epochs") or not hasattr(handler, "_adapter"):
             return None
         return TfKerasData(handler, _validation(found), int(found.get("epochs") or 0))
-    finally:
-        _clear(found)
 
 
 def _fit_frame() -> FrameType | None:
@@ -136,18 +134,8 @@ def _local(name: str) -> Any:
     frame = _fit_frame()
     if frame is None:
         return None
-    found: Any = frame.f_locals
-    try:
+    with locals_of(frame) as found:
         return found.get(name)
-    finally:
-        _clear(found)
-
-
-def _clear(found: Any) -> None:
-    if isinstance(found, dict):
-        # Up to Python 3.12 this is a snapshot that the frame keeps: it would hold the data of the
-        # fit a second time. Clearing it leaves the frame's variables alone.
-        found.clear()
 
 
 def _validation(found: Any) -> dict[str, Any]:

@@ -9,16 +9,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import call_stacks
+from kmonitor_agent.call_stacks import DATA_NAMES, call_stacks, locals_of
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.session.meeting import Meeting
 from kmonitor_agent.session.parts import Parts
 from kmonitor_agent.session.requests import Request
-
-_KERAS_LOCALS: Final = frozenset({"aggregator", "data_handler", "epoch_iterator"})
-"""A variable of the loop of v1 graph mode, of tf_keras 2's `fit` and of Keras 3's, by which their
-frames are known."""
 
 _BETWEEN: Final = "_call_begin_hook"
 """In v1 graph mode the list of callbacks calls itself through this method."""
@@ -215,30 +211,23 @@ def _callers(frame: FrameType | None) -> Iterator[FrameType]:
 
 def _list_frame(frame: FrameType | None, callback: object) -> FrameType | None:
     """The frame of `CallbackList.on_train_begin` that called our hook."""
-    while frame is not None:
-        code = frame.f_code
+    for each in _callers(frame):
+        code = each.f_code
         if code.co_name == "on_train_begin" and code.co_varnames[:1] == ("self",):
-            caller = frame.f_locals.get("self")
+            caller = each.f_locals.get("self")
             if caller is not callback and hasattr(caller, "callbacks"):
-                return frame
-        frame = frame.f_back
+                return each
     return None
 
 
 def _read_locals(frame: FrameType) -> tuple[int | None, int]:
     """Batch size and first epoch from the frame of Keras' `fit`, where alone they are told."""
     code = frame.f_code
-    if not code.co_flags & inspect.CO_OPTIMIZED or _KERAS_LOCALS.isdisjoint(code.co_varnames):
+    if not code.co_flags & inspect.CO_OPTIMIZED or DATA_NAMES.isdisjoint(code.co_varnames):
         # A script's own loop. Never look further: at module level the "locals" are its globals.
         return None, 0
-    found: Any = frame.f_locals
-    try:
+    with locals_of(frame) as found:
         adapter = getattr(found.get("epoch_iterator"), "data_adapter", None)
         batch_size = found.get("batch_size") or getattr(adapter, "batch_size", None)
         initial_epoch = found.get("initial_epoch")
-    finally:
-        if isinstance(found, dict):
-            # Up to Python 3.12 this is a snapshot that the frame keeps: it would hold the data
-            # of the fit a second time. Clearing it leaves the frame's variables alone.
-            found.clear()
     return count_of(batch_size), count_of(initial_epoch) or 0

@@ -45,5 +45,10 @@ def head_says(
 
 def side(head: ColumnHead) -> Qt.AlignmentFlag:
     """Where the cells below a head stand."""
-    found = Qt.AlignmentFlag.AlignRight if head.is_number else Qt.AlignmentFlag.AlignLeft
+    return standing(is_number=head.is_number)
+
+
+def standing(*, is_number: bool) -> Qt.AlignmentFlag:
+    """Numbers stand on the right, texts on the left."""
+    found = Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft
     return found | Qt.AlignmentFlag.AlignVCenter

@@ -6,6 +6,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from typing_extensions import override
 
+from kmonitor.desktop.item_models.column_heads import standing
 from kmonitor.presenters.map_layers import COLUMNS, MapRow
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -118,6 +119,4 @@ class MapModel(QAbstractTableModel):
 
 
 def _side(at: int) -> Qt.AlignmentFlag:
-    is_text = COLUMNS[at] in _TEXTS
-    side = Qt.AlignmentFlag.AlignLeft if is_text else Qt.AlignmentFlag.AlignRight
-    return side | Qt.AlignmentFlag.AlignVCenter
+    return standing(is_number=COLUMNS[at] not in _TEXTS)

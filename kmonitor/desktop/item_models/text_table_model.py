@@ -6,6 +6,8 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from typing_extensions import override
 
+from kmonitor.desktop.item_models.column_heads import standing
+
 _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 
@@ -70,6 +72,4 @@ class TextTableModel(QAbstractTableModel):
                 return None
 
     def _side(self, at: int) -> Qt.AlignmentFlag:
-        is_right = at in self._right
-        side = Qt.AlignmentFlag.AlignRight if is_right else Qt.AlignmentFlag.AlignLeft
-        return side | Qt.AlignmentFlag.AlignVCenter
+        return standing(is_number=at in self._right)
