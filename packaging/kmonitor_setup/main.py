@@ -11,7 +11,13 @@ from kmonitor_setup.words import CannotSetUp, complain, say
 
 ROOT = Path(__file__).resolve().parents[2]
 
-EXTRAS = {"run": ("demo", "desktop"), "test": ("demo", "desktop", "dev", "parquet")}
+WORKS_WITH = ("keras-tuner", "optuna", "ray", "scikit-learn")
+"""Extras of libraries that kmonitor works with; each is tested against the real one."""
+
+EXTRAS = {
+    "run": ("demo", "desktop"),
+    "test": ("demo", "desktop", "dev", "parquet", *WORKS_WITH),
+}
 """What each purpose installs of pyproject.toml's extras."""
 
 

@@ -81,6 +81,12 @@ def parquet_missing() -> str:
     return "" if importlib.util.find_spec("pyarrow") else "pyarrow is not installed"
 
 
+@functools.cache
+def library_missing(module: str) -> str:
+    """Why a library that kmonitor works with cannot be used here; empty if it can."""
+    return "" if importlib.util.find_spec(module) else f"{module} is not installed"
+
+
 def sshd_path() -> str:
     """The ssh server, which users do not have on their PATH; empty: there is none."""
     return (
@@ -129,6 +135,21 @@ CAPABILITIES = (
         tests="the tests with a real ssh server",
         missing=ssh_missing,
         allowed_by="ALLOW_NO_SSH",
+    ),
+    *(
+        Capability(
+            marker=marker,
+            tests=f"the tests with {name}",
+            missing=functools.partial(library_missing, marker),
+            allowed_by="ALLOW_NO_LIBRARIES",
+            modules=(marker,),
+        )
+        for marker, name in (
+            ("sklearn", "scikit-learn"),
+            ("keras_tuner", "KerasTuner"),
+            ("optuna", "Optuna"),
+            ("ray", "Ray"),
+        )
     ),
 )
 

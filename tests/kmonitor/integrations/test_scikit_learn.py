@@ -35,11 +35,10 @@ def make_nothing() -> None:
 
 
 @pytest.mark.keras
+@pytest.mark.sklearn
 @pytest.mark.full
 @pytest.mark.parametrize("cv", ["number", "k-fold", "groups"])
 def test_a_script_without_a_main_guard_cross_validates(tmp_path: Path, cv: str):
-    pytest.importorskip("sklearn")
-
     ran = subprocess.run(
         [sys.executable, str(ROOT / "tests" / "support" / "cv_script.py"), cv],
         cwd=tmp_path,
