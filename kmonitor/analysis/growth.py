@@ -34,6 +34,9 @@ _SLOWED: Final = 0.5
 _RECENT: Final = 15
 _RECENT_ENDS: Final = 5
 _STOPPED: Final = 0.3
+_FOR_LOW: Final = 10
+"""Units whose smallest value is a saw-tooth's low, wherever in its tooth it stands."""
+
 _LONGER_PAUSE: Final = 1.5
 """Python collects all of its garbage when a quarter more has come: each pause is longer."""
 
@@ -208,7 +211,15 @@ def _rises_lately(window: _Window) -> bool:
     recent = window.values[-_RECENT:]
     rise = float(np.median(recent[-_RECENT_ENDS:]) - np.median(recent[:_RECENT_ENDS]))
     promised = slope * (_RECENT - _RECENT_ENDS)
-    return rise >= _STOPPED * promised or promised < _NOISES * noise_of(window.values)
+    if promised < _NOISES * noise_of(window.values):
+        return True
+    return rise >= _STOPPED * promised and _lows_rise(window, slope)
+
+
+def _lows_rise(window: _Window, slope: float) -> bool:
+    """Whether a saw-tooth's lows rose lately, whatever the phase of its last tooth."""
+    lows = window.values[-2 * _RECENT :].reshape(2, _RECENT).min(axis=-1)
+    return float(lows[1] - lows[0]) >= _STOPPED * slope * _RECENT
 
 
 def pauses_as_before(values: NDArray[np.float64], growth: Growth) -> bool:
@@ -221,9 +232,8 @@ def pauses_as_before(values: NDArray[np.float64], growth: Growth) -> bool:
     window = values[growth.first : growth.last + 1]
     if growth.slope is None or len(window) < 2 * _RECENT:
         return False
-    levels = np.median(sliding_window_view(window, _RECENT_ENDS), axis=-1)
-    over = _RECENT - _RECENT_ENDS
-    is_low = levels[over:] - levels[:-over] < _STOPPED * growth.slope.middle * over
+    lows = sliding_window_view(window, _FOR_LOW).min(axis=-1)
+    is_low = lows[_FOR_LOW:] - lows[:-_FOR_LOW] < _STOPPED * growth.slope.middle * _FOR_LOW
     # Where it begins low it had not begun to grow: that is no pause.
     edges = np.flatnonzero(np.diff(is_low)) + 1
     pauses = [len(part) for part in np.split(is_low, edges)[1:] if part[0]]

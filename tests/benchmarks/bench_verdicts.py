@@ -22,6 +22,7 @@ from tests.support.verdict_series import (
     HARMLESS_HELD_OUT,
     LEAKS_DEV,
     LEAKS_HELD_OUT,
+    STOPS,
     Kind,
     LeakKind,
 )
@@ -58,9 +59,7 @@ def main(first_seed: int) -> int:
     for name, kind in ENDS_BY_ITSELF.items():
         score = score_harmless(kind, range(first_seed, first_seed + RUNS_HARMLESS))
         print(f"{name} (growth that ends later, no bound): {score.alarms} of {score.runs} alarm")
-    return bounds(
-        harmless, leaking, named, score_clearing(range(first_seed, first_seed + RUNS_CLEARING))
-    )
+    return bounds(harmless, leaking, named, clearing_table(first_seed))
 
 
 def harmless_table(name: str, kinds: dict[str, Kind], first_seed: int) -> Score:
@@ -73,6 +72,25 @@ def harmless_table(name: str, kinds: dict[str, Kind], first_seed: int) -> Score:
         whole.add(score)
     print(f"  all {whole.runs:39} {whole.alarms:7}  {rate_text(whole)}")
     return whole
+
+
+def clearing_table(first_seed: int) -> Score:
+    """Print how soon alarms end after each kind of growth stopped; the kind that clears worst."""
+    scores = list[Score]()
+    print(f"\n{'alarms after growth stopped':40} runs  within {CLEARS_WITHIN}  median  slowest")
+    for name, kind in STOPS.items():
+        score = score_clearing(range(first_seed, first_seed + RUNS_CLEARING), kind)
+        print(
+            f"  {name:36} {len(score.clears):6} {cleared(score):10.1%}"
+            f" {median(score.clears):7.0f} {max(score.clears):8.0f}"
+        )
+        scores.append(score)
+    return min(scores, key=cleared)
+
+
+def cleared(score: Score) -> float:
+    """Part of alarms that ended within the bound."""
+    return sum(units <= CLEARS_WITHIN for units in score.clears) / len(score.clears)
 
 
 def rate_text(score: Score) -> str:
@@ -106,7 +124,6 @@ def leak_row(name: str, score: Score) -> str:
 
 def bounds(harmless: Score, leaking: Score, named: list[float], clearing: Score) -> int:
     """Print each bound beside its figure; 1 if one is passed."""
-    cleared = sum(units <= CLEARS_WITHIN for units in clearing.clears)
     cost, forecasts = cost_ms(), len(leaking.forecasts)
     n_named = sum(rate > 0.5 for rate in named)
     figures = (
@@ -115,15 +132,15 @@ def bounds(harmless: Score, leaking: Score, named: list[float], clearing: Score)
         (f"kinds of leaks ({len(named)}) named right", n_named / len(named), ">=", NAMED_KINDS),
         (f"forecasts ({forecasts}) that hold", leaking.covered, ">=", COVERED),
         ("limits met before told", leaking.missed_early, "<=", MISSED_EARLY),
-        ("alarms cleared within 20 units", cleared / len(clearing.clears), ">=", CLEARED),
+        ("alarms cleared within 20 units (worst kind)", cleared(clearing), ">=", CLEARED),
         ("verdict and forecast, 200 units, ms", cost, "<=", COST_MS),
     )
-    print(f"\nharmless: {rate_text(harmless)}; slowest to clear {max(clearing.clears):.0f} units")
+    print(f"\nharmless: {rate_text(harmless)}")
     status = 0
     for name, value, sign, bound in figures:
         holds = value <= bound if sign == "<=" else value >= bound
         status |= not holds
-        print(f"  {name:40} {value:8.3f} {sign} {bound:.3f}  {'ok' if holds else 'PASSED'}")
+        print(f"  {name:44} {value:8.3f} {sign} {bound:.3f}  {'ok' if holds else 'PASSED'}")
     return int(status)
 
 

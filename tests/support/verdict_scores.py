@@ -12,8 +12,16 @@ from kmonitor.analysis.counters import Counter, CounterKind
 from kmonitor.analysis.diagnosis import diagnose
 from kmonitor.analysis.forecast import forecast_limit
 from kmonitor.analysis.leak import ALARMED, State, Verdict, next_verdict
-from tests.support.verdict_series import MIB, Floats, Kind, LeakKind, Rng, SimulatedRun
-from tests.support.verdict_series import growth_that_stops as stopping
+from tests.support.verdict_series import (
+    MIB,
+    Floats,
+    Kind,
+    LeakKind,
+    Rng,
+    SimulatedRun,
+    StoppingKind,
+    growth_that_stops,
+)
 
 UNITS = 100
 FOUND_WITHIN = 50
@@ -139,7 +147,7 @@ def _forecast(values: Floats, n: int, mib: float, rng: Rng) -> list[tuple[bool, 
     return [(not is_early and met - 1 <= latest, is_early)]
 
 
-def score_clearing(seeds: range) -> Score:
+def score_clearing(seeds: range, stopping: StoppingKind = growth_that_stops) -> Score:
     """How long alarms last after growth ended."""
     score = Score()
     for seed in seeds:

@@ -302,8 +302,51 @@ LEAKS_HELD_OUT: dict[str, LeakKind] = {
 }
 
 
+StoppingKind = Callable[[Rng, int, int], SimulatedRun]
+
+
 def growth_that_stops(rng: Rng, n: int, stop: int) -> SimulatedRun:
     """5 to 25 MiB a unit up to `stop`, nothing after."""
+    return SimulatedRun(_stopped(rng, n, stop) + _flat(rng, n))
+
+
+def _stopped(rng: Rng, n: int, stop: int) -> Floats:
     grown = rising(rng, n, rng.uniform(5.0, 25.0))
     grown[stop:] = grown[stop]
-    return SimulatedRun(_flat(rng, n) + grown)
+    return grown
+
+
+def _under_sawtooth_stops(rng: Rng, n: int, stop: int) -> SimulatedRun:
+    return SimulatedRun(_stopped(rng, n, stop) + _gc_sawtooth(rng, n))
+
+
+def _given_back_in_part(rng: Rng, n: int, stop: int, *, goes_on: bool) -> SimulatedRun:
+    """Every few units a part of what came is given back."""
+    every, part = int(rng.integers(6, 13)), rng.uniform(0.3, 0.7)
+    amounts = rng.uniform(5.0, 25.0) * rng.gamma(4.0, 0.25, n)
+    values, level, tooth = np.zeros(n), 0.0, 0.0
+    for i in range(n):
+        if i < stop or goes_on:
+            level, tooth = level + amounts[i], tooth + amounts[i]
+        if i % every == every - 1:
+            level, tooth = level - tooth * (part if i < stop else 1.0), 0.0
+        values[i] = level
+    return SimulatedRun(_flat(rng, n) + values)
+
+
+def _teeth_end(rng: Rng, n: int, stop: int) -> SimulatedRun:
+    return _given_back_in_part(rng, n, stop, goes_on=False)
+
+
+def _teeth_go_on(rng: Rng, n: int, stop: int) -> SimulatedRun:
+    """From `stop` on all that comes is given back: only the lows rise no longer."""
+    return _given_back_in_part(rng, n, stop, goes_on=True)
+
+
+STOPS: dict[str, StoppingKind] = {
+    "stops": growth_that_stops,
+    "stops under a saw-tooth": _under_sawtooth_stops,
+    "teeth end": _teeth_end,
+    "teeth go on, lows rise no longer": _teeth_go_on,
+}
+"""Leaks that stop: (rng, units, the unit from which on nothing is added)."""

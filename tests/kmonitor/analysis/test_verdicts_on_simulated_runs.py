@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.support.verdict_scores import score_clearing, score_harmless, score_leaking, upper_bound
-from tests.support.verdict_series import HARMLESS_DEV, HARMLESS_HELD_OUT, LEAKS_DEV
+from tests.support.verdict_series import HARMLESS_DEV, HARMLESS_HELD_OUT, LEAKS_DEV, STOPS
 
 HARMLESS = {**HARMLESS_DEV, **HARMLESS_HELD_OUT}
 
@@ -22,8 +22,17 @@ def test_leaks_are_found_and_their_causes_named(kind: str):
     assert score.named == 1
 
 
-def test_alarms_clear_after_growth_has_stopped():
-    clears = score_clearing(range(1, 2)).clears
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        ("stops", 1),
+        ("stops under a saw-tooth", 4),
+        ("teeth end", 1),
+        ("teeth go on, lows rise no longer", 8),
+    ],
+)
+def test_alarms_clear_after_growth_has_stopped(kind: str, seed: int):
+    clears = score_clearing(range(seed, seed + 1), STOPS[kind]).clears
 
     assert clears
     assert np.max(clears) <= 20
