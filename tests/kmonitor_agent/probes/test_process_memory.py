@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
+from kmonitor_agent.probes import process_memory
 from kmonitor_agent.probes.process_memory import ProcessMemory, resident_bytes
 
 MIB = 2**20
@@ -58,6 +60,25 @@ def test_slow_readings_say_that_they_were_not_read_yet():
 
     assert found.unique.value is None
     assert found.unique.absent == "not read yet"
+
+
+def test_what_took_long_to_read_is_read_the_more_rarely(monkeypatch: pytest.MonkeyPatch):
+    now_s, cpu_s, looks = [100.0], [0.0], list[float]()
+
+    def full_info(_: psutil.Process) -> object:
+        cpu_s[0] += 0.03
+        looks.append(now_s[0])
+        return SimpleNamespace(uss=1.0)
+
+    monkeypatch.setattr(process_memory.psutil.Process, "memory_full_info", full_info)
+    monkeypatch.setattr(process_memory.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(process_memory.time, "thread_time", lambda: cpu_s[0])
+    memory = ProcessMemory()
+    for _ in range(10):
+        memory.read_slowly()
+        now_s[0] += 10.0
+
+    assert looks == [100.0, 130.0, 160.0, 190.0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="procfs lists children")
