@@ -41,6 +41,7 @@ class Advice(StrEnum):
     RELOAD = "reload"
     RESTART = "restart"
     TENSORS_NOT_NUMBERS = "pass tensors instead of Python numbers to the function"
+    FUNCTION_ONCE = "make the function once, outside of the loop"
     COLLECT_EACH = "call collect() after each model"
     RUN_FOLDS = "train each model in a process of its own"
     BUILD_ONCE = "build model and optimizer once, outside of the loop"
@@ -73,7 +74,7 @@ class Diagnosis:
 
 
 PYTHON_VALUES: Final = "python"
-"""No tensor differs: a Python value or object does."""
+"""No tensor differs: a Python value or object does, or the function itself is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ _ADVICE: Final[dict[Cause, tuple[Advice, ...]]] = {
         Advice.BUILD_ONCE,
         Advice.RUN_FOLDS,
     ),
-    Cause.RETRACING: (Advice.TENSORS_NOT_NUMBERS, Advice.RELOAD),
+    Cause.RETRACING: (Advice.TENSORS_NOT_NUMBERS, Advice.FUNCTION_ONCE, Advice.RELOAD),
     Cause.REBUILT: (
         Advice.COLLECT_EACH,
         Advice.BUILD_ONCE,
@@ -181,7 +182,7 @@ def diagnose(
     cause = next((cause for cause, needed in _IN_ORDER if needed <= grown), Cause.UNKNOWN)
     if cause is Cause.MALLOC and is_compared:
         cause = Cause.NATIVE
-    if cause is Cause.RETRACING and is_per_fit and _are_steps_of_models(grew_with):
+    if cause is Cause.RETRACING and _are_of_new_models(grew_with, changed or {}, is_per_fit):
         cause = Cause.REBUILT
     speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
     because = tuple(one for one in grew_with if one.kind in speaks_for)
@@ -191,22 +192,29 @@ def diagnose(
 
 
 def slowed_by(
-    grew_with: Sequence[CounterGrowth], changed: Mapping[str, str] | None = None
+    grew_with: Sequence[CounterGrowth],
+    changed: Mapping[str, str] | None = None,
+    *,
+    is_per_fit: bool = False,
 ) -> Diagnosis | None:
     """What usually makes steps slower and slower; None where nothing that does was counted.
 
     Args:
         grew_with: Counters that grew over the same window.
         changed: As of `diagnose`.
+        is_per_fit: As of `diagnose`.
     """
     traces = tuple(one for one in grew_with if one.kind in _TRACES)
     if not traces:
         return None
-    is_retained = any(one.kind is CounterKind.RETAINED for one in traces)
-    cause = Cause.RETAINED_TRACES if is_retained else Cause.RETRACING
+    cause = Cause.RETRACING
+    if any(one.kind is CounterKind.RETAINED for one in traces):
+        cause = Cause.RETAINED_TRACES
+    elif _are_of_new_models(traces, changed or {}, is_per_fit):
+        cause = Cause.REBUILT
     # Traces were counted, and not what they cost in time.
     found = Diagnosis(cause, Sureness.FITTING, traces, _function(traces), _ADVICE[cause])
-    return found if is_retained else _with_change(found, changed or {})
+    return found if cause is not Cause.RETRACING else _with_change(found, changed or {})
 
 
 def _with_change(found: Diagnosis, changed: Mapping[str, str]) -> Diagnosis:
@@ -227,10 +235,19 @@ def of_first_unit(first: FirstUnit | None) -> Diagnosis | None:
     return Diagnosis(cause, Sureness.FITTING, because, advice=_ADVICE[cause])
 
 
-def _are_steps_of_models(grew_with: Sequence[CounterGrowth]) -> bool:
-    """Whether each fit left a step of its own: a model makes it once, and takes it along."""
+def _are_of_new_models(
+    grew_with: Sequence[CounterGrowth],
+    changed: Mapping[str, str],
+    is_per_fit: bool,  # noqa: FBT001 - as of its callers
+) -> bool:
+    """Whether new traces are steps of ever new models: a model makes its step once.
+
+    Nobody passes Keras' steps a Python value: where no tensor differs, another model does.
+    """
     named = {one.function for one in grew_with if one.function}
-    return bool(named) and named <= _STEPS_OF_KERAS
+    if not named or not named <= _STEPS_OF_KERAS:
+        return False
+    return is_per_fit or all(changed.get(name) == PYTHON_VALUES for name in named)
 
 
 def _sureness(cause: Cause) -> Sureness:

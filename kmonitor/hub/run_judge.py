@@ -129,10 +129,12 @@ class RunJudge:
         growth = verdict.growth
         if verdict.state not in ALARMED or growth is None:
             return self._of_first_epoch(metric)
+        is_per_fit = self._per is Per.FIT
         if metric == "step_time":
             # Time leaks nothing, and is never suspected to: what grew with it is looked up here.
             grown = (counter_growth(counter, growth) for counter in counters)
-            return slowed_by([one for one in grown if one is not None], newest.changed)
+            found = [one for one in grown if one is not None]
+            return slowed_by(found, newest.changed, is_per_fit=is_per_fit)
         grew_with = list(verdict.grew_with)
         if metric == "ram":
             grew_with += allocation_growth(self._units.allocated, growth)
@@ -140,7 +142,7 @@ class RunJudge:
             growth,
             grew_with,
             changed=newest.changed,
-            is_per_fit=self._per is Per.FIT,
+            is_per_fit=is_per_fit,
             is_compared=self._units.allocated is not None,
         )
 

@@ -156,7 +156,7 @@ def changed_words(verdict: Verdict) -> str:
     if verdict.changed == "python":
         return tr(
             "From one trace to the next no tensor changed its shape or type: a Python number"
-            " or object did"
+            " or object did, or the function itself was made anew"
         )
     return tr("From one trace to the next changed: {what}").format(what=verdict.changed)
 
@@ -255,6 +255,7 @@ def _advice(code: str, verdict: Verdict) -> Advice | None:
         "tensors_not_numbers": Advice(
             tr("pass tensors instead of Python numbers to {name}").format(name=name)
         ),
+        "function_once": Advice(tr("make {name} once, outside of the loop").format(name=name)),
         "one_shape": Advice(
             tr("pass {name} batches of one shape, or an input_signature with None").format(
                 name=name

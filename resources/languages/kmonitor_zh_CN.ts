@@ -2946,8 +2946,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
-        <source>From one trace to the next no tensor changed its shape or type: a Python number or object did</source>
-        <translation>相邻两次追踪之间没有张量改变形状或类型：变化的是 Python 数字或对象</translation>
+        <source>From one trace to the next no tensor changed its shape or type: a Python number or object did, or the function itself was made anew</source>
+        <translation>相邻两次追踪之间没有张量改变形状或类型：改变的是 Python 数值或对象，或者函数本身被重新创建</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/limit_words.py"/>
@@ -5992,6 +5992,11 @@
         <location filename="../../kmonitor/presenters/metric_words.py"/>
         <source>log axis</source>
         <translation>对数轴</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <source>make {name} once, outside of the loop</source>
+        <translation>只创建一次 {name}，放在循环之外</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>

@@ -1,7 +1,16 @@
 import pytest
 
 from kmonitor.analysis.counters import CounterGrowth, CounterKind
-from kmonitor.analysis.diagnosis import Advice, Cause, FirstUnit, Sureness, diagnose, of_first_unit
+from kmonitor.analysis.diagnosis import (
+    PYTHON_VALUES,
+    Advice,
+    Cause,
+    FirstUnit,
+    Sureness,
+    diagnose,
+    of_first_unit,
+    slowed_by,
+)
 from kmonitor.analysis.growth import Growth, WhyNot
 from kmonitor.analysis.trend import Slope
 
@@ -84,6 +93,45 @@ def test_steps_that_each_fit_leaves_are_of_models_and_not_of_changing_arguments(
 
     assert found is not None
     assert found.cause is cause
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "cause"),
+    [
+        ("one_step_on_data", PYTHON_VALUES, Cause.REBUILT),
+        ("one_step_on_data", "x (8, 64) \u2192 (9, 64)", Cause.RETRACING),
+        ("augment", PYTHON_VALUES, Cause.RETRACING),
+    ],
+)
+def test_nobody_passes_python_values_to_the_steps_of_keras(name: str, changed: str, cause: Cause):
+    traces = [CounterGrowth(K.TRACES, Slope(1.0, 1.0, 1.0), name)]
+
+    leaks = diagnose(GROWING, traces, changed={name: changed})
+    slows = slowed_by(traces, {name: changed})
+
+    assert leaks is not None
+    assert slows is not None
+    assert leaks.cause is slows.cause is cause
+    assert (Advice.TENSORS_NOT_NUMBERS in leaks.advice) == (name == "augment")
+
+
+def test_steps_that_slow_down_from_model_to_model_are_told_as_models():
+    traces = [CounterGrowth(K.TRACES, Slope(2.0, 2.0, 2.0), "one_step_on_data")]
+
+    found = slowed_by(traces, is_per_fit=True)
+
+    assert found is not None
+    assert (found.cause, found.sureness) == (Cause.REBUILT, Sureness.FITTING)
+    assert Advice.TENSORS_NOT_NUMBERS not in found.advice
+
+
+def test_a_function_may_be_made_anew_where_no_tensor_differs():
+    traces = [CounterGrowth(K.TRACES, Slope(1.0, 1.0, 1.0), "fresh")]
+
+    found = diagnose(GROWING, traces, changed={"fresh": PYTHON_VALUES})
+
+    assert found is not None
+    assert found.advice == (Advice.TENSORS_NOT_NUMBERS, Advice.FUNCTION_ONCE, Advice.RELOAD)
 
 
 def test_no_function_is_named_where_none_is_known():

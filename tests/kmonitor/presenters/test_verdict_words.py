@@ -156,7 +156,7 @@ def test_what_grew_is_counted_in_whole_numbers_where_there_are_many():
             "python",
             (
                 "From one trace to the next no tensor changed its shape or type: a Python number"
-                " or object did"
+                " or object did, or the function itself was made anew"
             ),
         ),
         (
@@ -211,10 +211,11 @@ def test_advice_is_an_action_where_there_is_one():
         ("build model and optimizer once, outside of the loop", None),
         ("train each model in a process of its own: kmonitor_agent.run_folds()", None),
     ]
-    codes = ["tensors_not_numbers", "one_shape", "diagnose", "of a newer hub"]
+    codes = ["tensors_not_numbers", "function_once", "one_shape", "diagnose", "of a newer hub"]
     tensors = replace(LEAK, name="scale", advice=codes)
     assert [(one.text, one.command) for one in advice_of(tensors)] == [
         ("pass tensors instead of Python numbers to scale", None),
+        ("make scale once, outside of the loop", None),
         ("pass scale batches of one shape, or an input_signature with None", None),
         ("Diagnose", "diagnose"),
     ]
