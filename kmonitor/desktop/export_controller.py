@@ -90,10 +90,12 @@ class ExportController(QObject):
         n = len(self._desk.book.shown())
 
         def title() -> str:
+            if n == 1:
+                return self.tr("Export {run}")
             return self.tr("Export all {n} runs that are drawn").replace("{n}", str(n))
 
         kinds = {"csv": self.tr("CSV"), "json": self.tr("JSON"), "parquet": self.tr("Parquet")}
-        self._ask(title, kinds, self.export_all_to, of="and-others")
+        self._ask(title, kinds, self.export_all_to, of="and-others" if n > 1 else "")
 
     @Slot()
     def ask_report(self) -> None:

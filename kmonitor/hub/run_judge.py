@@ -21,7 +21,7 @@ from kmonitor.analysis.slowdown import next_slowdown
 from kmonitor.hub.limit_ahead import forecast_of
 from kmonitor.hub.run_units import RunUnits, Unit
 from kmonitor.hub.unit_values import Floats, allocation_growth, counters_of, cut, values_of
-from kmonitor.hub.verdict_events import Judged, differs, state_of, verdict_event
+from kmonitor.hub.verdict_events import Judged, differs, state_of, turns, verdict_event
 from kmonitor_agent.protocol.facts import Event, Verdict
 from kmonitor_agent.protocol.verdicts import VERDICT_METRICS, VerdictMetric
 
@@ -89,7 +89,7 @@ class RunJudge:
             self._now[metric] = told
             before = self._stored.get(metric)
             if differs(before, told):
-                turned = before is None or before.state != told.state
+                turned = turns(before, told)
                 self._stored[metric] = msgspec.structs.replace(told, turned=turned)
                 new.append(self._stored[metric])
         return new

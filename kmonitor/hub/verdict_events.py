@@ -122,6 +122,18 @@ def differs(before: Verdict | None, now: Verdict) -> bool:
     return _is_another(before.slope, now.slope) or _is_forecast_another(before, now)
 
 
+def turns(before: Verdict | None, now: Verdict) -> bool:
+    """Whether a verdict is told by other words than the one that was stored last.
+
+    That a graph grows is known and no suspicion: both states of its alarm are told the same.
+    """
+    if before is None:
+        return True
+    if now.metric == "graph" and {before.state, now.state} <= ALARMED_STATES:
+        return False
+    return before.state != now.state
+
+
 def _state(verdict: Judgement, because: Sequence[CounterGrowth], n_units: int) -> VerdictState:
     is_explained = verdict.state is State.GROWING and any(
         one.kind is CounterKind.PYTHON_BYTES for one in because

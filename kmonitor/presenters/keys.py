@@ -197,6 +197,7 @@ def _grip() -> tuple[KeyLine, ...]:
 def _tables() -> tuple[KeyLine, ...]:
     return (
         KeyLine(("Up", "Down"), tr("Next, previous row")),
+        KeyLine(("Home", "End"), tr("First, last row")),
         KeyLine(("Return",), tr("Open the row in full")),
         KeyLine(("Ctrl+C",), tr("Copy the selected rows as text")),
         KeyLine(("Ctrl+A",), tr("Select all rows")),

@@ -58,13 +58,13 @@ def report_page(contents: ReportContents) -> str:
 def _head(contents: ReportContents) -> Markup:
     header = contents.header
     chips = [tag("span", _chip_text(chip), class_=f"chip {chip.tone}") for chip in header.chips]
-    note = contents.run.note
+    note = [line for line in contents.run.note.splitlines() if line.strip()]
     return tag(
         "header",
         tag("h1", header.title),
         tag("p", header.subtitle, class_="sub"),
         tag("p", f"kmonitor run {contents.run.run}", class_="mute"),
-        *([tag("p", note)] if note else []),
+        *(tag("p", line) for line in note),
         tag("div", *chips, class_="chips"),
     )
 

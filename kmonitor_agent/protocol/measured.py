@@ -135,8 +135,8 @@ class FunctionTraces(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         operations: Operations in them together.
         retained: Of the traces, those kept only by the gradient registry.
         changed: What the last trace's arguments differ in from those of the one before:
-            "x (8, 64) → (9, 64)"; "python": in no tensor, so in a Python value or object; empty
-            when there is one trace, or it cannot be told.
+            "x (8, 64) → (9, 64)"; "python": in no tensor: a Python value or object, or another
+            function of the name; empty when there is one trace, or it cannot be told.
     """
 
     name: Text

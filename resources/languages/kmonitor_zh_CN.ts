@@ -2880,6 +2880,11 @@
         <translation>已完成</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/keys.py"/>
+        <source>First, last row</source>
+        <translation>第一行、最后一行</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/model_section.py"/>
         <source>Fit</source>
         <translation>Fit</translation>

@@ -112,6 +112,22 @@ def test_a_chart_is_saved_as_svg_and_png_as_it_is_shown(
     assert palette.series[0] in colours
 
 
+@pytest.mark.parametrize(
+    ("other", "title"),
+    [("training", "Export all 2 runs that are drawn"), ("finished", "Export <b>&")],
+)
+def test_all_that_is_drawn_is_called_by_how_many_there_are(
+    export: ExportController, shown: DeskWindow, other: str, title: str
+) -> None:
+    shown.tell_runs(made_up_run("run2", name="other", state=other))
+    export.ask_export_all()
+
+    (dialog,) = shown.window.findChildren(QFileDialog)
+    assert dialog.windowTitle().startswith(title)
+    assert ("and-others" in dialog.selectedFiles()[0]) == (other == "training")
+    dialog.close()
+
+
 def test_a_file_that_cannot_be_written_is_told_and_all_else_goes_on(
     export: ExportController, shown: DeskWindow, tmp_path: Path, qtbot: Any
 ) -> None:

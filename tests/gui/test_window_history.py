@@ -151,6 +151,18 @@ def test_the_key_that_opens_it_selects_the_run_that_is_looked_at(window: DeskWin
         window.controller.history.close()
 
 
+def test_home_and_end_lead_to_the_first_and_the_last_run(window: DeskWindow):
+    open_history(window)
+    table = table_of(window)
+
+    QTest.keyClick(table, Qt.Key.Key_End)
+    assert [index.row() for index in table.selectionModel().selectedRows()] == [2]
+    QTest.keyClick(table, Qt.Key.Key_Home)
+    assert [index.row() for index in table.selectionModel().selectedRows()] == [0]
+    QTest.keyClick(table, Qt.Key.Key_End, Qt.KeyboardModifier.ShiftModifier)
+    assert len(table.selectionModel().selectedRows()) == 3
+
+
 def test_a_click_on_a_head_sorts_and_a_second_one_turns_it_around(window: DeskWindow):
     open_history(window)
     head = table_of(window).horizontalHeader()

@@ -149,6 +149,18 @@ class RowTable(QTableView):
         return at in self._sized
 
     @override
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        # Qt's Home and End lead along the row, where a table of whole rows has nothing to choose.
+        n, at = self.model().rowCount(), max(0, self.currentIndex().column())
+        if n and action == QAbstractItemView.CursorAction.MoveHome:
+            return self.model().index(0, at)
+        if n and action == QAbstractItemView.CursorAction.MoveEnd:
+            return self.model().index(n - 1, at)
+        return super().moveCursor(action, modifiers)
+
+    @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy_requested.emit()

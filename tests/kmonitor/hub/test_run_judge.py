@@ -72,6 +72,14 @@ def test_traces_that_nobody_needs_are_suspected_and_named():
     assert _of(judge.now(), "graph")[0].state == "suspected"
 
 
+def test_a_graph_that_grows_is_told_once_as_its_suspicion_says_the_same():
+    _, told = _judged(events_of(Growing(ram_mib=4.0, traces=3, function="scale"), 40))
+
+    graph = _of(told, "graph")
+    assert [one.state for one in graph if one.turned] == ["steady", "growing"]
+    assert graph[-1].state == "suspected"
+
+
 def test_a_function_that_is_traced_again_and_again_is_named():
     judge, _ = _judged(events_of(Growing(ram_mib=4.0, traces=3, function="scale"), 30))
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.errors import Expected
@@ -129,6 +130,16 @@ def test_a_run_that_told_nothing_yet_has_a_report_that_says_so(
     for words in ("Nothing was judged", "Nothing was reclaimed", "No model was told"):
         assert words in page.text
     assert "Waiting for the first reading" in page.text
+
+
+def test_a_note_keeps_its_lines(live_hub: LiveHub, client: HubClient, tmp_path: Path):
+    with SimulatedAgent(live_hub.folders, name="noted") as agent:
+        agent.wait_acked()
+        (run,) = client.runs()
+    write_report(client, replace(run, note="too high\n\nsecond <b>line</b>"), tmp_path / "r.html")
+
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<p>too high</p><p>second &lt;b&gt;line&lt;/b&gt;</p>" in text
 
 
 def test_what_has_ended_meets_no_limit_any_more_and_takes_no_command(
