@@ -101,7 +101,12 @@ _ADVICE: Final[dict[Cause, tuple[Advice, ...]]] = {
         Advice.BUILD_ONCE,
         Advice.RUN_FOLDS,
     ),
-    Cause.RETRACING: (Advice.TENSORS_NOT_NUMBERS, Advice.FUNCTION_ONCE, Advice.RELOAD),
+    Cause.RETRACING: (
+        Advice.TENSORS_NOT_NUMBERS,
+        Advice.FUNCTION_ONCE,
+        Advice.DIAGNOSE,
+        Advice.RELOAD,
+    ),
     Cause.REBUILT: (
         Advice.COLLECT_EACH,
         Advice.BUILD_ONCE,

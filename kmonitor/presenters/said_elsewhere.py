@@ -67,6 +67,7 @@ _SAID: Final = (
     later("1 trace held by `{name}` (a tf.function of the script)"),
     later("{n} traces held by `{name}` (a tf.function of the script)"),
     later("{n} traces held by `{name}` (a tf.function of the script, {why})"),
+    *(later("made {n} times"), later("made {n} times, kept in `{name}`")),
     later("{n} custom gradients whose trace cannot be told"),
     later("traces cannot be counted: {why}"),
     # Who asked, and what became of it.

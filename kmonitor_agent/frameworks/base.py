@@ -277,12 +277,14 @@ class TraceHolder:
     Attributes:
         name: Its Python name.
         traces: How many it holds.
-        why: What its traces differ in: "300 shapes"; empty if not told.
+        why: What its traces differ in: "300 shapes"; "made 40 times"; empty if not told.
+        keeper: The script's variable or attribute that keeps those that were made; may be empty.
     """
 
     name: str
     traces: int
     why: str = ""
+    keeper: str = ""
 
 
 @runtime_checkable

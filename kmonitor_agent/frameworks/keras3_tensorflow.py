@@ -86,7 +86,7 @@ class TensorFlowFramework:
     def trace_holders(self) -> tuple[TraceHolder, ...]:
         """See `KnowsHolders`."""
         many = functions_with_many_traces(self._internals, but=STEP_FUNCTIONS)
-        return tuple(TraceHolder(each.name, each.traces, each.why) for each in many)
+        return tuple(TraceHolder(each.name, each.traces, each.why, each.keeper) for each in many)
 
     def reclaim_steps(self) -> ReclaimSteps | None:
         """The steps; `probed().unavailable` says what they cannot do."""

@@ -145,7 +145,8 @@ class Diagnoses:
         return [line[:MAX_TEXT] for line in lines[:_MOST_HOLDERS]]
 
     def _many(self, each: TraceHolder) -> str:
-        told = f", {each.why}" if each.why else ""
+        kept = f", kept in `{self._privacy.name(each.keeper)}`" if each.keeper else ""
+        told = f", {each.why}{kept}" if each.why else ""
         name = self._privacy.name(each.name)
         return f"{each.traces} traces held by `{name}` (a tf.function of the script{told})"
 

@@ -5999,6 +5999,16 @@
         <translation>对数轴</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>made {n} times</source>
+        <translation>创建了 {n} 次</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>made {n} times, kept in `{name}`</source>
+        <translation>创建了 {n} 次，保留在 `{name}` 中</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>make {name} once, outside of the loop</source>
         <translation>只创建一次 {name}，放在循环之外</translation>

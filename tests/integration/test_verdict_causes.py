@@ -58,7 +58,7 @@ def test_a_function_that_is_traced_again_is_named(kmonitor_home: Path, idle_hub:
     assert (found.state, found.cause) == ("suspected", "retracing")
     assert "scaled_gradients" in found.name
     assert found.changed == "python"
-    assert found.advice == ["tensors_not_numbers", "function_once", "reload"]
+    assert found.advice == ["tensors_not_numbers", "function_once", "diagnose", "reload"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,26 @@ def test_the_record_prints_what_was_released_what_it_freed_and_who_holds_the_res
     assert "iB -> " in text
     assert "6 traces held by `my_step` (a tf.function of the script, 6 shapes)" in text
     assert "6 traces held by `by_value` (a tf.function of the script, 6 Python values)" in text
+
+
+def test_a_function_that_is_made_again_and_again_is_told_with_who_keeps_it():
+    def made_anew() -> Any:
+        @tf.function
+        def fresh(x: Any) -> Any:
+            return x * 2
+
+        fresh(tf.zeros(2))
+        return fresh
+
+    keeper = SimpleNamespace(kept=[made_anew() for _ in range(6)])
+    fitted()
+    text = str(collect())
+
+    assert len(keeper.kept) == 6
+    assert (
+        "6 traces held by `fresh` (a tf.function of the script, made 6 times, kept in `kept`)"
+        in text
+    )
 
 
 def test_where_nothing_is_retained_nothing_is_released():

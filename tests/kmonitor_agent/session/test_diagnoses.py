@@ -20,11 +20,15 @@ class Holding:
                 FunctionTraces(name="step", traces=8, operations=2_274, retained=4),
                 FunctionTraces(name="loss", traces=1, operations=306),
                 FunctionTraces(name="my_step", traces=5, operations=20),
+                FunctionTraces(name="fresh", traces=7, operations=14),
             ),
         )
 
     def trace_holders(self) -> tuple[TraceHolder, ...]:
-        return (TraceHolder("my_step", 5, "5 shapes"),)
+        return (
+            TraceHolder("my_step", 5, "5 shapes"),
+            TraceHolder("fresh", 7, "made 7 times", "kept"),
+        )
 
 
 def test_holders_of_most_dead_operations_lead_and_then_who_is_in_use():
@@ -40,6 +44,8 @@ def test_holders_of_most_dead_operations_lead_and_then_who_is_in_use():
     assert found.holders == [
         "`step`: traces 8 (4 of them kept for models that are gone), operations 2274",
         "5 traces held by `my_step` (a tf.function of the script, 5 shapes)",
+        "7 traces held by `fresh` (a tf.function of the script, made 7 times, kept in `kept`)",
         "`loss`: traces 1, operations 306",
         "`my_step`: traces 5, operations 20",
+        "`fresh`: traces 7, operations 14",
     ]
