@@ -1,15 +1,18 @@
 """Hands alerts to a command or a web address of the user's own, on a thread beside the window."""
 
 import json
+import os
 import queue
 import shlex
+import signal
 import subprocess
+import tempfile
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import IO, Final
 from urllib.parse import urlsplit
 
 from typing_extensions import override
@@ -70,7 +73,7 @@ class AlertOutlet:
         self._failed = failed
         self._waiting: queue.Queue[Delivery | None] = queue.Queue(_MOST_WAITING)
         self._thread: threading.Thread | None = None
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._ends = False
 
     def send(self, delivery: Delivery) -> None:
@@ -92,7 +95,7 @@ class AlertOutlet:
             return
         process = self._process
         if process is not None:
-            process.kill()
+            _kill(process)
         while True:
             try:
                 self._waiting.put_nowait(None)
@@ -113,31 +116,32 @@ class AlertOutlet:
 
     def _run(self, command: str, facts: dict[str, str | float]) -> str:
         words = shlex.split(command)
-        try:
-            # No shell: what a training calls itself must never be read as a command.
-            process = subprocess.Popen(  # noqa: S603 - the user's own command
-                words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-            )
-        except OSError as exc:
-            return f"The command for alerts cannot be run: {words[0]}: {exc.strerror}."
-        self._process = process
-        try:
-            _, said = process.communicate(json.dumps(facts), timeout=_COMMAND_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            return f"The command for alerts was ended: it took longer than {_COMMAND_S:g} s."
-        finally:
-            self._process = None
-        if process.returncode:
-            last = (said.strip().splitlines() or [""])[-1]
-            return f"The command for alerts ended with status {process.returncode}. {last}".strip()
-        return ""
+        # Into a file: whoever the command leaves behind may hold a pipe open for ever.
+        with tempfile.TemporaryFile() as said:
+            try:
+                # No shell: what a training calls itself must never be read as a command.
+                process = subprocess.Popen(  # noqa: S603 - the user's own command
+                    words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=said,
+                    start_new_session=True,
+                )
+            except OSError as exc:
+                return f"The command for alerts cannot be run: {words[0]}: {exc.strerror}."
+            self._process = process
+            try:
+                process.communicate(json.dumps(facts).encode(), timeout=_COMMAND_S)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                process.communicate()
+                return f"The command for alerts was ended: it took longer than {_COMMAND_S:g} s."
+            finally:
+                self._process = None
+            if not process.returncode:
+                return ""
+            last = _last_line(said)
+        return f"The command for alerts ended with status {process.returncode}. {last}".strip()
 
     def _post(self, address: str, facts: dict[str, str | float]) -> str:
         request = urllib.request.Request(  # noqa: S310 - http and https only, see why_no_webhook
@@ -155,6 +159,21 @@ class AlertOutlet:
         except (OSError, urllib.error.URLError) as exc:
             why = getattr(exc, "reason", exc)
             return f"The webhook for alerts at {host} was not reached: {why}."
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End it and all that it started, where the system can tell what that is."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (AttributeError, ProcessLookupError, PermissionError):
+        process.kill()
+
+
+def _last_line(said: IO[bytes]) -> str:
+    size = said.seek(0, os.SEEK_END)
+    said.seek(max(0, size - 4 * _LONGEST_SAID))
+    lines = said.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -15,6 +15,7 @@ from kmonitor.desktop.window import MainWindow
 from kmonitor.presenters.alert_rules import AlertSettings
 from kmonitor.presenters.alerts import Alert
 from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.said_elsewhere import said
 
 if TYPE_CHECKING:
     from kmonitor.desktop.chart_board import ChartBoard
@@ -151,6 +152,6 @@ class AlertController(QObject):
     def _on_self_failed(self, text: str) -> None:
         _log.warning("%s", text)
         if self._dialog is not None:
-            self._dialog.tell(text, is_bad=True)
+            self._dialog.add_trouble(said(text))
         else:
-            self._window.status.show_note(text)
+            self._window.status.show_note(said(text))

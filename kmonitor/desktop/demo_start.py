@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal, Slot
 
+from kmonitor.desktop.detached import start_detached
 from kmonitor_agent.local.folders import Folders, find_folders
 
 _MODULE = "kmonitor.cli.demo_training"
@@ -54,8 +55,7 @@ class DemoStart(QObject):
             process.setProcessEnvironment(environment)
             process.setStandardOutputFile(QProcess.nullDevice())
             process.setStandardErrorFile(QProcess.nullDevice())
-            started, _ = process.startDetached()  # type: ignore[misc]
-            if started:
+            if start_detached(process):
                 self._timer.start()
             else:
                 self._why = self._not_started

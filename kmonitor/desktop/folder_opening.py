@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QProcess, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from kmonitor.connect.folder_view import see_spools
+from kmonitor.desktop.detached import start_detached
 from kmonitor.desktop.questions import message_box
 from kmonitor.desktop.window import MainWindow
 from kmonitor.errors import Expected
@@ -78,8 +79,7 @@ class FolderOpening(QObject):
         process = QProcess()
         process.setProgram(sys.executable)
         process.setArguments(["-m", "kmonitor.cli.main", "--folder", folder])
-        started, _ = process.startDetached()  # type: ignore[misc]
-        if started:
+        if start_detached(process):
             self.opened.emit(folder)
         else:
             self._on_self_refused(self.tr("A second window could not be started."), "")

@@ -209,6 +209,9 @@ class ChartDesk:
                 f"{metric_name(metric)}: "
                 + dry_run_words(counted, metric=metric, threshold=line.value, action=line.action)
             )
+        if run is not None and found:
+            head = tr("What the limits of {run} would have done:")
+            found.insert(0, head.format(run=run.name))
         return tuple(found)
 
     def _can_ask(self, run: RunSummary) -> bool:

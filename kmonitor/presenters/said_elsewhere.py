@@ -21,6 +21,13 @@ _SAID: Final = (
     later("{allocator} allocator, {device} in use"),
     later("{allocator} allocator, {device} peak"),
     later("{allocator} allocator, {device} limit"),
+    later("{allocator} allocator, {device} in use ({sees})"),
+    later("{allocator} allocator, {device} peak ({sees})"),
+    later("the CPU device's allocator has no limit"),
+    later(
+        "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch "
+        "has ended, of the running one so far"
+    ),
     later("tensorflow: live traces"),
     later("tensorflow: registered functions"),
     later("tensorflow: registered functions and gradient registry"),
@@ -172,6 +179,17 @@ _SAID: Final = (
     later("The connection to {host} ended."),
     later("There is no ssh on this machine."),
     later("Install it: {line}"),
+    # Why an alert was not handed over.
+    later("The command cannot be read: {why}."),
+    later("The command is empty."),
+    later("A webhook is written as https://HOST/PATH or http://HOST/PATH."),
+    later("The command for alerts cannot be run: {why}."),
+    later("The command for alerts was ended: it took longer than {n} s."),
+    later("The command for alerts ended with status {status}."),
+    later("The command for alerts ended with status {status}. {said}"),
+    later("The webhook for alerts at {host} refused: {why}."),
+    later("The webhook for alerts at {host} was not reached: {why}."),
+    later("Alerts come faster than they can be handed over; this one is not."),
     *MAP_SENTENCES,
 )
 

@@ -20,12 +20,13 @@ from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.teller import LONGEST_LOG_NAME
 
 _NO_MODEL: Final = "no model was fitted yet"
-_STEP_SOURCE: Final = Reading(
+STEP_SOURCE: Final = Reading(
     None,
     "seconds",
     "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has"
     " ended, of the running one so far",
 )
+"""Where a step time comes from."""
 
 
 SLOW_INTERVAL_S: Final = 10.0
@@ -237,7 +238,7 @@ def _vram_bound(device: DeviceReadings, allocator: AllocatorReadings) -> Reading
 
 def _step_source(fit: Fit | None) -> Reading:
     why = "" if fit is None else fit.clock.why_untimed(fit.planned_steps)
-    return Reading.missing("seconds", why) if why else _STEP_SOURCE
+    return Reading.missing("seconds", why) if why else STEP_SOURCE
 
 
 def _graph_reading(graph: GraphCount | None) -> Reading:

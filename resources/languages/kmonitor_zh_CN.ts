@@ -2401,6 +2401,11 @@
         <translation>正在保存、清理或重新加载，训练在等待。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>A webhook is written as https://HOST/PATH or http://HOST/PATH.</source>
+        <translation>webhook 应写成 https://主机/路径 或 http://主机/路径。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/history_cells.py"/>
         <source>About what it takes in the hub</source>
         <translation>在 hub 中大约占用的空间</translation>
@@ -2424,6 +2429,11 @@
         <location filename="../../kmonitor/presenters/keys.py"/>
         <source>Alerts</source>
         <translation>提醒</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>Alerts come faster than they can be handed over; this one is not.</source>
+        <translation>提醒来得太快，来不及送出；这一条未送出。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
@@ -4745,6 +4755,36 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>The command cannot be read: {why}.</source>
+        <translation>无法解读命令：{why}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>The command for alerts cannot be run: {why}.</source>
+        <translation>无法运行提醒命令：{why}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>The command for alerts ended with status {status}.</source>
+        <translation>提醒命令以状态 {status} 结束。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>The command for alerts ended with status {status}. {said}</source>
+        <translation>提醒命令以状态 {status} 结束。{said}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>The command for alerts was ended: it took longer than {n} s.</source>
+        <translation>已终止提醒命令：运行超过 {n} s。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>The command is empty.</source>
+        <translation>命令为空。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>The connection to {host} ended.</source>
         <translation>与 {host} 的连接已断开。</translation>
     </message>
@@ -4913,6 +4953,16 @@
         <location filename="../../kmonitor/presenters/record_facts.py"/>
         <source>The training waited</source>
         <translation>训练等待</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>The webhook for alerts at {host} refused: {why}.</source>
+        <translation>{host} 上的提醒 webhook 拒绝了请求：{why}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>The webhook for alerts at {host} was not reached: {why}.</source>
+        <translation>无法连接 {host} 上的提醒 webhook：{why}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/crash_notice.py"/>
@@ -5243,6 +5293,11 @@
         <location filename="../../kmonitor/presenters/vram_split.py"/>
         <source>What the framework's allocator holds</source>
         <translation>框架的分配器中有什么</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/chart_desk.py"/>
+        <source>What the limits of {run} would have done:</source>
+        <translation>{run} 的上限本会做的事：</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
@@ -6640,6 +6695,11 @@
         <translation>平稳</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has ended, of the running one so far</source>
+        <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
         <source>still held: {what}</source>
         <translation>仍被持有：{what}</translation>
@@ -6680,6 +6740,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>tensors of 256 KiB and more</source>
         <translation>256 KiB 及以上的张量</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the CPU device's allocator has no limit</source>
+        <translation>CPU 设备的分配器没有上限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -7060,6 +7125,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{allocator} allocator, {device} in use ({sees})</source>
+        <translation>{allocator} 分配器，{device} 使用中（{sees}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>{allocator} allocator, {device} limit</source>
         <translation>{allocator} 分配器，{device} 上限</translation>
     </message>
@@ -7067,6 +7137,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>{allocator} allocator, {device} peak</source>
         <translation>{allocator} 分配器，{device} 峰值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{allocator} allocator, {device} peak ({sees})</source>
+        <translation>{allocator} 分配器，{device} 峰值（{sees}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/header.py"/>
@@ -7226,7 +7301,7 @@
     <message>
         <location filename="../../kmonitor/presenters/alert_rules.py"/>
         <source>{metric}: limit crossed</source>
-        <translation>{metric}：越过限制</translation>
+        <translation>{metric}：越过上限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_controls.py"/>

@@ -136,6 +136,11 @@ def test_a_test_goes_to_the_command_and_what_fails_is_said(
     test.click()
 
     qtbot.waitUntil(lambda: "cannot be run" in dialog._why.text(), timeout=60_000)
+    alerts._on_self_failed("a webhook refused")
+    assert "cannot be run" in dialog._why.text()
+    assert dialog._why.text().endswith("\na webhook refused")
+    test.click()
+    assert "refused" not in dialog._why.text()
     dialog.reject()
     window.settle()
     alerts._on_self_failed("a webhook was not reached")
@@ -147,7 +152,9 @@ def test_what_a_limit_would_have_done_is_told(window: DeskWindow, alerts: AlertC
 
     dialog = opened(window)
 
-    assert dialog._dry_run.text().startswith("RAM: In the ")
+    head, line = dialog._dry_run.text().splitlines()
+    assert head == "What the limits of resnet50-imagenet would have done:"
+    assert line.startswith("RAM: In the ")
     dialog.reject()
 
 

@@ -6,10 +6,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel
+from pytestqt.qtbot import QtBot
 
+from kmonitor.desktop import demo_start
+from kmonitor.desktop.demo_start import DemoStart
 from kmonitor.desktop.panels.guide import GuideWindow
 from kmonitor.desktop.panels.keyboard import KeyboardWindow
 from kmonitor.desktop.settings_file import WindowSettings
+from kmonitor_agent.local.folders import Folders
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import told_runs
 
@@ -67,3 +71,31 @@ def test_guide_and_keyboard_are_opened_from_there(window: DeskWindow) -> None:
 
     assert keys.isVisible()
     keys.close()
+
+
+def test_the_demo_is_started_as_a_process_of_its_own(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    """By Qt itself, whose answer is not the same in all its versions."""
+    monkeypatch.setattr(demo_start, "_MODULE", "__hello__")
+    monkeypatch.setattr(demo_start, "_missing_packages", list)
+    demo = DemoStart(folders)
+    with qtbot.waitSignal(demo.changed):
+        demo.start()
+
+    assert demo.error == ""
+    assert demo.is_starting
+    demo.shown_up()
+
+
+def test_tab_goes_along_the_choices_as_they_stand(window: DeskWindow) -> None:
+    window.window.first_start.choices.show_languages({"en": "English"}, "en")
+    window.window.activateWindow()
+    by_name = buttons(window)
+    by_name["Theme: Dark"].setFocus()
+    passed: list[str] = []
+    for _ in range(3):
+        QTest.keyClick(window.window.focusWidget(), Qt.Key.Key_Tab)
+        passed.append(window.window.focusWidget().accessibleName().split(":")[0])
+
+    assert passed == ["Language", "Guide", "Keyboard"]

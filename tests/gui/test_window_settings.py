@@ -103,7 +103,8 @@ def test_every_control_of_the_settings_has_a_name(window: DeskWindow) -> None:
     window.controller.preferences.refresh()
     for kind in (QAbstractButton, QLineEdit):
         for control in settings.findChildren(kind):
-            assert control.accessibleName(), control
+            assert control.accessibleName().strip(": "), control
+            assert not control.accessibleName().startswith(":"), control
     settings.close()
 
 
@@ -131,6 +132,32 @@ def test_less_history_is_asked_before_it_is_written(window: DeskWindow, folders:
     answer(window, yes=True)
 
     assert read_keep(folders) == Keep(90.0, 0)
+    settings.close()
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Tab])
+def test_a_key_that_ends_typing_asks_once_and_answers_nothing(
+    window: DeskWindow, folders: Folders, key: Qt.Key
+) -> None:
+    settings = opened(window, HISTORY)
+    field = settings.history._days
+    field.setFocus()
+    QTest.keyClicks(field, "90")
+    QTest.keyClick(field, key)
+    window.settle()
+    (question,) = settings.findChildren(QMessageBox)
+
+    assert question.isVisible()
+    answer(window, yes=True)
+    assert read_keep(folders) == Keep(90.0, 0)
+    settings.close()
+
+
+def test_a_bound_that_is_in_force_in_other_words_is_said_as_usual(window: DeskWindow) -> None:
+    settings = opened(window, HISTORY)
+    type_in(settings.history, "Days of history", "0")
+
+    assert settings.history._days.text() == ""
     settings.close()
 
 

@@ -71,6 +71,11 @@ class Segments(QFrame):
         """The button of a choice."""
         return self._buttons[key]
 
+    @property
+    def buttons(self) -> list[QPushButton]:
+        """All of them, from the left."""
+        return list(self._buttons.values())
+
     @Slot(QAbstractButton)
     def _on_group_button_clicked(self, button: QAbstractButton) -> None:
         self.chosen.emit(str(button.property("key")))

@@ -33,6 +33,7 @@ from kmonitor.presenters.alert_rules import (
     rule_words,
     usual_rule,
 )
+from kmonitor.presenters.said_elsewhere import said
 
 _SIZE = (640, 620)
 _MINUTE_S = 60.0
@@ -104,6 +105,7 @@ class AlertsDialog(QDialog):
         self._scroll = QScrollArea()
         self._form = QFormLayout()
         self._why = role_label("body")
+        self._is_trouble = False
         self._dry_run = role_label("sub")
         self._build(settings)
         self.retranslate()
@@ -139,9 +141,16 @@ class AlertsDialog(QDialog):
 
     def tell(self, text: str, *, is_bad: bool) -> None:
         """Say what came of it."""
+        self._is_trouble = is_bad and bool(text)
         self._why.setText(text)
         set_tone(self._why, "crit" if is_bad else "")
         self._why.setVisible(bool(text))
+
+    def add_trouble(self, text: str) -> None:
+        """Say what failed, below what had failed before: command and webhook may both do."""
+        said = self._why.text().splitlines() if self._is_trouble else []
+        if text not in said:
+            self.tell("\n".join([*said, text]), is_bad=True)
 
     def settings(self) -> AlertSettings:
         """As it is typed now; rules that are the usual ones are left out."""
@@ -236,7 +245,7 @@ class AlertsDialog(QDialog):
 
     def _why_not(self) -> str:
         settings = self.settings()
-        return why_no_command(settings.command) or why_no_webhook(settings.webhook)
+        return said(why_no_command(settings.command) or why_no_webhook(settings.webhook))
 
     @Slot()
     def _on_buttons_accepted(self) -> None:

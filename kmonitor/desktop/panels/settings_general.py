@@ -35,6 +35,7 @@ class GeneralSettings(QWidget):
             parent: Its parent.
         """
         super().__init__(parent)
+        self._languages = dict(languages)
         self._theme = Segments(self._themes(), "")
         self._language = Segments({"system": "", **languages}, "")
         self._units = Segments(self._unit_titles(), "")
@@ -56,7 +57,7 @@ class GeneralSettings(QWidget):
 
     def retranslate(self) -> None:
         """Say every text in the language in force; what the pace means comes with the choices."""
-        language = {"system": self.tr("As the system")}
+        language = {"system": self.tr("As the system"), **self._languages}
         for row, choice, titles, title in (
             (self._theme_row, self._theme, self._themes(), self.tr("Theme")),
             (self._language_row, self._language, language, self.tr("Language")),

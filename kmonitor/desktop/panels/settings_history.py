@@ -23,6 +23,8 @@ class HistorySettings(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown = ("", "")
+        self._in_force = (0.0, 0.0)
+        self._handed_on: tuple[float, float] | None = None
         self._stored = role_label("body")
         self._fixed = role_label("body")
         self._trouble = role_label("body")
@@ -61,12 +63,11 @@ class HistorySettings(QWidget):
 
     def show_keep(self, days: float, n_bytes: int) -> None:
         """Show the bounds in force, unless others are being typed."""
+        self._in_force = (days, float(n_bytes))
         shown = (days_text(days), size_text(n_bytes))
         if shown != self._shown:
             self._shown = shown
-            self._days.setText(shown[0])
-            self._size.setText(shown[1])
-            self._check()
+            self.take_back()
 
     def show_stored(self, picture: StoredPicture) -> None:
         """Show what is stored now."""
@@ -76,11 +77,13 @@ class HistorySettings(QWidget):
 
     def refuse(self, why: str) -> None:
         """Say why it could not be kept; empty: it was."""
+        self._handed_on = None
         self._trouble.setText(why)
         self._trouble.setVisible(bool(why))
 
     def take_back(self) -> None:
         """Show the bounds in force again."""
+        self._handed_on = None
         self._days.setText(self._shown[0])
         self._size.setText(self._shown[1])
         self._check()
@@ -115,6 +118,7 @@ class HistorySettings(QWidget):
     @Slot(str)
     def _on_field_text_edited(self, text: str) -> None:
         del text
+        self._handed_on = None
         self._check()
 
     @Slot()
@@ -122,5 +126,12 @@ class HistorySettings(QWidget):
         if (self._days.text(), self._size.text()) == self._shown:
             return
         days, size = self._check()
-        if days.value is not None and size.value is not None:
-            self.keep_wanted.emit(days.value, size.value)
+        if days.value is None or size.value is None:
+            return
+        typed = (days.value, size.value)
+        if typed == self._in_force:
+            self.take_back()
+        elif typed != self._handed_on:
+            # The question that this opens takes the focus, which ends the same editing once more.
+            self._handed_on = typed
+            self.keep_wanted.emit(*typed)

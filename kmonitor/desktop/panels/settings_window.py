@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFrame,
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from typing_extensions import override
 
 from kmonitor.desktop.controls.look import role_label
 from kmonitor.desktop.panels.settings_general import GeneralSettings
@@ -92,6 +94,15 @@ class SettingsWindow(QDialog):
     def show_page(self, at: int) -> None:
         """Show this page, from 0."""
         self._list.setCurrentRow(at)
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave Return to the field that has the focus, which may have opened a question.
+
+        A dialog presses the default button of anything below it, and a question's is no.
+        """
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            super().keyPressEvent(event)
 
     def _build(self) -> None:
         self._list.setObjectName("sections")

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 from typing_extensions import override
 
+from kmonitor.connect import alert_outlet
 from kmonitor.connect.alert_outlet import AlertOutlet, Delivery, why_no_command, why_no_webhook
 from tests.support.waiting import wait_until
 
@@ -162,6 +164,42 @@ def test_stopping_ends_a_command_that_goes_on_for_ever(
 
     assert failed.empty()
     assert not [t for t in threading.enumerate() if t.name == "kmonitor-alerts"]
+
+
+_LEAVES_A_CHILD = """
+import subprocess, sys, pathlib
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+pathlib.Path({pid!r}).write_text(str(child.pid))
+"""
+
+
+def test_a_command_that_takes_too_long_ends_with_all_that_it_started(
+    outlet: AlertOutlet,
+    failed: "queue.Queue[str]",
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    pid = tmp_path / "pid"
+    text = _LEAVES_A_CHILD.format(pid=str(pid)) + "child.wait()"
+    # Enough for the child to be there on a busy machine: it is started at once.
+    monkeypatch.setattr(alert_outlet, "_COMMAND_S", 3.0)
+    outlet.send(Delivery(FACTS, command=script(tmp_path, text)))
+
+    assert "took longer than" in failed.get(timeout=60)
+    wait_until(lambda: not psutil.pid_exists(int(pid.read_text())))
+
+
+def test_a_command_that_leaves_something_running_has_ended_and_the_next_alert_goes_out(
+    outlet: AlertOutlet, failed: "queue.Queue[str]", tmp_path: Path, web: Web
+):
+    pid = tmp_path / "pid"
+    command = script(tmp_path, _LEAVES_A_CHILD.format(pid=str(pid)))
+    outlet.send(Delivery(FACTS, command=command, webhook=web.address))
+    wait_until(lambda: web.posted)
+    left = psutil.Process(int(pid.read_text()))
+    left.kill()
+
+    assert failed.empty()
 
 
 def test_without_command_and_webhook_no_thread_is_made(outlet: AlertOutlet):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from kmonitor.connect.alert_outlet import why_no_command, why_no_webhook
 from kmonitor.connect.host_trouble import (
     HostTrouble,
     no_forwarding,
@@ -14,6 +15,7 @@ from kmonitor.connect.host_trouble import (
 )
 from kmonitor.presenters.language import use_translation
 from kmonitor.presenters.said_elsewhere import said
+from kmonitor_agent.session.sampler import STEP_SOURCE
 
 WORDS = {
     "begin to begin": "a",
@@ -94,3 +96,38 @@ def test_why_a_host_is_not_reached_and_what_to_do_is_known(told: str):
 )
 def test_english_stays_as_it_was_said(told: str):
     assert said(told) == told
+
+
+@pytest.mark.parametrize(
+    ("told", "form"),
+    [
+        (
+            "tensorflow allocator, CPU:0 in use (tensors of 256 KiB and more)",
+            "{allocator} allocator, {device} in use ({sees})",
+        ),
+        (
+            "tensorflow allocator, CPU:0 peak (tensors of 256 KiB and more)",
+            "{allocator} allocator, {device} peak ({sees})",
+        ),
+        (STEP_SOURCE.source, STEP_SOURCE.source),
+        (why_no_command('"'), "The command cannot be read: {why}."),
+        (why_no_webhook("x"), why_no_webhook("x")),
+        (
+            "The command for alerts ended with status 3. no mail",
+            "The command for alerts ended with status {status}. {said}",
+        ),
+        (
+            "The webhook for alerts at example.org was not reached: timed out.",
+            "The webhook for alerts at {host} was not reached: {why}.",
+        ),
+    ],
+)
+def test_sources_and_troubles_of_alerts_are_known_whole(told: str, form: str):
+    forms: list[str] = []
+    use_translation(lambda text: forms.append(text) or text)
+    try:
+        said(told)
+    finally:
+        use_translation(str)
+
+    assert form in forms
