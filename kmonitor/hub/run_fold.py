@@ -16,12 +16,15 @@ from kmonitor_agent.protocol.facts import (
     Fault,
     FitEnded,
     FitStarted,
+    FoldBegan,
+    FoldEnded,
     GraphSize,
     LimitsInForce,
     Lost,
     Paused,
     Sample,
     Sources,
+    StudyStarted,
 )
 from kmonitor_agent.protocol.messages import RunState
 
@@ -88,6 +91,10 @@ def _boot_started(record: RunRecord, event: BootStarted) -> None:
     record.rank = event.rank
     record.world_size = event.world_size
     record.group = event.group
+    record.study = event.study
+    record.fold = event.fold
+    record.folds = event.folds
+    record.attempt = event.attempt
     record.supervisor = 0
     record.cause = ""
     record.phase = "idle" if record.fit else "starting"
@@ -219,6 +226,12 @@ def _action(record: RunRecord, event: ActionRecord) -> None:
     _end_reclaim(record)
 
 
+def _study(record: RunRecord, event: StudyStarted | FoldBegan | FoldEnded) -> None:
+    record.tally = event.tally
+    if record.phase in {"starting", "idle"}:
+        record.phase = "training"
+
+
 def _end_reclaim(record: RunRecord) -> None:
     if record.phase == "reclaiming":
         record.phase = record.before_reclaim
@@ -243,10 +256,13 @@ _FOLDS: dict[type[AnyEvent], Callable[[RunRecord, Any], None]] = {
     Fault: _fault,
     FitEnded: _fit_ended,
     FitStarted: _fit_started,
+    FoldBegan: _study,
+    FoldEnded: _study,
     GraphSize: _graph,
     LimitsInForce: _limits,
     Lost: _lost,
     Paused: _paused,
     Sample: _sample,
     Sources: _sources,
+    StudyStarted: _study,
 }

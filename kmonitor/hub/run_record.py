@@ -1,15 +1,29 @@
 """What the hub knows of one run: the fold of its events, and its summary for desktops."""
 
+from typing import TypedDict
+
 import msgspec
 
 from kmonitor_agent.protocol.commands import CommandName, LimitSpec
 from kmonitor_agent.protocol.facts import SourceOf
 from kmonitor_agent.protocol.messages import ENDED_STATES, MetricNow, RunState, RunSummary
+from kmonitor_agent.protocol.study_facts import StudyTally
 from kmonitor_agent.protocol.verdicts import VerdictMetric, VerdictState
 
 _AT_LIMIT_S = 60.0
 """Slurm looks each half minute for jobs past their limit, and leaves them half a minute to end.
 Source: `KillWait` and `slurmctld`'s time-limit thread in slurm.conf(5)."""
+
+
+class _Place(TypedDict):
+    rank: int | None
+    world_size: int
+    group: str
+    study: str
+    fold: int | None
+    folds: int
+    attempt: int
+    tally: StudyTally | None
 
 
 class RunRecord(msgspec.Struct, omit_defaults=True):
@@ -101,6 +115,11 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     pinned: bool = False
     stored_bytes: int = 0
     owner: str = ""
+    study: str = ""
+    fold: int | None = None
+    folds: int = 0
+    attempt: int = 0
+    tally: StudyTally | None = None
     verdicts: dict[VerdictMetric, VerdictState] = msgspec.field(
         default_factory=dict[VerdictMetric, VerdictState]
     )
@@ -178,14 +197,24 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             note=self.note,
             cause=self.cause,
             job=self.job,
-            rank=self.rank,
-            world_size=self.world_size,
-            group=self.group,
             is_shipped=self.is_shipped,
             pinned=self.pinned,
             stored_bytes=self.stored_bytes,
             verdicts=self.verdicts,
+            **self._place(),
         )
+
+    def _place(self) -> _Place:
+        return {
+            "rank": self.rank,
+            "world_size": self.world_size,
+            "group": self.group,
+            "study": self.study,
+            "fold": self.fold,
+            "folds": self.folds,
+            "attempt": self.attempt,
+            "tally": self.tally,
+        }
 
     def _metric(self, field: str, of_field: str = "") -> MetricNow:
         found = self.sources.get(field)

@@ -94,6 +94,7 @@ def _call(function: Callable[..., Any], order: Order, mouth: Mouth) -> None:
             steps=seen.steps,
             peak_bytes=peak_bytes(os.getpid()),
             vram_bytes=seen.vram_bytes,
+            private=seen.private,
         )
     )
 

@@ -11,11 +11,13 @@ from kmonitor_agent.folds.bounds import TimeBound
 from kmonitor_agent.folds.function_source import FoldsRefused, FunctionSource, source_of
 from kmonitor_agent.folds.host import devices, memory_bound
 from kmonitor_agent.folds.launch import Launch, Wanted
+from kmonitor_agent.folds.listeners import Listeners
 from kmonitor_agent.folds.progress import Progress
 from kmonitor_agent.folds.rereading import stop_if_loading
 from kmonitor_agent.folds.runner import Runner
 from kmonitor_agent.folds.study import Study, study_of
 from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.folds.telling import Telling
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.supervised import studies
 
@@ -112,13 +114,19 @@ def _run(wanted: Wanted, folds: object, study: str | Path | None) -> Study:
         progress = Progress(facts.folds)
         left = sorted(set(range(facts.folds)) - folder.finished())
         launch = Launch(wanted, facts, folder, places)
+        telling = Telling(wanted, facts, folder, places)
+        heard = Listeners(progress, telling)
+        left_by: type[BaseException] | None = None
         try:
-            Runner(wanted, launch, folder, progress).run(left, facts.folds - len(left))
-        except KeyboardInterrupt:
-            progress.tell(f"kmonitor: interrupted; study={str(folder.path)!r} goes on with it")
+            Runner(wanted, launch, folder, heard).run(left, facts.folds - len(left))
+        except BaseException as exc:
+            left_by = type(exc)
+            if left_by is KeyboardInterrupt:
+                progress.tell(f"kmonitor: interrupted; study={str(folder.path)!r} goes on with it")
             raise
         finally:
             progress.close()
+            telling.close(left_by)
             launch.close()
             folder.write_table()
         return study_of(folder, facts.folds)

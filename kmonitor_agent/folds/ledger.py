@@ -32,6 +32,7 @@ class Attempt(msgspec.Struct, frozen=True):
         device: The GPU that it was pinned to, as CUDA_VISIBLE_DEVICES names it; empty without.
         resumed: It went on where the attempt before was killed.
         began_wall_s: When it began, UTC epoch seconds.
+        private: A MonitorCallback of it is private: its exception's text stays on this machine.
     """
 
     fold: int
@@ -47,6 +48,7 @@ class Attempt(msgspec.Struct, frozen=True):
     device: str = ""
     resumed: bool = False
     began_wall_s: float = 0.0
+    private: bool = False
 
 
 _HEADS: Final = ("fold", "try", "ended", "seconds", "steps", "RAM peak", "growth", "VRAM peak")

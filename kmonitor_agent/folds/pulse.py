@@ -43,7 +43,7 @@ class Pulse:
                 seen = self._look()
             except Exception:  # noqa: BLE001, S112 - a fold must not end for want of its pulse
                 continue
-            now = (seen.steps, seen.phase, seen.share)
+            now = (seen.steps, seen.phase, seen.share, seen.private)
             if now != last:
                 last = now
                 self._mouth.tell(seen)
@@ -52,7 +52,9 @@ class Pulse:
         steps, of = self._fold.progress
         phase: Phase = "step" if steps else "begin"
         share = steps / of if of else None
+        private = False
         for session in _sessions():
+            private = private or session.privacy.private
             watched = session.watched_now()
             steps += session.steps_done
             fit = watched.fit
@@ -65,7 +67,7 @@ class Pulse:
             steps += begun
             phase = _phase(fit, begun)
             share = _share(fit, begun)
-        return Stepped(time.monotonic(), steps, phase, share, self._vram_bytes)
+        return Stepped(time.monotonic(), steps, phase, share, self._vram_bytes, private)
 
 
 def _sessions() -> list[Any]:

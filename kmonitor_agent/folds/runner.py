@@ -11,7 +11,7 @@ from kmonitor_agent.folds.function_source import FoldsRefused
 from kmonitor_agent.folds.host import available_bytes, total_bytes
 from kmonitor_agent.folds.launch import Known, Launch, Wanted
 from kmonitor_agent.folds.ledger import TRIED_AGAIN, Attempt
-from kmonitor_agent.folds.progress import Progress
+from kmonitor_agent.folds.listeners import Listener
 from kmonitor_agent.folds.running import Running
 from kmonitor_agent.folds.study_folder import StudyFolder
 from kmonitor_agent.local.byte_sizes import bytes_text
@@ -26,7 +26,7 @@ class Runner:
     """Owned by the thread that calls `run_folds`; its processes die with that thread."""
 
     def __init__(
-        self, wanted: Wanted, launch: Launch, folder: StudyFolder, progress: Progress
+        self, wanted: Wanted, launch: Launch, folder: StudyFolder, listener: Listener
     ) -> None:
         """Keep the parts.
 
@@ -34,12 +34,12 @@ class Runner:
             wanted: What is to be done.
             launch: Starts processes.
             folder: Keeps what came of them.
-            progress: Tells the user.
+            listener: Hears how it goes.
         """
         self._wanted = wanted
         self._launch = launch
         self._folder = folder
-        self._progress = progress
+        self._listener = listener
         self._known = Known()
         self._known.finished_s += [a.seconds for a in folder.attempts if a.cause == "finished"]
         self._running: list[Running] = []
@@ -70,7 +70,7 @@ class Runner:
                 self._fill()
                 self._wait()
                 self._look()
-                self._progress.move(self._done, self._running, self._known.finished_s)
+                self._listener.move(self._done, self._running, self._known.finished_s)
         except BaseException:
             self._end_all()
             raise
@@ -167,7 +167,7 @@ class Runner:
     def _note(self, attempt: Attempt, *, again: bool) -> None:
         self._folder.note(attempt)
         self._has_noted = True
-        self._progress.ended(attempt, again=again)
+        self._listener.ended(attempt, again=again)
         if again:
             self._queue.append(attempt.fold)
         else:

@@ -137,6 +137,13 @@ class Running:
         """Since it began."""
         return now_s - self.began_s if self.began_s else 0.0
 
+    def limit_s(self, now_s: float) -> float | None:
+        """How long it may take, seconds; None: not known yet."""
+        bounds = self._bounds
+        return bounds.time.limit_s(
+            self.elapsed_s(now_s), self.share, bounds.finished_s, self.attempt
+        )
+
     def look(self, now_s: float) -> bool:
         """Hear and measure; True when its process is gone."""
         is_gone = self.process.exit_code() is not None
@@ -202,6 +209,7 @@ class Running:
             device=self.device,
             resumed=self.resumed,
             began_wall_s=self._began_wall_s,
+            private=any(each is not None and each.private for each in (seen.step, returned)),
         )
 
     def death(self, attempt: Attempt) -> Death:
@@ -266,7 +274,7 @@ class Running:
 
     def _judge_time(self, now_s: float) -> None:
         bounds, elapsed_s = self._bounds, self.elapsed_s(now_s)
-        limit_s = bounds.time.limit_s(elapsed_s, self.share, bounds.finished_s, self.attempt)
+        limit_s = self.limit_s(now_s)
         if limit_s is not None and elapsed_s > limit_s:
             learned = "" if bounds.time.given_s is not None else ", by the folds that finished"
             self.kill("timeout", f"it took longer than {limit_s:.4g} s{learned}")

@@ -59,6 +59,7 @@ class Stepped(msgspec.Struct, frozen=True, tag="stepped"):
         phase: Where in a fit it is.
         share: Of the running fit, 0..1; None: not known.
         vram_bytes: Peak of the framework's allocator on a GPU; None: none is used.
+        private: A callback of it leaves names and texts out.
     """
 
     at_s: float
@@ -66,6 +67,7 @@ class Stepped(msgspec.Struct, frozen=True, tag="stepped"):
     phase: Phase
     share: float | None = None
     vram_bytes: float | None = None
+    private: bool = False
 
 
 class Returned(msgspec.Struct, frozen=True, tag="returned"):
@@ -78,6 +80,7 @@ class Returned(msgspec.Struct, frozen=True, tag="returned"):
         steps: See `Stepped`.
         peak_bytes: Highest resident set of the process; 0: not known.
         vram_bytes: See `Stepped`.
+        private: See `Stepped`.
     """
 
     how: Literal["finished", "error", "out_of_memory", "interrupted"]
@@ -86,6 +89,7 @@ class Returned(msgspec.Struct, frozen=True, tag="returned"):
     steps: int = 0
     peak_bytes: int = 0
     vram_bytes: float | None = None
+    private: bool = False
 
 
 Tiding = Ready | Refused | Stepped | Returned

@@ -40,6 +40,13 @@ from kmonitor_agent.protocol.measured import (
     Sources,
 )
 from kmonitor_agent.protocol.memory_facts import LayoutPart, StepPeak
+from kmonitor_agent.protocol.study_facts import (
+    FoldBegan,
+    FoldEnded,
+    FoldNow,
+    StudyStarted,
+    StudyTally,
+)
 from kmonitor_agent.protocol.verdicts import GrewWith, LimitForecast, Verdict
 
 AnyEvent = (
@@ -65,6 +72,10 @@ AnyEvent = (
     | Fault
     | Notice
     | Lost
+    | StudyStarted
+    | FoldBegan
+    | FoldNow
+    | FoldEnded
     | Verdict
 )
 """Every event."""
@@ -85,6 +96,9 @@ __all__ = [
     "Fault",
     "FitEnded",
     "FitStarted",
+    "FoldBegan",
+    "FoldEnded",
+    "FoldNow",
     "Footprint",
     "FunctionTraces",
     "GraphSize",
@@ -105,5 +119,7 @@ __all__ = [
     "Sources",
     "StepPeak",
     "StepTimes",
+    "StudyStarted",
+    "StudyTally",
     "Verdict",
 ]

@@ -46,8 +46,8 @@ class BootStarted(Event, frozen=True, tag="boot"):
         rank: Which of the processes of one strategy this is, from 0; None: it is alone.
         world_size: How many they are; 0 when it is alone or nobody told.
         group: The same for all of them; hashed when private.
-        study: Id of the study of `run_folds` that this is a fold of; empty when it is none.
-        fold: Which fold, from 0; None likewise.
+        study: Id of the study of `run_folds` that this belongs to; empty when to none.
+        fold: Which fold, from 0; None: it runs the study, or is of none.
         folds: How many folds the study has; 0 likewise.
         attempt: Which try of the fold, from 1; 0 likewise.
     """

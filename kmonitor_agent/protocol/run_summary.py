@@ -7,6 +7,7 @@ import msgspec
 from kmonitor_agent.protocol.agent_messages import Wall
 from kmonitor_agent.protocol.commands import CommandName, LimitSpec
 from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
+from kmonitor_agent.protocol.study_facts import StudyTally
 from kmonitor_agent.protocol.verdicts import VerdictMetric, VerdictState
 
 RunState = Literal[
@@ -99,6 +100,11 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         pinned: It is never removed to save room.
         verdicts: Metrics that grow: "growing" or "suspected"; those that do not are left out.
         stored_bytes: About what it takes in the hub's database.
+        study: Id of the study that it is a fold of, or its own id when it is the study; or empty.
+        fold: Which fold, from 0; None: it is the study itself, or of none.
+        folds: How many folds the study has; 0: it is of none.
+        attempt: Which try of the fold, from 1.
+        tally: Of a study: how far its folds are; None: it is none, or has not told yet.
         change: Grows with every change of this summary, for `RunsAsked.since_change`.
     """
 
@@ -147,3 +153,8 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     pinned: bool = False
     verdicts: dict[VerdictMetric, VerdictState] = {}
     stored_bytes: Count = 0
+    study: Name = ""
+    fold: Count | None = None
+    folds: Count = 0
+    attempt: Count = 0
+    tally: StudyTally | None = None

@@ -60,6 +60,7 @@ class RunSession:
     Attributes:
         run_id: The run's id.
         faults: Our own faults in this run.
+        privacy: What it leaves out.
         steps_done: In the epochs that ended in this process.
     """
 
@@ -74,7 +75,7 @@ class RunSession:
         self.run_id: Final = self._restarting.run_id
         self._folders = find_folders()
         self.faults: Final = FaultLog(self._folders.logs / "agent.log", private=settings.private)
-        privacy = Privacy(private=settings.private)
+        self.privacy = privacy = Privacy(private=settings.private)
         self._interval_s = settings.sample_interval_s
         self._boot = boot = Boot(
             run=self.run_id,

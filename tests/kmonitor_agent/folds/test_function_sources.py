@@ -9,6 +9,7 @@ import pytest
 
 from kmonitor_agent import FoldsRefused, run_folds
 from kmonitor_agent.folds.function_source import source_of
+from kmonitor_agent.local.folders import Folders
 from tests.support import fold_functions as functions
 from tests.support.fold_scripts import GUARDED, run_script
 
@@ -132,12 +133,15 @@ def test_a_second_study_in_a_script_without_a_main_guard_is_refused_with_what_to
     assert 'if __name__ == "__main__":' in ran.stderr
 
 
-def test_a_script_that_fails_when_it_is_read_again_is_refused(tmp_path: Path):
+def test_a_script_that_fails_when_it_is_read_again_is_refused_and_is_no_study(
+    tmp_path: Path, folders: Folders
+):
     ran = run_script(tmp_path, FAILS)
 
     assert "no fold was begun" in ran.stderr
     assert "RuntimeError: only once" in ran.stderr
     assert "FoldsRefused" in ran.stderr
+    assert not folders.spool.exists()
 
 
 def test_a_script_without_a_file_is_refused_with_what_to_write(tmp_path: Path):

@@ -1,0 +1,56 @@
+"""How many folds of a study are how far. Pure."""
+
+from collections.abc import Collection, Iterable
+
+from kmonitor_agent.folds.ledger import Attempt
+from kmonitor_agent.protocol.study_facts import StudyTally
+
+
+class Tallies:
+    """Counts folds by what was told of them."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._finished: set[int] = set()
+        self._failed: set[int] = set()
+        self._killed: set[int] = set()
+        self._running: set[int] = set()
+        self._retried: set[int] = set()
+
+    def know(self, before: Iterable[Attempt], finished: Collection[int]) -> None:
+        """What ended before this start.
+
+        Args:
+            before: All tries.
+            finished: Folds that will not run again; all others will.
+        """
+        self._finished.update(finished)
+        self._retried.update(each.fold for each in before if each.attempt > 1)
+
+    def began(self, fold: int, attempt: int) -> None:
+        """A try began."""
+        self._running.add(fold)
+        if attempt > 1:
+            self._retried.add(fold)
+
+    def ended(self, attempt: Attempt, *, again: bool) -> None:
+        """A try ended."""
+        self._running.discard(attempt.fold)
+        if again or attempt.cause == "interrupted":
+            return
+        kinds = {"finished": self._finished, "error": self._failed}
+        kinds.get(attempt.cause, self._killed).add(attempt.fold)
+
+    def now(self) -> StudyTally:
+        """The counts."""
+        finished, failed, killed = (
+            len(each) for each in (self._finished, self._failed, self._killed)
+        )
+        return StudyTally(
+            over=finished + failed + killed,
+            finished=finished,
+            failed=failed,
+            killed=killed,
+            running=len(self._running),
+            retried=len(self._retried),
+        )

@@ -1,0 +1,114 @@
+"""A study tells the hub how it goes, in a run of its own, and never fails by that."""
+
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import pytest
+
+from kmonitor_agent import run_folds
+from kmonitor_agent.folds.ledger import Attempt
+from kmonitor_agent.folds.study_folder import StudyFacts
+from kmonitor_agent.folds.study_tally import Tallies
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.facts import (
+    AnyEvent,
+    BootEnded,
+    BootStarted,
+    FoldBegan,
+    FoldEnded,
+    FoldNow,
+    StudyStarted,
+    StudyTally,
+)
+from tests.support import fold_functions as functions
+from tests.support.spooled import spooled_events
+
+T = TypeVar("T")
+
+
+def _told(folders: Folders, study: Path) -> list[AnyEvent]:
+    facts = msgspec.json.decode((study / "study.json").read_bytes(), type=StudyFacts)
+    return spooled_events(folders, facts.id)
+
+
+def _of(events: list[AnyEvent], kind: type[T]) -> list[T]:
+    return [each for each in events if isinstance(each, kind)]
+
+
+@pytest.mark.slow
+def test_a_study_tells_each_fold_and_how_it_ended(tmp_path: Path, folders: Folders):
+    study = run_folds(functions.by_index, folds=3, study=tmp_path / "cv", at_once=2, retries=1)
+
+    events = _told(folders, study.directory)
+    started, facts, last = events[0], events[1], events[-1]
+    assert isinstance(started, BootStarted)
+    assert (started.name, started.folds) == ("tests.support.fold_functions · cv", 3)
+    assert started.fold is None
+    assert isinstance(facts, StudyStarted)
+    assert (facts.folds, facts.at_once, facts.retries) == (3, 2, 1)
+    assert isinstance(last, BootEnded)
+    assert last.why == "finished"
+    tries = sorted((each.fold, each.attempt) for each in _of(events, FoldBegan))
+    assert tries == [(0, 1), (1, 1), (2, 1), (2, 2)]
+    ends = {(each.fold, each.attempt): each for each in _of(events, FoldEnded)}
+    assert [(each.cause, each.again) for _, each in sorted(ends.items())] == [
+        ("finished", False),
+        ("error", False),
+        ("killed", True),
+        ("killed", False),
+    ]
+    assert "no luck with fold 1" in ends[1, 1].why
+    assert ends[2, 2].signal == "SIGSEGV"
+    assert _of(events, FoldNow)
+    assert _of(events, FoldEnded)[-1].tally == StudyTally(
+        over=3, finished=1, failed=1, killed=1, retried=1
+    )
+
+
+@pytest.mark.slow
+def test_a_study_that_goes_on_is_the_same_run_and_tells_what_was_before(
+    tmp_path: Path, folders: Folders
+):
+    run_folds(functions.by_index, folds=2, study=tmp_path / "cv")
+
+    study = run_folds(functions.by_index, folds=2, study=tmp_path / "cv")
+
+    events = _told(folders, study.directory)
+    assert len(_of(events, BootStarted)) == 2
+    facts = _of(events, StudyStarted)[1]
+    assert facts.tally == StudyTally(over=1, finished=1)
+    after = events[events.index(facts) :]
+    assert [(each.fold, each.cause, each.again) for each in _of(after, FoldEnded)] == [
+        (0, "finished", False),
+        (1, "error", True),
+        (1, "error", False),
+    ]
+
+
+@pytest.mark.slow
+def test_nothing_that_goes_wrong_in_telling_reaches_the_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("KMONITOR_HUB", "no://such")
+
+    assert run_folds(functions.told, folds=1, study=tmp_path / "cv").ok
+
+
+def _ended(fold: int, cause: str, attempt: int = 1) -> Attempt:
+    return Attempt(fold, attempt, cause)  # pyright: ignore[reportArgumentType]
+
+
+def test_folds_are_counted_once_however_often_they_are_tried():
+    tallies = Tallies()
+    tallies.know([_ended(0, "finished"), _ended(1, "hang"), _ended(1, "hang", 2)], {0})
+    tallies.began(1, 3)
+    tallies.began(2, 1)
+    tallies.ended(_ended(2, "timeout"), again=True)
+    tallies.began(2, 2)
+
+    assert tallies.now() == StudyTally(over=1, finished=1, running=2, retried=2)
+
+    tallies.ended(_ended(1, "out_of_memory", 3), again=False)
+    tallies.ended(_ended(2, "interrupted", 2), again=False)
+    assert tallies.now() == StudyTally(over=2, finished=1, killed=1, retried=2)
