@@ -13,6 +13,7 @@ from kmonitor.cli.following import WAY_LOST, Following, HubWay
 from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.statuses import DONE
+from kmonitor.cli.study_lines import say_study
 from kmonitor.cli.summary_words import (
     device_absence,
     epoch_words,
@@ -33,6 +34,7 @@ from kmonitor.export.plain_data import fields_of
 from kmonitor.presenters.event_log import overruled
 from kmonitor.presenters.formats import bytes_text, duration_text, moment_text, plain_text
 from kmonitor.presenters.limit_words import limit_text
+from kmonitor.presenters.study_book import STUDY_KINDS, is_study
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import Sources
 from kmonitor_agent.protocol.messages import Row, RunSummary
@@ -42,7 +44,7 @@ _TOLD = ("boot", "boot_end", "model", "fit_start", "fit_end", "epoch_end", "grap
 _DONE = ("action", "diagnosis")
 _TOLD_TOO = ("boot_died", "command", "limits", "crossing", "paused", "fault", "notice", "lost")
 _JUDGED = ("verdict",)
-_KINDS = (*_TOLD, *_DONE, *_TOLD_TOO, *_JUDGED)
+_KINDS = (*_TOLD, *_DONE, *_TOLD_TOO, *_JUDGED, *STUDY_KINDS)
 """All but samples, which are for charts and `kmonitor export`."""
 
 
@@ -111,6 +113,10 @@ def _say_in_words(client: HubClient, run: RunSummary, rows: list[Row]) -> None:
     for title, text in _facts(run):
         say(f"{title:<12} {plain(plain_text(text))}")
     say()
+    if is_study(run):
+        say_study(run, rows, client.runs())
+        _say_events(run, rows)
+        return
     _say_metrics(run, _why_no_device(client, run))
     say_verdicts(run, verdicts_of(client, run))
     say_training(rows)
@@ -127,6 +133,10 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
         ("Where", f"{run.host}, process {run.pid}"),
         ("State", state_words(run)),
         ("Started", f"{started}, ran {duration_text(run.duration_s)}"),
+    ]
+    if is_study(run):
+        return [*facts, ("Progress", epoch_words(run)), ("Versions", stack)]
+    facts += [
         ("Progress", f"fit {run.fit}, epoch {epoch_words(run)}, step {step_words(run)}"),
         ("Model", f"{run.model}, {run.optimizer}" if run.model else "none yet"),
         ("Versions", stack),

@@ -11,6 +11,7 @@ from kmonitor.presenters.formats import (
 )
 from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name
 from kmonitor.presenters.run_states import has_ended
+from kmonitor.presenters.study_book import is_study
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import Sources
 from kmonitor_agent.protocol.messages import MetricNow, RunSummary
@@ -25,7 +26,12 @@ def state_words(run: RunSummary) -> str:
 
 
 def epoch_words(run: RunSummary) -> str:
-    """The running or last epoch as people count, "3 of 10"; a dash before the first."""
+    """The running or last epoch as people count, "3 of 10"; a dash before the first.
+
+    Of a study: "3 of 10 folds".
+    """
+    if is_study(run) and run.tally is not None:
+        return f"{run.tally.over} of {run.folds} folds"
     if run.epoch is None:
         return NOT_KNOWN
     number = run.epoch + 1

@@ -33,11 +33,16 @@ class HelpController(QObject):
             self._guide = GuideWindow(self._look, self._window)
         _bring_up(self._guide)
 
-    def open_page(self, name: str) -> None:
-        """Show one page of the guide, by its file name."""
+    def open_page(self, name: str, heading: str = "") -> None:
+        """Show one page of the guide, by its file name.
+
+        Args:
+            name: Such as "folds.md".
+            heading: What stands behind the # of a link to a section; empty: as it was left.
+        """
         self.open_guide()
-        if self._guide is not None and self._guide.page != name:
-            self._guide.open_page(name)
+        if self._guide is not None and (heading or self._guide.page != name):
+            self._guide.open_page(name, heading)
 
     @Slot()
     def open_keyboard(self) -> None:

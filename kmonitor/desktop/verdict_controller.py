@@ -20,9 +20,11 @@ class VerdictController(QObject):
 
     Signals:
         command_wanted: Name of a command that the evidence advises.
+        guide_requested: A page of the guide and the heading to begin at.
     """
 
     command_wanted = Signal(str)
+    guide_requested = Signal(str, str)
 
     def __init__(
         self, window: MainWindow, desk: Desk, look: Look, parent: QObject | None = None
@@ -66,9 +68,14 @@ class VerdictController(QObject):
             self._sheet = VerdictWindow(self._look, self._window)
             self._sheet.closed.connect(self._on_sheet_closed)
             self._sheet.command_wanted.connect(self.command_wanted)
+            self._sheet.guide_wanted.connect(self._on_sheet_guide_wanted)
         self._shade(next((each for each in LIMIT_METRICS if each == metric), None))
         self._sheet.bring_up()
         self.refresh()
+
+    @Slot(str)
+    def _on_sheet_guide_wanted(self, heading: str) -> None:
+        self.guide_requested.emit("folds.md", heading)
 
     @Slot()
     def _on_sheet_closed(self) -> None:

@@ -94,12 +94,12 @@ class MainWindow(QMainWindow):
         }
         self.charts.show_cards(CHART_METRICS)
         self.panel_sizes = PanelSizes(self)
-        self._desk = QWidget()
-        self._board = QWidget()
+        self._desk, self._board = QWidget(), QWidget()
         self._pages = QStackedWidget()
         self._centre = QStackedWidget()
         self._has_runs: bool | None = None
         self._has_hosts = False
+        self._study: QWidget | None = None
         self._build()
         self._fit_to_size()
         self.banner.toggled.connect(self._fit_to_size)
@@ -118,9 +118,25 @@ class MainWindow(QMainWindow):
         if (self._has_runs, self._has_hosts) == (has_runs, has_hosts):
             return
         self._has_runs, self._has_hosts = has_runs, has_hosts
+        self._study = None
         self._centre.setCurrentWidget(self.charts if has_runs else self.first_start)
         self.run_tree.setVisible(has_runs or has_hosts)
         self.actions_panel.setVisible(has_runs)
+        self._fit_to_size()
+
+    def hold_study(self, page: QWidget) -> None:
+        """Hold the page that can stand in the place of the charts."""
+        self._centre.addWidget(page)
+
+    def show_study(self, page: QWidget | None) -> None:
+        """Show a study's page, which needs the room of actions and records; None: the charts."""
+        if self._study is page or self._has_runs is not True:
+            return
+        self._study = page
+        self._centre.setCurrentWidget(self.charts if page is None else page)
+        self.actions_panel.setVisible(page is None)
+        self.panel_sizes.edges["right"].setVisible(page is None)
+        self._show_away()
         self._fit_to_size()
 
     def place(self, saved: QRect | None) -> None:
@@ -161,7 +177,7 @@ class MainWindow(QMainWindow):
     def show_page(self, page: QWidget | None) -> None:
         """Show one of the pages; None: the charts again."""
         self._pages.setCurrentWidget(self._board if page is None else page)
-        self.header.show_away(is_away=page is not None)
+        self._show_away()
 
     def regions(self) -> tuple[QWidget, ...]:
         """The parts of the window from left to right and top to bottom, as the eye reads them."""
@@ -209,6 +225,10 @@ class MainWindow(QMainWindow):
         super().changeEvent(event)
         if event.type() == QEvent.Type.WindowStateChange:
             self.visibility_changed.emit()
+
+    def _show_away(self) -> None:
+        is_away = self._pages.currentWidget() is not self._board
+        self.header.show_away(is_away=is_away, has_charts=self._study is None)
 
     def _build(self) -> None:
         self._build_board()
@@ -258,7 +278,7 @@ class MainWindow(QMainWindow):
         # Charts that are cut off say less than the log, which comes back with the banner's end.
         is_told = self.banner.is_up or not self.crash_notice.isHidden()
         has_room = self.height() >= _ROOM_FOR_ALL or not is_told
-        is_below = self._has_runs is not False and has_room
+        is_below = self._has_runs is not False and has_room and self._study is None
         self.records.setVisible(is_below)
         self.panel_sizes.edges["below"].setVisible(is_below)
         self.actions_panel.set_close(is_close=self.panel_sizes.is_low)

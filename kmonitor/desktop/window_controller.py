@@ -22,6 +22,7 @@ from kmonitor.desktop.records_controller import RecordsController
 from kmonitor.desktop.region_keys import RegionKeys
 from kmonitor.desktop.settings_controller import SettingsController
 from kmonitor.desktop.settings_file import WindowSettings
+from kmonitor.desktop.study_controller import StudyController
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.verdict_controller import VerdictController
 from kmonitor.desktop.window import MainWindow
@@ -85,6 +86,7 @@ class WindowController(QObject):
         self.hosts = HostMenus(parts.window, parts.desk, self)
         self.history = HistoryController(parts.window, parts.desk, parts.look, self)
         self.memory = MemoryMapController(parts.window, parts.desk, parts.look, self)
+        self.study = StudyController(parts.window, parts.desk, parts.look, self)
         self.preferences = SettingsController(
             parts.window, parts.desk, self.hosts, parts.theme, parts.folders, settings
         )
@@ -105,12 +107,12 @@ class WindowController(QObject):
         self._frames.timeout.connect(self._on_frames_timeout)
         self._tick = QTimer(self, interval=_TICK_MS)
         self._tick.timeout.connect(self._on_tick_timeout)
-        self._desk.log.filter = settings.log_filter
-        self._window.records.show_tab(settings.records_tab)
         self._connect()
         self._show_choices(settings)
 
     def _show_choices(self, settings: WindowSettings) -> None:
+        self._desk.log.filter = settings.log_filter
+        self._window.records.show_tab(settings.records_tab)
         self._window.event_log.show_filter(settings.log_filter)
         self._window.header.show_axis(settings.x_axis)
         self._window.header.show_live(is_live=True)
@@ -172,10 +174,12 @@ class WindowController(QObject):
         self.commands.diagnosed.connect(self.records.open_diagnosis)
         self.records.settings_changed.connect(self.settings_changed)
         self.arranger.changed.connect(self.settings_changed)
-        self.records.run_wanted.connect(self._on_run_tree_run_chosen)
         self.records.diagnose_requested.connect(self.commands.diagnose)
         self.verdicts.command_wanted.connect(self.commands.request)
-        self.history.run_wanted.connect(self._on_run_tree_run_chosen)
+        for part in (self.records, self.history, self.study):
+            part.run_wanted.connect(self._on_run_tree_run_chosen)
+        for part in (self.verdicts, self.study):
+            part.guide_requested.connect(self.help.open_page)
         window.banner.retry_requested.connect(self._on_banner_retry_requested)
         self.hosts.changed.connect(self.refresh)
         window.banner.close_requested.connect(self._on_banner_close_requested)
@@ -230,6 +234,7 @@ class WindowController(QObject):
         self.verdicts.refresh()
         self.history.refresh()
         self.memory.refresh()
+        self.study.refresh()
         window.actions_panel.show_blank(is_blank=run is None)
         if run is not None:
             window.actions_panel.show_picture(
@@ -314,6 +319,7 @@ class WindowController(QObject):
         self.refresh()
         self.history.retranslate()
         self.memory.retranslate()
+        self.study.retranslate()
         self.records.retranslate()
 
     @Slot(str)

@@ -21,6 +21,7 @@ from kmonitor.presenters.run_edits import EditDesk
 from kmonitor.presenters.run_end import EndBook
 from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.series_sink import SeriesSink
+from kmonitor.presenters.study_metric import StudyMetrics
 from kmonitor.presenters.verdict_book import VerdictBook
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import decode_event
@@ -52,6 +53,7 @@ class Desk:
         limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
             found. verdicts: What grows. models: What they train. ends: How runs ended. alerts:
             What the user is to be told. edits: Names, notes and deletions asked from here.
+        studies: What studies told of their folds. fold_metrics: Epochs of one study's folds.
         changed: What changed since the window last looked; the window clears it.
     """
 
@@ -62,6 +64,7 @@ class Desk:
         self._rows = rows = RowBooks()
         self.log, self.alerts = rows.log, rows.alerts
         self.reclaims, self.diagnoses = rows.reclaims, rows.diagnoses
+        self.studies, self.fold_metrics = rows.studies, StudyMetrics(ask)
         self.verdicts = VerdictBook(ask)
         self.models = ModelBook()
         self.ends = EndBook(ask)
@@ -282,7 +285,7 @@ class Desk:
 
     def _forget_runs(self, runs: Collection[str]) -> None:
         self._rows.forget(runs)
-        for book in (self.verdicts, self.models, self._history):
+        for book in (self.verdicts, self.models, self._history, self.fold_metrics):
             book.forget(runs)
         if self._charts is not None:
             self._charts.forget(runs)
@@ -301,7 +304,7 @@ class Desk:
 
     def _take_rows(self, told: RowsTold, at: str) -> None:
         self._seen.setdefault(at, set()).update(row.run for row in told.rows)
-        is_live = not self._history.take(told)
+        is_live = not (self._history.take(told) or self.fold_metrics.take(told))
         if is_live:
             self.link.count_rows(len(told.rows))
         for row in told.rows:
@@ -318,6 +321,7 @@ class Desk:
         elif self._note(row, event):
             self.changed.add("log")
         self.models.take(row.run, event)
+        self.fold_metrics.take_event(row, event)
         self._judged(self.verdicts.take_event(row.run, event, is_live=is_live))
         if self._charts is not None:
             self._charts.take_event(row, event, is_live=is_live)
@@ -358,6 +362,7 @@ class Desk:
             self._charts.refuse(error.ask)
         self.verdicts.refuse(error.ask)
         self.ends.refuse(error.ask)
+        self.fold_metrics.refuse(error.ask)
 
     def _judged(self, is_another: bool) -> None:  # noqa: FBT001 - what a book answers
         if is_another:

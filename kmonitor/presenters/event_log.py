@@ -40,6 +40,8 @@ LOG_KINDS = (
     "notice",
     "lost",
     "verdict",
+    "study",
+    "fold_end",
 )
 """Event types that can have a line."""
 

@@ -16,6 +16,7 @@ from kmonitor.presenters.limit_words import (
 )
 from kmonitor.presenters.record_words import action_icon, death_text, record_sentence
 from kmonitor.presenters.said_elsewhere import said
+from kmonitor.presenters.study_folds import end_words
 from kmonitor.presenters.verdict_words import log_words
 from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.commands import CommandName
@@ -106,6 +107,25 @@ def _boot_died(event: facts.BootDied, name: str) -> EventLine:
         text += "; " + tr("a new process follows")
     level: Level = "warning" if event.asked else "error"
     return EventLine("bolt" if event.asked else "error", level, text)
+
+
+@sentence.register
+def _study(event: facts.StudyStarted, name: str) -> EventLine:
+    del name
+    text = tr("Study of {folds} folds: {function}")
+    if event.tally.over:
+        text = tr("Study of {folds} folds goes on: {function}, {over} were over")
+    text = text.format(
+        folds=count_text(event.folds), function=event.function, over=count_text(event.tally.over)
+    )
+    return EventLine("layers", "info", text)
+
+
+@sentence.register
+def _fold_ended(event: facts.FoldEnded, name: str) -> EventLine:
+    del name
+    icon, is_bad, text = end_words(event)
+    return EventLine(icon, "warning" if is_bad else "info", text)
 
 
 @sentence.register

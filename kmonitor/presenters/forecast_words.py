@@ -56,7 +56,8 @@ def chip_words(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> str:
         return text
     moment = _moment(run, verdict, now_wall_s)
     # There is little room: a limit without a name is that of RAM, which most runs meet first.
-    whose = "" if verdict.metric == "ram" else f"{metric_name(verdict.metric)} "
+    is_told = verdict.metric == "ram" or is_out_of_memory(verdict)
+    whose = "" if is_told else f"{metric_name(verdict.metric)} "
     return f"{whose}{text} \u00b7 {moment}" if moment else f"{whose}{text}"
 
 
@@ -106,7 +107,35 @@ def _moment(run: RunSummary, verdict: Verdict, now_wall_s: float) -> str:
     return moment_text(wall_s, now_wall_s=now_wall_s)
 
 
+def is_out_of_memory(verdict: Verdict) -> bool:
+    """Whether a loop of models ends where memory does, and not at a limit of the user's."""
+    forecast = verdict.forecast
+    return verdict.per == "fit" and forecast is not None and forecast.of != "own"
+
+
+def _models_words(verdict: Verdict, forecast: LimitForecast) -> str:
+    """When a loop that trains a model after the other meets the end of memory."""
+    is_gpu = forecast.of == "device"
+    if forecast.latest is None or _is_open_ended(forecast):
+        least = count_text(_rounded(math.floor(forecast.earliest)))
+        text = tr("out of memory in {n} more models at the earliest")
+        if is_gpu:
+            text = tr("GPU out of memory in {n} more models at the earliest")
+        return text.format(n=least)
+    n = _rounded(round(forecast.units))
+    ends = (math.floor(forecast.earliest), math.ceil(forecast.latest))
+    low, high = (count_text(_rounded(end)) for end in ends)
+    text = tr("out of memory in about {n} more models ({low} to {high})")
+    if is_gpu:
+        text = tr("GPU out of memory in about {n} more models ({low} to {high})")
+    elif n == 1:
+        text = tr("out of memory in about {n} more model ({low} to {high})")
+    return text.format(n=count_text(n), low=low, high=high)
+
+
 def _when_words(verdict: Verdict, forecast: LimitForecast, whose: str) -> str:
+    if is_out_of_memory(verdict):
+        return _models_words(verdict, forecast)
     if forecast.latest is None or _is_open_ended(forecast):
         least = units_text(_rounded(math.floor(forecast.earliest)), verdict)
         return tr("{limit} in {units} at the earliest").format(limit=whose, units=least)

@@ -8,6 +8,7 @@ from kmonitor.memory_map.telemetry import KINDS as MEMORY_KINDS
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.event_log import LOG_KINDS
 from kmonitor.presenters.readings import READING_COLUMNS, RunReadings
+from kmonitor.presenters.study_book import STUDY_KINDS
 from kmonitor_agent.protocol.messages import (
     Column,
     RowsAsked,
@@ -73,7 +74,7 @@ class History:
         return True
 
     def _ask_page(self, run: str, cursor: int, page: int) -> None:
-        kinds = [*dict.fromkeys((*LOG_KINDS, "sources", *MEMORY_KINDS))]
+        kinds = [*dict.fromkeys((*LOG_KINDS, "sources", *MEMORY_KINDS, *STUDY_KINDS))]
         number = self._ask(RowsAsked(ask=0, cursor=cursor, runs=[run], kinds=kinds))
         self._pages[number] = (run, page)
 

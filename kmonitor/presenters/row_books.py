@@ -7,6 +7,7 @@ from kmonitor.presenters.diagnosis import DiagnosisBook
 from kmonitor.presenters.event_log import EventLog
 from kmonitor.presenters.readings import RunReadings
 from kmonitor.presenters.reclaim_table import ReclaimBook
+from kmonitor.presenters.study_book import StudyBook
 from kmonitor_agent.protocol.facts import (
     ActionRecord,
     AnyEvent,
@@ -23,7 +24,7 @@ class RowBooks:
 
     Attributes:
         log: Event log. reclaims: What was reclaimed. diagnoses: What was found.
-        alerts: What the user is to be told.
+        alerts: What the user is to be told. studies: What studies told of their folds.
     """
 
     def __init__(self) -> None:
@@ -31,6 +32,7 @@ class RowBooks:
         self.reclaims = ReclaimBook()
         self.diagnoses = DiagnosisBook()
         self.alerts = AlertDesk()
+        self.studies = StudyBook()
         self._readings: dict[str, RunReadings] = {}
 
     def readings(self, run: str) -> RunReadings:
@@ -42,6 +44,7 @@ class RowBooks:
         self.log.forget(runs)
         self.reclaims.forget(runs)
         self.diagnoses.forget(runs)
+        self.studies.forget(runs)
         for run in runs:
             self._readings.pop(run, None)
 
@@ -72,6 +75,7 @@ class RowBooks:
             self.reclaims.add(row.run, row.row, event, wall_s=wall_s)
         elif isinstance(event, Diagnosis):
             self.diagnoses.add(row.run, row.row, event, wall_s=wall_s)
+        self.studies.take(row, event)
         is_new = self.log.add(row.row, event, run=row.run, name=name, wall_s=wall_s)
         if is_new or isinstance(event, Verdict):
             self.alerts.happened(row.run, name, event, wall_s=wall_s, now_wall_s=now_wall_s)

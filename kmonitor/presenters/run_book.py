@@ -1,11 +1,12 @@
 """The runs that the hub told of, and which one is looked at."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
 from kmonitor.presenters.formats import printable
 from kmonitor.presenters.run_states import has_ended
+from kmonitor.presenters.study_book import is_study
 from kmonitor_agent.protocol.messages import RunsTold, RunSummary
 
 N_HUES = 6
@@ -99,6 +100,10 @@ class RunBook:
         """All of them, newest start first."""
         return sorted(self._runs.values(), key=_newest_first)
 
+    def all_runs(self) -> Collection[RunSummary]:
+        """All of them in no order."""
+        return self._runs.values()
+
     def placed(self) -> Iterator[tuple[RunSummary, str]]:
         """All of them in no order, each with the address of its hub."""
         for run, summary in self._runs.items():
@@ -117,7 +122,9 @@ class RunBook:
         current = self.current()
         if current is None:
             return []
-        others = [r for r in self.runs() if r.run != current.run and not has_ended(r)]
+        others = [
+            r for r in self.runs() if r.run != current.run and not has_ended(r) and not is_study(r)
+        ]
         return [current, *others[: MAX_SHOWN - 1]]
 
     def hue(self, run: str) -> int:
@@ -145,8 +152,11 @@ class RunBook:
             first = next(iter(self.runs()), None)
             self.selected, self._is_picked = first.run if first else None, False
         elif new and not self._is_picked and self._has_selected_ended():
-            # Nobody asked for what has ended; the training that has just begun is what counts.
-            self.selected = min(new, key=_newest_first).run
+            # Nobody asked for what has ended; what has just begun is what counts: of a study
+            # and its folds the study.
+            studies = {each.study for each in new if is_study(each)}
+            counted = [r for r in new if is_study(r) or r.study not in studies]
+            self.selected = min(counted, key=_newest_first).run
         return self.selected != before
 
     def _has_selected_ended(self) -> bool:

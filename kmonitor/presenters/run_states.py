@@ -6,6 +6,7 @@ from typing import Final, Literal
 from kmonitor.presenters.formats import duration_text
 from kmonitor.presenters.language import later, tr
 from kmonitor.presenters.said_elsewhere import said
+from kmonitor.presenters.study_book import is_study
 from kmonitor_agent.protocol.messages import ENDED_STATES, RunState, RunSummary
 
 Tone = Literal["plain", "accent", "ok", "warn", "crit", "mute"]
@@ -43,6 +44,8 @@ _PICTURES: Final[dict[RunState, tuple[str, str, Tone]]] = {
 }
 
 _RESTARTING: Final[tuple[str, str, Tone]] = ("restart", later("Restarting"), "accent")
+
+_STUDY_RUNS: Final = later("Running")
 
 _REASONS: Final[dict[RunState, str]] = {
     "starting": later("The process has started; no fit has begun yet."),
@@ -83,6 +86,8 @@ def state_picture(
         is_connected: False: the hub is lost and what is known of a living run grows old.
     """
     icon, word, tone = _RESTARTING if is_restarting(summary) else _PICTURES[summary.state]
+    if is_study(summary) and summary.state == "training":
+        word = _STUDY_RUNS
     why = said(summary.state_why) or _reason(summary.state)
     quiet_s = now_wall_s - summary.last_wall_s
     if has_ended(summary):

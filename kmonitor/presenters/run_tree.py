@@ -10,6 +10,7 @@ from kmonitor.presenters.language import tr
 from kmonitor.presenters.run_book import RunBook
 from kmonitor.presenters.run_groups import RunGroup, group_line, groups_of, rank_name
 from kmonitor.presenters.run_states import StatePicture, has_ended, state_picture
+from kmonitor.presenters.run_studies import StudyGroup, first_mark, fold_row_name, studies_of
 from kmonitor.presenters.said_elsewhere import said
 from kmonitor.presenters.verdict_card import suspicion_words
 from kmonitor_agent.protocol.messages import RunSummary
@@ -126,21 +127,32 @@ def _in_groups(hosts: Sequence[HostRow], book: RunBook, search: str) -> tuple[Ho
     """Ranks of one launch below the row that stands for all, wherever they run."""
     known = {row.run: row for host in hosts for row in host.runs}
     summaries = [summary for summary in book.runs() if summary.run in known]
-    groups = groups_of(summaries)
-    if not groups:
+    groups, studies = groups_of(summaries), studies_of(summaries)
+    if not groups and not studies:
         return tuple(hosts)
     grouped: list[HostRow] = []
     for host in hosts:
         rows: list[RunRow] = []
         for row in host.runs:
-            group = groups.get(row.run)
-            if group is None:
+            of: RunGroup | StudyGroup | None = studies.get(row.run) or groups.get(row.run)
+            if of is None:
                 rows.append(row)
-            elif group.lead.run == row.run:
-                rows += _group_rows(group, known, book.selected, search)
+            elif of.lead.run == row.run:
+                rows += _rows_below(of, known, book.selected, search)
         if rows or host.address or not host.runs:
             grouped.append(replace(host, runs=tuple(rows)))
     return tuple(grouped)
+
+
+def _rows_below(
+    group: RunGroup | StudyGroup,
+    known: Mapping[str, RunRow],
+    selected: str | None,
+    search: str,
+) -> list[RunRow]:
+    if isinstance(group, StudyGroup):
+        return _study_rows(group, known, selected, search)
+    return _group_rows(group, known, selected, search)
 
 
 def _group_rows(
@@ -159,6 +171,24 @@ def _group_rows(
         rows += [
             replace(known[run.run], name=rank_name(run, group.lead), depth=1)
             for run in group.members[1:]
+        ]
+    return rows
+
+
+def _study_rows(
+    group: StudyGroup, known: Mapping[str, RunRow], selected: str | None, search: str
+) -> list[RunRow]:
+    lead = known[group.lead.run]
+    mark = first_mark(group, {run: row.mark for run, row in known.items()})
+    tooltip = "\n".join(part for part in (lead.tooltip, group.line, mark) if part)
+    line = group.line if lead.state.tone != "crit" else f"{lead.state.word} \u00b7 {group.line}"
+    rows = [
+        replace(lead, line=line, hue=None, fraction=group.fraction, tooltip=tooltip, mark=mark)
+    ]
+    if group.shows_folds(selected, search):
+        rows += [
+            replace(known[run.run], name=fold_row_name(run, group.lead), depth=1)
+            for run in group.folds
         ]
     return rows
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from kmonitor.presenters.language import later, tr
 from kmonitor.presenters.map_sentences import MAP_SENTENCES
+from kmonitor.presenters.study_sentences import STUDY_SENTENCES
 
 _SAID: Final = (
     # Where a figure comes from, and why there is none.
@@ -191,6 +192,7 @@ _SAID: Final = (
     later("The webhook for alerts at {host} was not reached: {why}."),
     later("Alerts come faster than they can be handed over; this one is not."),
     *MAP_SENTENCES,
+    *STUDY_SENTENCES,
 )
 
 

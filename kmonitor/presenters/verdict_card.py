@@ -7,6 +7,7 @@ from typing import Final
 from kmonitor.presenters.chart_cards import card_title
 from kmonitor.presenters.forecast_words import forecast_words, short_forecast_words
 from kmonitor.presenters.formats import rate_text
+from kmonitor.presenters.guide import slug
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name
 from kmonitor.presenters.rate_words import NO_RATE, RatePicture
@@ -45,6 +46,8 @@ class EvidencePicture:
         advice: What may help and only the script's author can do.
         actions: (command, title) of what may help and can be asked for now.
         tone: How loud.
+        guide: Heading in the guide's page of folds that tells what a loop of models does to
+            memory and what helps; empty where it is not about one.
     """
 
     title: str
@@ -54,6 +57,7 @@ class EvidencePicture:
     advice: tuple[str, ...]
     actions: tuple[tuple[CommandName, str], ...]
     tone: Tone = "mute"
+    guide: str = ""
 
     def as_text(self) -> str:
         """All of it, for the clipboard."""
@@ -127,7 +131,13 @@ def evidence_picture(
             if each.command is not None and can_ask and each.command in run.actions
         ),
         tone=tone_of(verdict),
+        guide=loop_heading() if is_alarm and verdict.per == "fit" else "",
     )
+
+
+def loop_heading() -> str:
+    """The section of the guide's page of folds about loops, as links name it."""
+    return slug(tr("A loop of models in one process"))
 
 
 def suspicion_words(verdicts: Mapping[VerdictMetric, VerdictState]) -> str:

@@ -1747,6 +1747,14 @@
     </message>
 </context>
 <context>
+    <name>MemoryChart</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study_charts.py"/>
+        <source>Peak memory of each fold</source>
+        <translation>各折的内存峰值</translation>
+    </message>
+</context>
+<context>
     <name>MemoryMapPanel</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
@@ -1822,6 +1830,14 @@
         <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
         <source>What is in the file, and what each way to load it takes</source>
         <translation>文件里有什么，以及每种加载方式的代价</translation>
+    </message>
+</context>
+<context>
+    <name>MetricChart</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study_charts.py"/>
+        <source>Metric of all folds over epochs</source>
+        <translation>各折指标随轮的变化</translation>
     </message>
 </context>
 <context>
@@ -2153,6 +2169,140 @@
     </message>
 </context>
 <context>
+    <name>StudyModel</name>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>Fold</source>
+        <translation>折</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>From 0, as in the script</source>
+        <translation>从 0 起，与脚本中相同</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>From 1; resumed: it went on where the try before was killed</source>
+        <translation>从 1 起；续：从前一次尝试被终止处继续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>Growth</source>
+        <translation>增长</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>How long it ran; of one that runs, an estimate of its whole time beside it</source>
+        <translation>运行了多久；正在运行的，旁边是总时间的估计</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>Of what its processes held, from begin to end</source>
+        <translation>其进程所占内存从开始到结束的增长</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>RAM peak</source>
+        <translation>RAM 峰值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>State</source>
+        <translation>状态</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>Steps</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>The most that its processes held together</source>
+        <translation>其所有进程合计占用的最大值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>The most that the framework's allocator took of its GPU</source>
+        <translation>框架分配器在其 GPU 上占用的最大值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>Try</source>
+        <translation>尝试</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>VRAM peak</source>
+        <translation>VRAM 峰值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <source>Why</source>
+        <translation>原因</translation>
+    </message>
+</context>
+<context>
+    <name>StudyPanel</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <source>About studies</source>
+        <translation>关于研究</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <source>Copy the table</source>
+        <translation>复制表格</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <source>Copy the table as text (Ctrl+C)</source>
+        <translation>将表格复制为文本 (Ctrl+C)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <source>Ledger</source>
+        <translation>账目</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <source>Metric</source>
+        <translation>指标</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <source>RAM</source>
+        <translation>RAM</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <source>VRAM</source>
+        <translation>VRAM</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <source>What run_folds does, its bounds and its words (F1)</source>
+        <translation>run_folds 做什么，其上限和用词 (F1)</translation>
+    </message>
+</context>
+<context>
+    <name>StudyStrip</name>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/study_strip.py"/>
+        <source>Folds</source>
+        <translation>各折</translation>
+    </message>
+</context>
+<context>
     <name>VerdictWindow</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/verdict_window.py"/>
@@ -2161,8 +2311,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/desktop/panels/verdict_window.py"/>
+        <source>How to train many models…</source>
+        <translation>如何训练许多模型…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/verdict_window.py"/>
         <source>Verdict</source>
         <translation>判定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/verdict_window.py"/>
+        <source>What a loop of models does to memory; run_folds and collect, in the guide</source>
+        <translation>循环训练模型对内存的影响；指南中的 run_folds 和 collect</translation>
     </message>
 </context>
 <context>
@@ -2270,6 +2430,11 @@
         <translation>1 轮</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>1 fold</source>
+        <translation>1 折</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/formats.py"/>
         <source>1 function</source>
         <translation>1 个函数</translation>
@@ -2364,6 +2529,11 @@
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
         <source>A limit, the script or a user</source>
         <translation>上限、脚本或用户</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/verdict_card.py"/>
+        <source>A loop of models in one process</source>
+        <translation>一个进程中循环训练多个模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/crash_notice.py"/>
@@ -2815,6 +2985,11 @@
         <translation>轮次</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>Error</source>
+        <translation>错误</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/record_sections.py"/>
         <source>Events</source>
         <translation>事件</translation>
@@ -2886,6 +3061,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
         <source>Finished</source>
         <translation>已完成</translation>
     </message>
@@ -3001,6 +3177,16 @@
         <translation>GPU 显存，本进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <source>GPU out of memory in about {n} more models ({low} to {high})</source>
+        <translation>大约再训练 {n} 个模型（{low} 到 {high}）后 GPU 内存耗尽</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <source>GPU out of memory in {n} more models at the earliest</source>
+        <translation>最早再训练 {n} 个模型后 GPU 内存耗尽</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/chart_kinds.py"/>
         <location filename="../../kmonitor/presenters/readings.py"/>
         <source>GPU power</source>
@@ -3101,6 +3287,11 @@
         <translation>HDF5，只有权重</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>Hang</source>
+        <translation>挂起</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
         <source>Higher, lower</source>
         <translation>升高、降低</translation>
@@ -3168,6 +3359,11 @@
         <location filename="../../kmonitor/presenters/connection.py"/>
         <source>Hub not reached</source>
         <translation>无法访问 hub</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>In the app</source>
+        <translation>在应用中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
@@ -3246,6 +3442,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
         <source>Interrupted</source>
         <translation>已中断</translation>
     </message>
@@ -3382,6 +3579,11 @@
         <translation>Keras 日志，每轮结束时</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>Killed</source>
+        <translation>被终止</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/environment_section.py"/>
         <source>Last checkpoint</source>
         <translation>最近的检查点</translation>
@@ -3463,6 +3665,7 @@
         <location filename="../../kmonitor/presenters/chart_desk.py"/>
         <location filename="../../kmonitor/presenters/compare.py"/>
         <location filename="../../kmonitor/presenters/metric_charts.py"/>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
         <source>Loading…</source>
         <translation>加载中…</translation>
     </message>
@@ -3479,6 +3682,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
         <source>Lost</source>
         <translation>失联</translation>
     </message>
@@ -3651,6 +3855,16 @@
         <translation>此范围内无数据</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <source>No fold has told of an epoch yet.</source>
+        <translation>还没有哪一折报告过轮。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <source>No fold has told of its memory yet.</source>
+        <translation>还没有哪一折报告过内存。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>No host is called {host}.</source>
         <translation>没有名为 {host} 的主机。</translation>
@@ -3684,6 +3898,11 @@
         <location filename="../../kmonitor/presenters/history_selection.py"/>
         <source>No note</source>
         <translation>无备注</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <source>No number yet.</source>
+        <translation>还没有数值。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_totals.py"/>
@@ -3774,6 +3993,11 @@
         <location filename="../../kmonitor/presenters/action_panel.py"/>
         <source>Not possible in this process.</source>
         <translation>此进程中不可用。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>Not run</source>
+        <translation>未运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/compare_table.py"/>
@@ -3918,6 +4142,11 @@
         <translation>其他方式：{title}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>Out of memory</source>
+        <translation>内存不足</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/model_section.py"/>
         <source>Output</source>
         <translation>输出</translation>
@@ -3967,6 +4196,16 @@
         <location filename="../../kmonitor/presenters/readings.py"/>
         <source>Peak</source>
         <translation>峰值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <source>Peak memory</source>
+        <translation>内存峰值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <source>Peak memory, {unit}</source>
+        <translation>内存峰值，{unit}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_curve.py"/>
@@ -4146,6 +4385,16 @@
         <location filename="../../kmonitor/presenters/last_minute.py"/>
         <source>RAM in the last {time}: {first} to {last}, {rate}</source>
         <translation>最后 {time} 的内存：{first} 至 {last}，{rate}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <source>RAM up to {size}</source>
+        <translation>RAM 最高 {size}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <source>RAM {size}</source>
+        <translation>RAM {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/chart_kinds.py"/>
@@ -4411,6 +4660,12 @@
         <translation>运行</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>Running</source>
+        <translation>运行中</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
         <source>Runs and charts</source>
         <translation>运行与图表</translation>
@@ -4424,6 +4679,11 @@
         <location filename="../../kmonitor/presenters/hub_settings.py"/>
         <source>Runs that ended more than {n} days ago</source>
         <translation>{n} 天以前结束的运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>SIGINT, sent to the fold alone</source>
+        <translation>SIGINT，只发给了这一折</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/record_words.py"/>
@@ -4707,6 +4967,16 @@
         <location filename="../../kmonitor/presenters/history_cells.py"/>
         <source>Stored</source>
         <translation>存储</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <source>Study of {folds} folds goes on: {function}, {over} were over</source>
+        <translation>{folds} 折的研究继续：{function}，其中 {over} 折已结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <source>Study of {folds} folds: {function}</source>
+        <translation>{folds} 折的研究：{function}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
@@ -5075,6 +5345,11 @@
         <translation>时间</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>Timeout</source>
+        <translation>超时</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/load_cost.py"/>
         <source>To predict only: {way}</source>
         <translation>仅用于预测：{way}</translation>
@@ -5185,6 +5460,11 @@
         <translation>显存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <source>VRAM {size}</source>
+        <translation>VRAM {size}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/environment_section.py"/>
         <source>Value</source>
         <translation>值</translation>
@@ -5211,6 +5491,11 @@
         <translation>包含版本、最后的日志行和程序所处的位置。不含用户名、主目录、运行和主机名称；kmonitor 不会发送任何内容。若要报告此故障，请复制或保存它，并补充您当时的操作。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>Waiting</source>
+        <translation>等待</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/chart_cards.py"/>
         <location filename="../../kmonitor/presenters/metric_charts.py"/>
         <source>Waiting for the first reading…</source>
@@ -5220,6 +5505,11 @@
         <location filename="../../kmonitor/presenters/first_start.py"/>
         <source>Waiting for the first run</source>
         <translation>等待第一个运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>Waits for another try</source>
+        <translation>等待再试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_parts.py"/>
@@ -5487,6 +5777,21 @@
         <translation>回收 (auto) 的一个步骤</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>about {time} left</source>
+        <translation>大约还需 {time}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_forecast.py"/>
+        <source>about {time} left ({low} to {high}), until about {moment}</source>
+        <translation>大约还需 {time}（{low} 到 {high}），约到 {moment}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_forecast.py"/>
+        <source>about {time} left, until about {moment}</source>
+        <translation>大约还需 {time}，约到 {moment}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/record_words.py"/>
         <source>after epoch {epoch}</source>
         <translation>第 {epoch} 轮后</translation>
@@ -5609,6 +5914,11 @@
         <translation>块数</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <source>bound {size}</source>
+        <translation>上限 {size}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>build model and optimizer once, outside of the loop</source>
         <translation>在循环之外只构建一次模型和优化器</translation>
@@ -5729,6 +6039,7 @@
         <location filename="../../kmonitor/presenters/chart_desk.py"/>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
         <location filename="../../kmonitor/presenters/run_tree.py"/>
+        <location filename="../../kmonitor/presenters/study_metric.py"/>
         <source>epoch {n}</source>
         <translation>第 {n} 轮</translation>
     </message>
@@ -5797,6 +6108,11 @@
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>fold</source>
         <translation>折</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>fold {n}</source>
+        <translation>第 {n} 折</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
@@ -5877,6 +6193,11 @@
         <translation>变化很小，或未超出波动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>it gave up for want of memory, as it printed</source>
+        <translation>如其打印所示，因内存不足而放弃</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/at_limit.py"/>
         <source>it is passed</source>
         <translation>越过它</translation>
@@ -5895,6 +6216,16 @@
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>it rose in the first epoch only, evenly as data were read</source>
         <translation>仅在第一轮中上升，随数据读取均匀增加</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>it took longer than {n} s</source>
+        <translation>用时超过 {n} 秒</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>it took longer than {n} s, by the folds that finished</source>
+        <translation>用时超过 {n} 秒，依据已完成的折</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -5930,6 +6261,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>its process on {host} cannot be seen from here</source>
         <translation>从这里看不到它在 {host} 上的进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>its processes held {held}, more than memory={bound}</source>
+        <translation>其进程占用 {held}，超过 memory={bound}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_subject.py"/>
@@ -6079,6 +6415,16 @@
         <translation>本轮至今的平均值</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <source>mean ± standard deviation of {metric}, the {n} folds that finished</source>
+        <translation>{metric} 的均值 ± 标准差，已完成的 {n} 折</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <source>mean ± standard deviation of {metric}, {n} folds at their last epoch</source>
+        <translation>{metric} 的均值 ± 标准差，{n} 折的最后一轮</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/map_totals.py"/>
         <source>measured</source>
         <translation>实测</translation>
@@ -6099,9 +6445,19 @@
         <translation>本轮中位数</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>memory bounded by the host</source>
+        <translation>内存只受主机限制</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>memory of child processes</source>
         <translation>子进程的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>memory up to {size}</source>
+        <translation>内存最多 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/rates.py"/>
@@ -6226,6 +6582,26 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>no safe point came within its time to live</source>
         <translation>在有效期内没有出现安全点</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>no step for {n} s after a fit; the longest pause there was {longest} s or less</source>
+        <translation>fit 之后 {n} 秒没有步；此处最长停顿不超过 {longest} 秒</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>no step for {n} s at its begin; the longest pause there was {longest} s or less</source>
+        <translation>开始时 {n} 秒没有步；此处最长停顿不超过 {longest} 秒</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>no step for {n} s between epochs; the longest pause there was {longest} s or less</source>
+        <translation>轮间 {n} 秒没有步；此处最长停顿不超过 {longest} 秒</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>no step for {n} s within an epoch; the longest pause there was {longest} s or less</source>
+        <translation>轮内 {n} 秒没有步；此处最长停顿不超过 {longest} 秒</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_sentences.py"/>
@@ -6430,6 +6806,21 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>out of memory</source>
         <translation>内存不足</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <source>out of memory in about {n} more model ({low} to {high})</source>
+        <translation>大约再训练 {n} 个模型（{low} 到 {high}）后内存耗尽</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <source>out of memory in about {n} more models ({low} to {high})</source>
+        <translation>大约再训练 {n} 个模型（{low} 到 {high}）后内存耗尽</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <source>out of memory in {n} more models at the earliest</source>
+        <translation>最早再训练 {n} 个模型后内存耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -6817,6 +7208,16 @@
         <translation>hub 已用另一个数据库重新启动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>the kernel killed in it at its memory bound</source>
+        <translation>内核在其内存上限处终止了其中的进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>the kernel killed it at its memory bound</source>
+        <translation>内核在其内存上限处终止了它</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>the last fit ended early</source>
         <translation>最后一次 fit 提前结束</translation>
@@ -6872,6 +7273,16 @@
         <translation>spool {path} 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>the study ended while it ran</source>
+        <translation>运行中研究结束了</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>the study was interrupted</source>
+        <translation>研究被中断</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>the training could not be reached in time</source>
         <translation>未能及时联系到训练</translation>
@@ -6917,6 +7328,11 @@
         <translation>没有持续的趋势</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>this host had {left} left, and the fold held {held}, the most of all</source>
+        <translation>主机只剩 {left}，而这一折占用 {held}，为各折之最</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>this hub knows no such run</source>
         <translation>此 hub 没有这个运行</translation>
@@ -6942,9 +7358,19 @@
         <translation>此训练不接受命令：它以 commands=False 启动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>time learned</source>
+        <translation>时间由学习得出</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>time limit ({limit})</source>
         <translation>时间上限（{limit}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>time up to {time}</source>
+        <translation>时间最多 {time}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
@@ -7093,6 +7519,11 @@
         <translation>实测的是与此不同的训练</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_forecast.py"/>
+        <source>when it ends is not known yet</source>
+        <translation>何时结束尚不知道</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/model_section.py"/>
         <source>yes</source>
         <translation>是</translation>
@@ -7179,6 +7610,16 @@
         <translation>{first}，以及 {names}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>{fold}, try {n}</source>
+        <translation>{fold}，第 {n} 次尝试</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>{fold}; it is tried again</source>
+        <translation>{fold}；将再试</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/forecast_words.py"/>
         <source>{forecast}, about {moment}</source>
         <translation>{forecast}，约 {moment}</translation>
@@ -7257,6 +7698,11 @@
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
         <source>{metric} is back below its limit of {limit}</source>
         <translation>{metric}已回到上限 {limit} 以下</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <source>{metric} of 1 fold at its last epoch</source>
+        <translation>{metric}，1 折的最后一轮</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
@@ -7340,6 +7786,11 @@
         <translation>常驻部分中有 {n} MiB 既不是权重也不是优化器：设备上的数据，或另一个模型</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} at once</source>
+        <translation>同时 {n} 折</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>{n} custom gradients whose trace cannot be told</source>
         <translation>{n} 个自定义梯度的追踪无法确定</translation>
@@ -7365,14 +7816,29 @@
         <translation>{n} 事件/s</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} failed</source>
+        <translation>{n} 失败</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/header.py"/>
         <source>{n} faults of kmonitor</source>
         <translation>kmonitor 出错 {n} 次</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} folds</source>
+        <translation>{n} 折</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/formats.py"/>
         <source>{n} functions</source>
         <translation>{n} 个函数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} killed</source>
+        <translation>{n} 被终止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/desk.py"/>
@@ -7383,6 +7849,11 @@
         <location filename="../../kmonitor/presenters/run_history.py"/>
         <source>{n} of {all} runs</source>
         <translation>{n}/{all} 个运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} of {of} folds</source>
+        <translation>{n} / {of} 折</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_groups.py"/>
@@ -7403,6 +7874,11 @@
         <location filename="../../kmonitor/presenters/run_groups.py"/>
         <source>{n} ranks</source>
         <translation>{n} 个 rank</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} running</source>
+        <translation>{n} 运行中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_history.py"/>
@@ -7456,9 +7932,19 @@
         <translation>{n} 个追踪由存活模型使用</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} tried again</source>
+        <translation>{n} 重试过</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
         <source>{n} variables, {size}</source>
         <translation>{n} 个变量，{size}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n}, resumed</source>
+        <translation>{n}，续</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_sentences.py"/>
@@ -7529,6 +8015,11 @@
         <location filename="../../kmonitor/presenters/action_panel.py"/>
         <source>{time} ago</source>
         <translation>{time} 前</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{time} of about {whole}</source>
+        <translation>{time}，共约 {whole}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/event_sentences.py"/>

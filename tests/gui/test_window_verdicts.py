@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from PySide6.QtCore import QRect, QSizeF, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QTextBrowser, QWidget
 
 from kmonitor.desktop.controls.chip import Chip
+from kmonitor.desktop.panels.guide import GuideWindow
 from kmonitor.desktop.panels.sheet import EndWindow
 from kmonitor.desktop.panels.verdict_row import VerdictButton, VerdictRow
 from kmonitor.desktop.panels.verdict_window import VerdictWindow
@@ -284,3 +285,22 @@ def test_the_header_says_when_a_limit_is_met_until_the_run_ends(wide: DeskWindow
     wide.tell_runs(made_up_run(state="finished"))
 
     assert not any("in about" in text for text in chips())
+
+
+def test_a_loop_of_models_leads_to_what_the_guide_says_of_it(window: DeskWindow):
+    _live(window)
+    window.tell_events(replace(LEAK, per="fit"))
+    window.controller.refresh()
+    sheet = _open(window)
+    (button,) = [b for b in sheet.findChildren(QPushButton) if "many models" in b.text()]
+
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    (guide,) = window.window.findChildren(GuideWindow)
+    assert guide.page == "folds.md"
+    assert guide.findChildren(QTextBrowser)[0].textCursor().block().text() == (
+        "A loop of models in one process"
+    )
+    window.tell_events(LEAK)
+    window.controller.refresh()
+    assert not button.isVisible()

@@ -47,6 +47,7 @@ from tests.support.made_up_runs import (
 from tests.support.map_scenes import MAP_SCENES
 from tests.support.page_scenes import PAGE_SCENES
 from tests.support.stage import LONG, Stage, fleet
+from tests.support.study_scenes import STUDY_SCENES
 
 FAR: Final = "me@gpu-02"
 
@@ -348,7 +349,7 @@ def guide(stage: Stage) -> QWidget:
 SCENES: Final[dict[str, Callable[[Stage], QWidget]]] = {
     scene.__name__: scene
     for scene in (
-        *PAGE_SCENES, *CHART_SCENES, *MAP_SCENES,
+        *PAGE_SCENES, *CHART_SCENES, *MAP_SCENES, *STUDY_SCENES,
         connecting, live, one_run, silent, hub_lost, host_lost, finished,
         out_of_memory, failed, reloading, no_gpu, no_permission, thirty_runs, long_name,
         chinese_name, app_failed, reclaims, limit_menu, crosshair, verdict_sheet, record_sheet,

@@ -70,6 +70,7 @@ class HeaderPanel(QFrame):
         self._theme = self._language = "system"
         self._is_live = True
         self._is_away = self._has_run = False
+        self._has_charts = True
         self._mark = QLabel()
         self._brand = QFrame()
         self._title = ElidedLabel("title")
@@ -114,9 +115,15 @@ class HeaderPanel(QFrame):
         self._has_run = bool(picture.title)
         self._show_parts()
 
-    def show_away(self, *, is_away: bool) -> None:
-        """Say nothing of the selected run while a page is shown that is not about it."""
+    def show_away(self, *, is_away: bool, has_charts: bool = True) -> None:
+        """Say nothing of the selected run while a page is shown that is not about it.
+
+        Args:
+            is_away: Such a page is shown.
+            has_charts: The selected run has charts, to be followed and counted.
+        """
         self._is_away = is_away
+        self._has_charts = has_charts
         self._show_parts()
 
     def show_axis(self, kind: str) -> None:
@@ -181,7 +188,7 @@ class HeaderPanel(QFrame):
 
     def _show_parts(self) -> None:
         for part in self._view_parts:
-            part.setVisible(self._has_run and not self._is_away)
+            part.setVisible(self._has_run and self._has_charts and not self._is_away)
         for part in (self._title, self._subtitle, self._chips):
             part.setVisible(not self._is_away)
 

@@ -15,16 +15,24 @@ class VerdictWindow(EvidenceWindow):
 
     Signals (main thread):
         command_wanted: Name of a command that may help.
+        guide_wanted: With the heading of the guide's page of folds that explains a loop's memory.
         closed: It is shown no more.
     """
 
     command_wanted = Signal(str)
+    guide_wanted = Signal(str)
     closed = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         self._actions: tuple[tuple[str, str], ...] = ()
         self._buttons: list[QPushButton] = []
+        self._heading = ""
+        self._guide = QPushButton()
         super().__init__(look, parent)
+        self._guide.setAutoDefault(False)
+        self._guide.hide()
+        self._guide.clicked.connect(self._on_guide_clicked)
+        self.bottom.insertWidget(0, self._guide)
         self.resize(560, 380)
         self.retranslate()
 
@@ -33,12 +41,19 @@ class VerdictWindow(EvidenceWindow):
         """Say every text in the language in force; the verdict comes anew with its picture."""
         super().retranslate()
         self.setWindowTitle(self.tr("Verdict"))
+        self._guide.setText(self.tr("How to train many models\u2026"))
+        self._guide.setToolTip(
+            self.tr("What a loop of models does to memory; run_folds and collect, in the guide")
+        )
+        self._guide.setAccessibleName(self._guide.text())
         for button in self._buttons:
             self._explain(button)
 
     @override
     def show_picture(self, picture: EvidencePicture) -> None:
         super().show_picture(picture)
+        self._heading = picture.guide
+        self._guide.setVisible(bool(picture.guide))
         if picture.actions != self._actions:
             self._actions = picture.actions
             self._show_actions(picture)
@@ -62,7 +77,7 @@ class VerdictWindow(EvidenceWindow):
             self._explain(button)
             button.setAutoDefault(False)
             button.clicked.connect(self._on_action_clicked)
-            self.bottom.insertWidget(at, button)
+            self.bottom.insertWidget(1 + at, button)
             self._buttons.append(button)
             button.show()
 
@@ -72,3 +87,7 @@ class VerdictWindow(EvidenceWindow):
     @Slot()
     def _on_action_clicked(self) -> None:
         self.command_wanted.emit(self.sender().objectName())
+
+    @Slot()
+    def _on_guide_clicked(self) -> None:
+        self.guide_wanted.emit(self._heading)

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from kmonitor.presenters.forecast_picture import ForecastMaker
+from kmonitor.presenters.forecast_words import chip_words
 from kmonitor.presenters.formats import plain_text
 from kmonitor.presenters.rate_words import NO_RATE, RatePicture
 from kmonitor.presenters.run_book import RunBook
@@ -264,3 +265,44 @@ def test_a_card_says_steady_once_and_reckons_until_something_is_judged():
     assert judged_rate(replace(LEAK, state="learning"), reckoned) is reckoned
     assert judged_rate(replace(LEAK, state="steady"), reckoned) is NO_RATE
     assert judged_rate(replace(LEAK, state="cleared"), reckoned).direction == 0
+
+
+@pytest.mark.parametrize(
+    ("of", "metric", "latest", "words"),
+    [
+        ("host", "ram", 16.4, "out of memory in about 12 more models (8 to 17)"),
+        ("cgroup", "ram", None, "out of memory in 8 more models at the earliest"),
+        ("device", "vram", 16.4, "GPU out of memory in about 12 more models (8 to 17)"),
+        ("device", "vram", None, "GPU out of memory in 8 more models at the earliest"),
+        ("own", "ram", 16.4, "limit in about 12 fits (8 to 17)"),
+    ],
+)
+def test_a_loop_of_models_is_told_when_memory_ends(
+    of: str, metric: str, latest: float | None, words: str
+):
+    forecast = LimitForecast(80 * GIB, of, 12.0, 8.2, latest, 60.0)  # pyright: ignore[reportArgumentType]
+    by_fit = replace(LEAK, per="fit", metric=metric, forecast=forecast)
+    run = made_up_run(fits_done=9)
+
+    told = verdict_picture(run, by_fit, now_wall_s=NOW_WALL_S)
+
+    assert plain_text(told.forecast) == words
+    assert plain_text(chip_words(run, by_fit, now_wall_s=NOW_WALL_S)).startswith(words)
+
+
+def test_one_more_model_is_one():
+    forecast = LimitForecast(80 * GIB, "host", 1.2, 0.4, 2.0)
+    by_fit = replace(LEAK, per="fit", forecast=forecast)
+
+    told = verdict_picture(made_up_run(), by_fit, now_wall_s=NOW_WALL_S)
+
+    assert told.forecast == "out of memory in about 1 more model (0 to 2)"
+
+
+def test_the_guide_explains_loops_and_only_loops():
+    def heading(**changed: Any) -> str:
+        verdict = replace(LEAK, **changed)
+        return evidence_picture(made_up_run(), verdict, now_wall_s=NOW_WALL_S, can_ask=True).guide
+
+    assert heading(per="fit") == "a-loop-of-models-in-one-process"
+    assert heading() == heading(per="fit", state="steady") == ""

@@ -1,0 +1,32 @@
+"""`kmonitor show` and `kmonitor runs` tell a study by its folds."""
+
+import pytest
+
+from kmonitor.cli.study_lines import say_study
+from kmonitor.cli.summary_words import epoch_words
+from tests.support.made_up_runs import made_up_row
+from tests.support.made_up_studies import RUNNING, STUDY, MadeUpStudy
+
+
+def test_each_try_of_each_fold_has_a_line(capsys: pytest.CaptureFixture[str]):
+    study = MadeUpStudy(RUNNING)
+    own, *folds = study.runs()
+    rows = [made_up_row(at, event, STUDY) for at, event in enumerate(study.events(), start=1)]
+
+    say_study(own, rows, folds)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("5 of 10 folds")
+    table = [line.split() for line in lines[4:]]
+    assert table[0][:3] == ["FOLD", "TRY", "STATE"]
+    assert [row[0] for row in table[1:] if row[0].isdigit()] == [
+        *("0", "1", "2", "2", "3", "3", "4", "5", "6", "6", "7", "8", "9")
+    ]
+    assert "Hang" in table[3]
+
+
+def test_a_study_has_folds_in_the_place_of_epochs():
+    own, fold, *_ = MadeUpStudy(RUNNING).runs()
+
+    assert epoch_words(own) == "5 of 10 folds"
+    assert epoch_words(fold) == "20 of 20"
