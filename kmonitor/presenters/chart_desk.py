@@ -254,7 +254,7 @@ class ChartDesk:
         book, curves = self._desk.book, list[CurvePicture]()
         for summary in book.shown():
             column = self._feed.column(summary.run, metric)
-            x, y = self._feed.store.points(summary.run, column, window)
+            x, y = self._feed.points(summary.run, column, window)
             curves.append(
                 CurvePicture(
                     run=summary.run,

@@ -1,14 +1,16 @@
 """Brings the charts' columns from the hub and keeps them up with the live rows."""
 
+import math
 from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.presenters.chart_kinds import LOG_PREFIX, RATE_COLUMN
+from kmonitor.presenters.closer_look import Span
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.flags import FlagBook
-from kmonitor.presenters.series_store import STEP_TIME_COLUMN, SeriesStore
+from kmonitor.presenters.series_store import STEP_TIME_COLUMN, Points, SeriesStore, Window
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent, EpochEnded, GraphSize, Sample
 from kmonitor_agent.protocol.messages import Row, RunSummary, SeriesAsked, SeriesTold
@@ -50,11 +52,13 @@ class _Question:
         run: Of which run.
         columns: Which.
         meanwhile: Rows that came since it was asked; None for a run's first question.
+        span_s: The stretch that it is about; None: all of the run.
     """
 
     run: str
     columns: tuple[str, ...]
     meanwhile: _Waiting | None = None
+    span_s: Span | None = None
 
 
 class ChartFeed:
@@ -75,6 +79,7 @@ class ChartFeed:
         self._have: dict[str, set[str]] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._covered: dict[str, int] = {}
+        self._refused: dict[str, Span] = {}
 
     def show_runs(self, runs: list[RunSummary]) -> None:
         """Ask for the columns of runs that were not shown before."""
@@ -95,6 +100,16 @@ class ChartFeed:
         self._wanted[by] = tuple(columns)
         for run in self._covered:
             self._ask_more(run)
+
+    def points(self, run: str, column: str, window: Window) -> Points:
+        """A column thinned to a window; asked for in detail where what is held is too coarse.
+
+        What is held is drawn until the answer is there.
+        """
+        span_s = self.store.coarse_span_s(run, column, window)
+        if span_s is not None and span_s != self._refused.get(run):
+            self._look_closer(run, column, span_s)
+        return self.store.points(run, column, window)
 
     def have(self, runs: Iterable[str]) -> set[str]:
         """Columns in which anything was read, in any of these runs, as far as is known."""
@@ -128,6 +143,9 @@ class ChartFeed:
         if question is None:
             return
         run = question.run
+        if question.span_s is not None:
+            self.store.look_closer(told, question.span_s)
+            return
         self.store.backfill(told)
         self._have.setdefault(run, set()).update(told.have)
         if question.meanwhile is not None:
@@ -146,6 +164,10 @@ class ChartFeed:
         question = self._asked.pop(ask, None)
         if question is None:
             return
+        if question.span_s is not None:
+            # Not once more at each repaint: when another stretch is shown.
+            self._refused[question.run] = question.span_s
+            return
         if question.meanwhile is None:
             self._waiting.pop(question.run, None)
         self._held.get(question.run, set()).difference_update(question.columns)
@@ -159,6 +181,7 @@ class ChartFeed:
             self._covered.pop(run, None)
             self._held.pop(run, None)
             self._have.pop(run, None)
+            self._refused.pop(run, None)
         self._asked = {ask: each for ask, each in self._asked.items() if each.run not in runs}
 
     def is_loaded(self, run: str) -> bool:
@@ -183,6 +206,20 @@ class ChartFeed:
             ask=0, run=question.run, columns=list(question.columns), buckets=_BUCKETS
         )
         self._asked[self._ask(asked)] = question
+
+    def _look_closer(self, run: str, column: str, span_s: Span) -> None:
+        if any(each.run == run and each.span_s is not None for each in self._asked.values()):
+            return  # While one zooms on, the answer to the last question comes first.
+        columns = dict.fromkeys((column, *self.store.thinned(run)))
+        asked = SeriesAsked(
+            ask=0,
+            run=run,
+            columns=list(columns)[:_MOST_ASKED],
+            from_s=span_s[0],
+            to_s=span_s[1] if math.isfinite(span_s[1]) else None,
+            buckets=_BUCKETS,
+        )
+        self._asked[self._ask(asked)] = _Question(run, (), span_s=span_s)
 
     def _ask_more(self, run: str) -> None:
         held = self._held.get(run, set())

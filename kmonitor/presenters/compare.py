@@ -136,7 +136,7 @@ class CompareDesk:
         return LegendEntry(run.run, run.name, self.hue(run.run), "\n".join(lines))
 
     def _curve(self, run: RunSummary, window: Window) -> CurvePicture:
-        x, y = self._feed.store.points(run.run, self._column(run), window)
+        x, y = self._feed.points(run.run, self._column(run), window)
         return CurvePicture(run.run, run.name, self.hue(run.run), x, y, strong=True)
 
     def _crosshair_line(self, run: RunSummary, x: float) -> CrosshairLine:

@@ -22,10 +22,12 @@ class GrowingSeries:
 
     Attributes:
         version: Grows with every change, to see what must be drawn anew.
+        is_thinned: Whether there was more than is held here.
     """
 
     def __init__(self) -> None:
         self.version = 0
+        self.is_thinned = False
         self._t = np.empty(_FIRST_CAPACITY)
         self._y = np.empty(_FIRST_CAPACITY)
         self._size = 0
@@ -85,6 +87,7 @@ class GrowingSeries:
 
     def _compact(self) -> None:
         """Thin the oldest of the tail into the history, and that if it has grown too long."""
+        self.is_thinned = True
         cut = self._history + _COMPACT_EVERY
         old_t, old_y = _thinned(
             self._t[self._history : cut], self._y[self._history : cut], _COMPACT_EVERY // 8

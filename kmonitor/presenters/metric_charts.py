@@ -135,7 +135,7 @@ class MetricCharts:
         book = self._desk.book
         is_selected = run.run == book.selected
         column = self._column(run.run, kind, setup)
-        x, y = self._feed.store.points(run.run, column, window)
+        x, y = self._feed.points(run.run, column, window)
         plain = CurvePicture(
             run=run.run,
             label=run.name,
@@ -151,7 +151,7 @@ class MetricCharts:
             raw = self._drawn(run.run, column, y, ChartSetup(setup.key, is_log=setup.is_log))
             curves.insert(0, replace(plain, label="", y=raw, selected=False, faint=True))
         for second in kind.columns[1:]:
-            x, y = self._feed.store.points(run.run, second, window)
+            x, y = self._feed.points(run.run, second, window)
             drawn = self._drawn(run.run, second, y, setup)
             dashed = replace(plain, label="", x=x, y=drawn, dashed=True, selected=False)
             curves += [replace(dashed, strong=is_selected)] if len(x) else []

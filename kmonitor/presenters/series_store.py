@@ -1,5 +1,6 @@
 """The columns that charts draw, per run: from the hub's answers and the live rows behind them."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -9,6 +10,13 @@ from numpy.typing import NDArray
 
 from kmonitor.presenters.chart_kinds import LOG_PREFIX, RATE_COLUMN
 from kmonitor.presenters.chart_picture import NO_POINTS, FloatArray, XKind
+from kmonitor.presenters.closer_look import (
+    CloserLook,
+    Span,
+    is_thinned,
+    series_of,
+    stretch_to_ask,
+)
 from kmonitor.presenters.epoch_axis import EpochAxis
 from kmonitor.presenters.growing_series import GrowingSeries
 from kmonitor.presenters.thinning import bucket_edges, thin
@@ -32,6 +40,7 @@ STEP_TIME_COLUMN: Final = "epoch:step_time_s"
 Points = tuple[FloatArray, FloatArray]
 """x and y, `[n_points]` each."""
 
+_Live = tuple[tuple[str, GrowingSeries], ...]
 _EMPTY: Final[Points] = (NO_POINTS, NO_POINTS)
 
 
@@ -61,6 +70,7 @@ class _RunSeries:
     models: EpochAxis = field(default_factory=EpochAxis)
     fit: int = 0
     newest_s: float = 0.0
+    closer: CloserLook | None = None
     drawn: dict[str, tuple[object, Points]] = field(
         default_factory=dict[str, tuple[object, Points]]
     )
@@ -69,13 +79,29 @@ class _RunSeries:
         """What the horizontal axis counts; None: seconds."""
         return {"epochs": self.epochs, "models": self.models, "seconds": None}[kind]
 
+    def live(self) -> _Live:
+        """All columns that live rows are added to."""
+        closer = self.closer.columns if self.closer is not None and self.closer.goes_on else {}
+        return (*self.columns.items(), *closer.items())
+
+    def series(self, column: str, span_s: Span) -> GrowingSeries | None:
+        """What shows a column best in this stretch; None where it is not held."""
+        closer = self.closer.series(column, span_s) if self.closer is not None else None
+        return self.columns.get(column) if closer is None else closer
+
+    def span_s(self, window: Window) -> Span:
+        """The run times that a window shows, as far as the run has come."""
+        axis, edges = self.axis(window.kind), np.array((window.x_from, window.x_to))
+        from_s, to_s = edges if axis is None else axis.t_s_of(edges)
+        return max(0.0, float(from_s)), min(self.newest_s, float(to_s))
+
 
 class SeriesStore:
     """Holds the columns that were asked for; owned by the main thread.
 
     Ask the hub for a run's columns, give the answer to `backfill`, and each live row to `tell`:
-    rows that the answer already covers are left out. An answer about a part of the time (a zoomed
-    chart) replaces that part.
+    rows that the answer already covers are left out. Of a long run they are thinned; what a zoomed
+    chart shows is asked for once more (`coarse_span_s`, `look_closer`), and held until the next.
     """
 
     def __init__(self) -> None:
@@ -88,6 +114,7 @@ class SeriesStore:
             series = held.columns.setdefault(column.name, GrowingSeries())
             t_s = np.frombuffer(column.t_s, "<f8")
             series.splice(t_s, np.frombuffer(column.values, "<f8"))
+            series.is_thinned |= is_thinned(column)
             if len(t_s):
                 _reached(held, float(t_s[-1]))
         starts = np.frombuffer(told.epoch_t_s, "<f8")
@@ -98,6 +125,38 @@ class SeriesStore:
         for t_s in (*starts[-1:], *ends[-1:]):
             if not np.isnan(t_s):
                 _reached(held, float(t_s))
+
+    def look_closer(self, told: SeriesTold, span_s: Span) -> None:
+        """Take what the hub told of a stretch, in the place of the one before.
+
+        Args:
+            told: Its columns; epochs are known.
+            span_s: What was asked about.
+        """
+        held = self._runs.get(told.run)
+        if held is not None:
+            held.drawn.clear()
+            held.closer = CloserLook(span_s, {one.name: series_of(one) for one in told.columns})
+
+    def coarse_span_s(self, run: str, column: str, window: Window) -> Span | None:
+        """The stretch to ask the hub about, to show what was; None: it is shown.
+
+        Up to infinity where it reaches to the newest moment.
+        """
+        held = self._runs.get(run)
+        if held is None or column not in held.columns or not held.columns[column].is_thinned:
+            return None
+        span_s = held.span_s(window)
+        series = held.series(column, span_s)
+        asked_s = stretch_to_ask(series, span_s) if series is not None else None
+        if asked_s is not None and asked_s[1] >= held.newest_s:
+            return asked_s[0], math.inf
+        return asked_s
+
+    def thinned(self, run: str) -> list[str]:
+        """Columns of which there is more than is held."""
+        held = self._runs.get(run)
+        return [name for name, each in held.columns.items() if each.is_thinned] if held else []
 
     def tell(self, run: str, t_s: float, event: AnyEvent) -> None:
         """Take a live row; one of a run that is not held is left out.
@@ -112,17 +171,17 @@ class SeriesStore:
             return
         match event:
             case Sample():
-                _append_sample(held, t_s, event)
+                _append_sample(held.live(), t_s, event)
             case EpochStarted():
                 held.epochs.epoch_started(t_s)
                 _model_goes_on(held, t_s, event)
             case EpochEnded():
                 held.epochs.epoch_ended(t_s)
-                _append_epoch(held, t_s, event)
+                _append_epoch(held.live(), t_s, event)
             case FitEnded():
                 held.models.epoch_ended(t_s)
             case BootStarted() | Lost():
-                for series in held.columns.values():
+                for _, series in held.live():
                     series.break_line(t_s)
             case _:
                 return
@@ -143,6 +202,8 @@ class SeriesStore:
         series = held.columns.get(column) if held is not None else None
         if held is None or series is None:
             return _EMPTY
+        if held.closer is not None:
+            series = held.series(column, held.span_s(window)) or series
         is_of_epochs, axis = column.startswith(EPOCH_PREFIX), held.axis(window.kind)
         versions = (
             held.epochs.version if is_of_epochs else 0,
@@ -206,16 +267,17 @@ class SeriesStore:
         Of a column with one value for each epoch: that of the epoch that x lies in.
         """
         held = self._runs.get(run)
-        series = held.columns.get(column) if held is not None else None
-        if held is None or series is None or not len(series):
+        whole = held.columns.get(column) if held is not None else None
+        if held is None or whole is None or not len(whole):
             return None
         t_s = self._t_s_at(held, x, kind)
+        series = held.series(column, (t_s, t_s)) or whole
         if column.startswith(EPOCH_PREFIX):
             # At the last epoch's end lies all the time behind it, too.
             index = min(int(np.searchsorted(series.t_s, t_s - 1e-9)), len(series) - 1)
         else:
             index = int(np.searchsorted(series.t_s, t_s + 1e-9, side="right")) - 1
-        beyond = x > self.x_of(run, float(series.t_s[-1]), kind) + 1e-9
+        beyond = x > self.x_of(run, float(whole.t_s[-1]), kind) + 1e-9
         if index < 0 or beyond or np.isnan(series.values[index]):
             return None
         return float(series.values[index])
@@ -314,23 +376,23 @@ def _over_epochs(starts: FloatArray, t_s: FloatArray, y: FloatArray) -> Points:
     return np.column_stack((begun, t_s)).ravel(), np.repeat(y, 2)
 
 
-def _append_sample(held: _RunSeries, t_s: float, sample: Sample) -> None:
+def _append_sample(columns: _Live, t_s: float, sample: Sample) -> None:
     extras = dict(extra_values(sample.logs, sample.more_devices))
-    for name, series in held.columns.items():
+    for name, series in columns:
         value = extras.get(name) if name in extras else getattr(sample, name, None)
         # What was not read this time (some fields are read each 10 s) is no gap.
         if value is not None:
             series.append(t_s, value)
 
 
-def _append_epoch(held: _RunSeries, t_s: float, ended: EpochEnded) -> None:
+def _append_epoch(columns: _Live, t_s: float, ended: EpochEnded) -> None:
     values: dict[str, float | None] = {
         STEP_TIME_COLUMN: ended.step_times.p50_s if ended.step_times is not None else None,
         RATE_COLUMN: ended.learning_rate,
         f"{EPOCH_PREFIX}seconds": ended.seconds,
     }
     values |= {f"{LOG_PREFIX}{name}"[:MAX_COLUMN]: value for name, value in ended.logs.items()}
-    for name, series in held.columns.items():
+    for name, series in columns:
         value = values.get(name)
         if value is not None:
             series.append(t_s, value)
