@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from kmonitor.presenters.axis_ticks import Axis, axis_between, log_axis, value_axis
-from kmonitor.presenters.chart_picture import ChartPicture, CurvePicture
+from kmonitor.presenters.chart_picture import ChartPicture, CurvePicture, FloatArray
 
 _LEAST_MARK_GAP_PX: Final = 3.0
 
@@ -21,13 +21,7 @@ def y_axis_of(picture: ChartPicture, height_px: float) -> Axis:
     if picture.y_range is not None:
         lo, hi = spread_range(picture.y_range)
         return axis_between(lo, hi, unit=picture.unit, height_px=height_px)
-    extremes = [
-        extreme
-        for curve in picture.curves
-        if len(curve.y)
-        for extreme in (float(np.fmin.reduce(curve.y)), float(np.fmax.reduce(curve.y)))
-        if math.isfinite(extreme)
-    ] or [0.0]
+    extremes = [e for curve in picture.curves for e in _extremes(curve.y)] or [0.0]
     if picture.is_log:
         return log_axis(min(extremes), max(extremes), height_px=height_px)
     limit = picture.limit.value if picture.limit is not None else None
@@ -43,6 +37,16 @@ def y_axis_of(picture: ChartPicture, height_px: float) -> Axis:
     )
 
 
+def _extremes(y: FloatArray) -> tuple[float, ...]:
+    """The lowest and the highest number; none where there is none."""
+    if not len(y):
+        return ()
+    found = float(np.fmin.reduce(y)), float(np.fmax.reduce(y))
+    if math.isinf(found[0]) or math.isinf(found[1]):
+        return _extremes(y[np.isfinite(y)])
+    return () if math.isnan(found[0]) else found
+
+
 def spread_range(span: tuple[float, float]) -> tuple[float, float]:
     """The range, or one of width 1 where it is empty: a chart needs a scale."""
     lo, hi = span
@@ -52,7 +56,7 @@ def spread_range(span: tuple[float, float]) -> tuple[float, float]:
 def last_there(curve: CurvePicture, x_to: float) -> int:
     """Index of the last point up to there that is no gap; -1 for none."""
     index = int(np.searchsorted(curve.x, x_to, side="right")) - 1
-    while index >= 0 and math.isnan(curve.y[index]):
+    while index >= 0 and not math.isfinite(curve.y[index]):
         index -= 1
     return index
 

@@ -336,7 +336,11 @@ def _after(x: FloatArray, y: FloatArray, since: float) -> tuple[FloatArray, Floa
 
 
 def _highest(curves: tuple[CurvePicture, ...]) -> float | None:
-    tops = [float(np.nanmax(c.y)) for c in curves if np.isfinite(c.y).any()]
+    tops = [
+        float(np.max(c.y, where=np.isfinite(c.y), initial=-np.inf))
+        for c in curves
+        if np.isfinite(c.y).any()
+    ]
     return max(tops, default=None)
 
 

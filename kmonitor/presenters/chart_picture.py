@@ -34,6 +34,7 @@ class CurvePicture:
         label: Name at the line's end; elided by the chart where there is no room.
         hue: Index of the series colour, 0..5.
         dashed: Drawn dashed: a second run with this hue.
+        dotted: Drawn dotted: what is dashed beside a dashed run's line.
         selected: Drawn heavier, with a gradient below it.
         stale: Greyed: the host is lost, the last data are shown.
         strong: As heavy as the selected one, without a gradient: none stands back.
@@ -48,6 +49,7 @@ class CurvePicture:
     x: FloatArray
     y: FloatArray
     dashed: bool = False
+    dotted: bool = False
     selected: bool = False
     stale: bool = False
     strong: bool = False
@@ -202,7 +204,7 @@ def _words(picture: ChartPicture) -> tuple[object, ...]:
 
 
 def _curve_words(curve: CurvePicture) -> tuple[object, ...]:
-    look = (curve.dashed, curve.selected, curve.stale, curve.strong, curve.faint)
+    look = (curve.dashed, curve.dotted, curve.selected, curve.stale, curve.strong, curve.faint)
     return (curve.run, curve.label, curve.hue, *look)
 
 

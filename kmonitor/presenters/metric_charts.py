@@ -153,8 +153,9 @@ class MetricCharts:
         for second in kind.columns[1:]:
             x, y = self._feed.points(run.run, second, window)
             drawn = self._drawn(run.run, second, y, setup)
-            dashed = replace(plain, label="", x=x, y=drawn, dashed=True, selected=False)
-            curves += [replace(dashed, strong=is_selected)] if len(x) else []
+            beside = replace(plain, label="", x=x, y=drawn, selected=False)
+            beside = replace(beside, dashed=not plain.dashed, dotted=plain.dashed)
+            curves += [replace(beside, strong=is_selected)] if len(x) else []
         return curves
 
     def _drawn(self, run: str, column: str, y: FloatArray, setup: ChartSetup) -> FloatArray:

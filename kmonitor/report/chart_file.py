@@ -82,7 +82,8 @@ def _legend(picture: ChartPicture, ink: Ink, palette: Palette) -> Markup:
     for curve in picture.curves:
         if curve.faint:
             continue
-        name = shortened(curve.label or tr("validation, dashed"), _LONGEST_NAME)
+        beside = tr("validation, dotted") if curve.dotted else tr("validation, dashed")
+        name = shortened(curve.label or beside, _LONGEST_NAME)
         width = text_width(name, _BODY_PX) + 30.0
         if left + width > PICTURE_SIZE.width - _EDGE_PX:
             break

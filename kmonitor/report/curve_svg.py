@@ -47,8 +47,8 @@ def _curve(sheet: Sheet, curve: CurvePicture) -> Markup:
     style = f"fill:none;stroke:{colour};stroke-width:{width:g};stroke-linejoin:round"
     if curve.faint:
         style += ";stroke-opacity:0.35"
-    if curve.dashed:
-        style += ";stroke-dasharray:5 3"
+    if curve.dashed or curve.dotted:
+        style += f";stroke-dasharray:{'1.5 3' if curve.dotted else '5 3'}"
     path = "".join(_path(part) for part in parts if len(part) > 1)
     if path:
         drawn.append(tag("path", d=path, style=style))

@@ -7468,6 +7468,11 @@
         <translation>虚线：验证</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/report/chart_file.py"/>
+        <source>validation, dotted</source>
+        <translation>点线：验证</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/hub_settings.py"/>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>viewer</source>

@@ -248,6 +248,7 @@ def test_second_run_of_a_hue_is_dashed(qtbot: QtBot, points: int):
     x, y = np.linspace(0.0, 40.0, points), np.full(points, 30.0 * GIB)
     solid = picture(CurvePicture("a", "a", 0, x, y))
     dashed = picture(CurvePicture("a", "a", 0, x, y, dashed=True))
+    dotted = picture(CurvePicture("a", "a", 0, x, y, dotted=True))
     columns = [column_of(solid, 5.0 + i * 0.1) for i in range(200)]
 
     def drawn(shown: ChartPicture) -> int:
@@ -256,6 +257,7 @@ def test_second_run_of_a_hue_is_dashed(qtbot: QtBot, points: int):
         return sum(has_line(image, DARK.card, x, rows) for x in columns)
 
     assert 0 < drawn(dashed) < 0.8 * drawn(solid)
+    assert 0 < drawn(dotted) < 0.8 * drawn(dashed)
 
 
 def test_everything_at_once_in_every_size(qtbot: QtBot):

@@ -31,8 +31,8 @@ _SELECTED_PX = 1.55
 _MOST_APART_PX = 1.1
 _FILL_OPACITY = 0.28
 _DENSE_POINTS = 120
-_DASH_PX = 6
-_DASH_PERIOD_PX = 10
+_DASH = (6, 4)
+_DOTS = (2, 4)
 
 
 class RunCurve(pg.PlotCurveItem):
@@ -49,7 +49,7 @@ class RunCurve(pg.PlotCurveItem):
         self._colours: ChartColours | None = None
         self._fill: list[QPolygonF] = []
         self._pen = QPen()
-        self._is_pen_dashed = False
+        self._pen_dash: tuple[int, int] | None = None
         self._brush = QBrush()
 
     def show_picture(self, picture: CurvePicture, frame: PlotFrame, colours: ChartColours) -> None:
@@ -105,15 +105,16 @@ class RunCurve(pg.PlotCurveItem):
     def _set_points(self, picture: CurvePicture, frame: PlotFrame) -> None:
         x, y, joined = drawable(picture.x, picture.y)
         is_dense = len(x) >= _DENSE_POINTS
-        if picture.dashed and is_dense:
+        dash = _dash(picture)
+        if dash is not None and is_dense:
             px = (x - frame.x_lo) * (frame.width / (frame.x_hi - frame.x_lo))
-            dashes = px % _DASH_PERIOD_PX < _DASH_PX
+            dashes = px % sum(dash) < dash[0]
             joined = dashes if joined is None else joined & dashes
         options: dict[str, Any] = {"connect": "all" if joined is None else joined}
         self.setData(x, y, **options)
         self._fill = _areas(picture.x, picture.y, frame.y_lo) if picture.selected else []
         # A pen that dashes is slow on dense lines, a broken line is not seen on sparse ones.
-        self._is_pen_dashed = picture.dashed and not is_dense
+        self._pen_dash = None if is_dense else dash
         self._set_dashes()
 
     def _set_pen(self, picture: CurvePicture, colours: ChartColours) -> None:
@@ -127,15 +128,22 @@ class RunCurve(pg.PlotCurveItem):
         self.update()
 
     def _set_dashes(self) -> None:
-        if self._is_pen_dashed:
-            self._pen.setDashPattern([_DASH_PX, _DASH_PERIOD_PX - _DASH_PX])
+        if self._pen_dash is not None:
+            self._pen.setDashPattern([*self._pen_dash])
         else:
             self._pen.setStyle(Qt.PenStyle.SolidLine)
 
 
-def _look(picture: CurvePicture) -> tuple[int, bool, bool, bool, bool, bool]:
+def _dash(picture: CurvePicture) -> tuple[int, int] | None:
+    """How many pixels are drawn and left out in turn; None: none are left out."""
+    if picture.dotted:
+        return _DOTS
+    return _DASH if picture.dashed else None
+
+
+def _look(picture: CurvePicture) -> tuple[object, ...]:
     look = (picture.selected, picture.stale, picture.strong, picture.faint)
-    return picture.hue, picture.dashed, *look
+    return picture.hue, _dash(picture), *look
 
 
 def drawable(

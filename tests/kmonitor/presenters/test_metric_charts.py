@@ -3,10 +3,12 @@
 import math
 import struct
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from kmonitor.presenters.chart_axes import last_there, y_axis_of
 from kmonitor.presenters.chart_board import ChartSetup
 from kmonitor.presenters.chart_cards import CardPicture
 from kmonitor.presenters.chart_desk import ChartDesk
@@ -132,6 +134,32 @@ def test_training_is_solid_and_validation_dashed():
     assert train.x.tolist() == pytest.approx([1.0, 2.0, 3.0, 4.0])
     assert (train.selected, train.dashed, train.label) == (True, False, "resnet50-imagenet")
     assert (validation.dashed, validation.label) == (True, "")
+
+
+def test_validation_of_a_dashed_run_is_dotted():
+    board = loss_board(runs=7)
+    curves = board.metrics.picture(kind("log:loss"), ChartSetup("log:loss"), 400).curves
+    dashed = next(c.run for c in curves if c.label and c.dashed)
+    train, validation = (c for c in curves if c.run == dashed)
+
+    assert (train.dashed, train.dotted) == (True, False)
+    assert (validation.dashed, validation.dotted) == (False, True)
+
+
+def test_an_infinite_loss_is_a_gap_and_the_axis_holds_all_numbers():
+    board = Board()
+    curve = replace(
+        loss_board().metrics.picture(kind("log:loss"), ChartSetup("log:loss"), 400).curves[0],
+        y=np.array([math.nan, math.inf, 1.5, -2.0]),
+    )
+    picture = replace(
+        board.metrics.picture(kind("log:loss"), ChartSetup("log:loss"), 400), curves=(curve,)
+    )
+    axis = y_axis_of(picture, 150.0)
+
+    assert axis.lo <= -2.0
+    assert axis.hi >= 1.5
+    assert last_there(replace(curve, y=np.array([1.0, 2.0, 3.0, -math.inf])), math.inf) == 2
 
 
 def test_the_card_says_now_best_with_its_epoch_and_change():
