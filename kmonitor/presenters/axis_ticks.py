@@ -151,6 +151,11 @@ def x_axis(kind: XKind, lo: float, hi: float, *, width_px: float) -> Axis:
         step = max(1.0, _nice(per_tick, _WHOLE_STEPS))
         ticks = _multiples(step, lo, hi)
         texts = [count_text(tick) for tick in ticks]
+        if not ticks and hi > lo:
+            # Zoomed into one epoch: parts of it say where.
+            step = _nice(per_tick)
+            ticks = _multiples(step, lo, hi)
+            texts = [_value_text(tick, step, "") for tick in ticks]
         named_text = tr("epoch {n}") if kind == "epochs" else tr("model {n}")
     else:
         step = next((s for s in _DURATION_STEPS_S if s >= per_tick), 0.0) or (

@@ -294,3 +294,19 @@ def test_a_card_of_a_narrow_screen_cuts_no_number():
     for label in [w for w in shown if w.isVisible() and not isinstance(w, ElidedLabel)]:
         assert label.width() >= label.sizeHint().width(), label.text()
     window.close()
+
+
+def test_a_card_of_a_narrow_screen_cuts_neither_rate_nor_when_a_limit_is_met():
+    window = DeskWindow(size=(820, 760))
+    main = window.window
+    main.setMinimumSize(1, 1)
+    main.resize(820, 760)
+    tell(window)
+    window.tell_events(LEAK)
+
+    labels = main.cards["ram"].findChildren(ElidedLabel)
+    rate = next(each for each in labels if each.text().startswith("\u25b2 "))
+    forecast = next(each for each in labels if each.text().startswith("limit in about"))
+    assert rate.shown_text() == rate.text()
+    assert forecast.shown_text().startswith("limit in about 1")
+    window.close()

@@ -8,9 +8,11 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
+from kmonitor.desktop.controls.segments import Segments
 from kmonitor.desktop.settings_file import TableLayout, WindowSettings
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import made_up_run
+from tests.support.made_up_verdicts import LEAK
 
 pytestmark = WINDOW
 
@@ -134,4 +136,19 @@ def test_no_switch_below_the_charts_is_cut_off_in_a_narrow_window(tab: str) -> N
         assert at.x() >= 0
         assert at.x() + button.width() <= main.records.width()
         assert button.width() >= button.minimumSizeHint().width()
+    window.close()
+
+
+def test_a_low_list_gives_way_and_no_letter_of_its_switches() -> None:
+    window = opened(size=(800, 640))
+    records = window.window.records
+    window.window.setMinimumSize(400, 300)
+    window.window.resize(800, 640)
+    window.tell_events(LEAK)
+    records.setFixedHeight(132)
+    window.settle()
+
+    for switch in records.findChildren(Segments):
+        if switch.isVisible():
+            assert switch.height() >= switch.sizeHint().height()
     window.close()

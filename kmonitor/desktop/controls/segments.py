@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QPushButton,
+    QSizePolicy,
     QWidget,
 )
 
@@ -34,6 +35,8 @@ class Segments(QFrame):
         """
         super().__init__(parent)
         self.setObjectName("segments")
+        # What has too little room gives way beside it: letters would be cut off.
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._group = QButtonGroup(self)
         self._group.setExclusive(True)
         self._buttons: dict[str, QPushButton] = {}

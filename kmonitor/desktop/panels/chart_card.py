@@ -1,12 +1,12 @@
 """One card: what a metric says in words, and its chart below."""
 
 from dataclasses import replace
-from typing import Any, Protocol
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QContextMenuEvent, QIcon, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QMenu,
@@ -20,6 +20,7 @@ from typing_extensions import override
 from kmonitor.desktop.controls.choice_menu import add_choices
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.look import Look, repolish, role_label, set_tone
+from kmonitor.desktop.panels.card_chart import Chart
 from kmonitor.desktop.panels.skeleton import Skeleton
 from kmonitor.desktop.panels.verdict_row import VerdictButton, VerdictRow
 from kmonitor.desktop.theme import SIZES
@@ -28,47 +29,16 @@ from kmonitor.presenters.verdict_words import NO_VERDICT
 
 _TOP_HEIGHT = 22
 _NARROW_BELOW = 280
+"""Width of a card, pixels, in which titles and rates need the room of the button's words."""
+
 _TIGHT_BELOW = 220
+"""In which rate and forecast stand below the number and the verdict."""
+
 _LEAST_TITLE = 76
 _BESIDE_LIMIT = 84
 """Margins of a card's top row, its gaps, and the limit's own padding, pixels."""
 
-"""Width of a card, pixels, in which titles and rates need the room of the button's words."""
-
 _ARROWS = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
-
-
-class Chart(Protocol):
-    """What a card needs of its chart; `plots.live_chart.LiveChart` is one.
-
-    The signals are typed loosely: Qt's stubs know them by another type on the class than on the
-    object.
-    """
-
-    @property
-    def limit_dropped(self) -> Any:
-        """With the value that the limit line was let go at."""
-        ...
-
-    @property
-    def crosshair_moved(self) -> Any:
-        """With the place on the horizontal axis."""
-        ...
-
-    @property
-    def crosshair_left(self) -> Any:
-        """The pointer has left."""
-        ...
-
-    @property
-    def range_zoomed(self) -> Any:
-        """With the horizontal range wanted."""
-        ...
-
-    @property
-    def zoom_reset(self) -> Any:
-        """The whole range is wanted."""
-        ...
 
 
 class ChartCard(QFrame):
@@ -122,9 +92,10 @@ class ChartCard(QFrame):
         self._more = QPushButton()
         self._drag_from: QPoint | None = None
         self._is_dragged = False
-        self._is_narrow, self._is_tight = False, False
+        self._is_narrow = self._is_tight = False
         self._skeleton = Skeleton(look)
         self._column = QVBoxLayout(self)
+        self._words = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         # Four cards of one size, whatever they say.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         self._build()
@@ -133,8 +104,8 @@ class ChartCard(QFrame):
         self._set_limit.clicked.connect(self._on_set_limit_clicked)
         self._more.clicked.connect(self._on_more_clicked)
         self._limit.clicked.connect(self._on_limit_clicked)
-        self._quiet.clicked.connect(self._on_verdict_clicked)
-        self._verdict.clicked.connect(self._on_verdict_clicked)
+        for part in (self._quiet, self._verdict):
+            part.clicked.connect(self._on_verdict_clicked)
         look.palette_changed.connect(self._on_look_palette_changed)
 
     def retranslate(self) -> None:
@@ -183,7 +154,7 @@ class ChartCard(QFrame):
         self._hint.setVisible(bool(picture.hint))
         self._value.setText(picture.value)
         set_tone(self._value, "mute" if picture.absent else "")
-        self._rate.setText(_ARROWS[picture.rate.direction] + picture.rate.text)
+        self._show_rate()
         set_tone(self._rate, "warn" if picture.rate.direction > 0 else "mute")
         self._rate.setToolTip(picture.rate.tooltip)
         self._show_verdict()
@@ -256,7 +227,7 @@ class ChartCard(QFrame):
         self._build_words(top)
 
     def _build_words(self, top: QHBoxLayout) -> None:
-        words = QHBoxLayout()
+        words = self._words
         words.setSpacing(8)
         words.addWidget(self._value, 0, Qt.AlignmentFlag.AlignBottom)
         words.addWidget(self._rate, 1, Qt.AlignmentFlag.AlignBottom)
@@ -272,6 +243,15 @@ class ChartCard(QFrame):
         self._column.addWidget(self._hint)
         self._column.addSpacing(2)
         self._column.addWidget(self._skeleton, 1)
+
+    def _show_rate(self) -> None:
+        if self._picture is None:
+            return
+        rate = self._picture.rate
+        text = _ARROWS[rate.direction] + rate.text
+        self._rate.setText(text)
+        # Below the number it takes a line, which is for what there is to say.
+        self._rate.setVisible(bool(text) or not self._is_tight)
 
     def _show_verdict(self) -> None:
         if self._picture is None:
@@ -298,7 +278,12 @@ class ChartCard(QFrame):
         is_tight = self.width() < _TIGHT_BELOW
         if is_tight != self._is_tight:
             self._is_tight = is_tight
+            ways = QBoxLayout.Direction
+            self._words.setDirection(ways.TopToBottom if is_tight else ways.LeftToRight)
+            self._words.setSpacing(0 if is_tight else 8)
+            self._verdict.set_tight(is_tight=is_tight)
             self._show_verdict()
+            self._show_rate()
         is_narrow = self.width() < _NARROW_BELOW
         if is_narrow == self._is_narrow and not is_first:
             return

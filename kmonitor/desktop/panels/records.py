@@ -25,6 +25,8 @@ RecordsTab = Literal["events", "reclaims"]
 
 _EVENTS: Final = "events"
 _RECLAIMS: Final = "reclaims"
+_LEAST_PAGE: Final = 27
+"""A row, pixels."""
 
 
 class RecordsPanel(QFrame):
@@ -113,6 +115,8 @@ class RecordsPanel(QFrame):
         self._copy.setProperty("kind", "small")
         self._pages.addWidget(self.log)
         self._pages.addWidget(self.table)
+        # It scrolls; the switches' letters would be cut off.
+        self._pages.setMinimumHeight(_LEAST_PAGE)
         # What is too narrow for both puts the switches below each other, and cuts off neither.
         self.setMinimumWidth(1)
         left, right = QHBoxLayout(), QHBoxLayout()

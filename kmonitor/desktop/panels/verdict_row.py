@@ -1,7 +1,7 @@
 """The verdict on a card: a button of few words, and when a limit is met beside it."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.look import set_tone
@@ -45,17 +45,24 @@ class VerdictRow(QWidget):
         super().__init__(parent)
         self._button = VerdictButton()
         self._forecast = ElidedLabel("meta", at_end=True)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        row.addWidget(self._button)
-        row.addWidget(self._forecast, 1)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(8)
+        self._row.addWidget(self._button)
+        self._row.addWidget(self._forecast, 1)
         self._button.clicked.connect(self.clicked)
         self.hide()
+
+    def set_tight(self, *, is_tight: bool) -> None:
+        """Put the forecast below the verdict, where beside it there is no room."""
+        ways = QBoxLayout.Direction
+        self._row.setDirection(ways.TopToBottom if is_tight else ways.LeftToRight)
+        self._row.setSpacing(1 if is_tight else 8)
 
     def show_picture(self, picture: VerdictPicture, title: str) -> None:
         """Show this; a quiet verdict takes no line."""
         self._button.show_picture(NO_VERDICT if picture.is_quiet else picture, title)
         self._forecast.setText(picture.forecast)
+        self._forecast.setVisible(bool(picture.forecast))
         self._forecast.setToolTip(picture.forecast_tooltip)
         self.setVisible(not picture.is_quiet and bool(picture.text))

@@ -122,8 +122,20 @@ def test_time_axis_is_in_seconds_minutes_or_hours(hi: float, expected: tuple[str
     assert x_axis("seconds", 0.0, hi, width_px=380).texts == expected
 
 
-def test_zoomed_axis_without_a_whole_epoch_has_no_tick():
-    assert x_axis("epochs", 3.2, 3.9, width_px=380).ticks == ()
+@pytest.mark.parametrize(
+    ("lo", "hi", "expected"),
+    [
+        (3.2, 3.9, ("epoch 3.2", "3.4", "3.6", "3.8")),
+        (50.501, 50.551, ("epoch 50.51", "50.52", "50.53", "50.54", "50.55")),
+    ],
+)
+def test_an_axis_within_one_epoch_says_where_in_it(
+    lo: float, hi: float, expected: tuple[str, ...]
+):
+    assert x_axis("epochs", lo, hi, width_px=380).texts == expected
+
+
+def test_zoomed_axis_without_a_whole_second_has_no_tick():
     assert x_axis("seconds", 3.2, 3.3, width_px=380).ticks == ()
 
 
