@@ -152,7 +152,7 @@ def _bar_parts(found: MemoryMap) -> list[BarPart]:
 
 def _marks(subject: MapSubject, limit: int | None) -> list[Mark]:
     marks: list[Mark] = []
-    if subject.reading.peak_bytes is not None:
+    if subject.reading.peak_bytes:
         marks.append(Mark(subject.reading.peak_bytes, tr("measured"), "accent"))
     if limit is not None:
         marks.append(Mark(limit, tr("limit"), "crit"))
@@ -164,7 +164,11 @@ def _measured_words(subject: MapSubject) -> str:
     if reading.peak_bytes is None:
         why = said(reading.source) if reading.source else tr("nothing ran")
         return tr("Not measured: {why}").format(why=why)
-    return tr("Measured: {size} at batch {batch} ({source})").format(
+    words = tr("Measured: {size} at batch {batch} ({source})")
+    if not reading.peak_bytes:
+        # The CPU's allocator counts large tensors only: a small model reads 0.
+        words = tr("Measured: nothing that is counted, at batch {batch} ({source})")
+    return words.format(
         size=bytes_text(reading.peak_bytes),
         batch=count_text(reading.batch or subject.batch),
         source=said(reading.source),

@@ -3698,6 +3698,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>Measured: nothing that is counted, at batch {batch} ({source})</source>
+        <translation>实测：没有可统计的内容，批大小 {batch}（{source}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
         <source>Measured: {size} at batch {batch} ({source})</source>
         <translation>实测：{size}，批大小 {batch}（{source}）</translation>
     </message>

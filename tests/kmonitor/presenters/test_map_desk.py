@@ -180,6 +180,18 @@ def test_totals_tell_resident_transient_tier_interval_and_what_was_measured():
     assert picture.span == (desk.answer.found.low_bytes, desk.answer.found.high_bytes)
 
 
+def test_a_model_too_small_for_what_counts_has_no_measured_mark():
+    source = "tensorflow allocator, CPU:0 peak (tensors of 256 KiB and more)"
+    subject = file_subject(reading=Reading(0, source, 16))
+    desk = desk_of(subject)
+    assert desk.answer.found is not None
+
+    picture = totals_picture(desk.answer.found, subject, None)
+
+    assert picture.measured == f"Measured: nothing that is counted, at batch 16 ({source})"
+    assert picture.marks == ()
+
+
 def test_where_connections_are_not_known_no_peak_is_claimed():
     subject = bare(msgspec.structs.replace(convolutions(), calls=(), why_no_calls="not told"))
     desk = desk_of(subject)
