@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.local_process import ProcessWatch
+from kmonitor.hub.memory_deaths import MemoryDeaths
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import Sessions
 from kmonitor_agent.local.clock import Clock
@@ -43,7 +44,13 @@ class Liveness:
     """
 
     def __init__(
-        self, ledger: Ledger, sessions: Sessions, processes: ProcessWatch, clock: Clock
+        self,
+        ledger: Ledger,
+        sessions: Sessions,
+        processes: ProcessWatch,
+        clock: Clock,
+        *,
+        deaths: MemoryDeaths | None = None,
     ) -> None:
         self.is_settled: Callable[[RunRecord], bool] = _yes
         self._ledger = ledger
@@ -51,6 +58,7 @@ class Liveness:
         self._processes = processes
         self._clock = clock
         self._started_s = clock.monotonic_s()
+        self._deaths = deaths or MemoryDeaths(clock)
         self._awaited: dict[str, tuple[int, float]] = {}
 
     def is_gone(self, record: RunRecord) -> bool:
@@ -65,9 +73,10 @@ class Liveness:
 
     def look(self) -> None:
         """Judge every run that is not over."""
-        for record in self._ledger.registry.live():
-            if record.is_known:
-                self._judge(record)
+        live = [record for record in self._ledger.registry.live() if record.is_known]
+        for record in live:
+            self._judge(record)
+        self._deaths.keep_only([record.run for record in live])
 
     def _judge(self, record: RunRecord) -> None:
         now_s = self._clock.monotonic_s()
@@ -77,6 +86,7 @@ class Liveness:
             self._judge_shipped(record, now_s)
             return
         is_gone = quiet_s > _DRAIN_S and self.is_gone(record)
+        self._count_kills(record)
         if is_gone and self._all_is_taken(record, now_s):
             self._lose(record)
         elif record.supervisor and not is_gone:
@@ -87,6 +97,14 @@ class Liveness:
             self._see(record, "silent", self._silence(record, quiet_s, is_gone=is_gone))
         elif heard_s is not None and record.seen and not is_gone:
             self._see(record, "", "")
+
+    def _count_kills(self, record: RunRecord) -> None:
+        if (
+            self._deaths.is_due(record)
+            and self._processes.can_see(record.host, record.boot, record.pid_namespace)
+            and self._processes.is_alive(record.pid, record.boot_wall_s)
+        ):
+            self._deaths.count(record)
 
     def _judge_shipped(self, record: RunRecord, now_s: float) -> None:
         if self._sessions.of_run(record.run) is not None:
@@ -124,7 +142,9 @@ class Liveness:
     def _lose(self, record: RunRecord) -> None:
         self._awaited.pop(record.run, None)
         if not record.is_over:
-            why = _GONE
+            kills = self._deaths.told(record)
+            record.cause = kills.cause or record.cause
+            why = f"{_GONE}; {kills.why}" if kills.why else _GONE
             if record.ends_at_limit:
                 record.cause = "time limit"
                 why = f"{_GONE}; {_AT_LIMIT}"

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.probes.cgroup import group_folders
+from kmonitor_agent.local.control_groups import group_folders
 
 _LIMIT: Final = {1: "memory.limit_in_bytes", 2: "memory.max"}
 _SWAP: Final = {1: "memory.memsw.limit_in_bytes", 2: "memory.swap.max"}

@@ -12,7 +12,7 @@ from kmonitor_agent.folds.process import FoldProcess
 from kmonitor_agent.folds.tidings import Ready, Refused, Returned, Stepped
 from kmonitor_agent.folds.tree import peak_bytes, resident_bytes
 from kmonitor_agent.local.byte_sizes import bytes_text
-from kmonitor_agent.probes.memory_kills import MemoryKills, memory_kills
+from kmonitor_agent.local.memory_kills import MemoryKills, memory_kills
 from kmonitor_agent.restart.child import Ended
 from kmonitor_agent.restart.death import Death, cause_of, signal_name
 

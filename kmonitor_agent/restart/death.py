@@ -4,7 +4,7 @@ import signal
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from kmonitor_agent.probes.memory_kills import MemoryKills
+from kmonitor_agent.local.memory_kills import MemoryKills
 from kmonitor_agent.restart.child import Ended
 
 _NAMED: Final = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.memory_kills import memory_kills
 from kmonitor_agent.local.run_lock import RunLock
 from kmonitor_agent.local.sockets import NotPrivate
 from kmonitor_agent.local.supervised import (
@@ -16,7 +17,6 @@ from kmonitor_agent.local.supervised import (
     Terms,
     new_supervision,
 )
-from kmonitor_agent.probes.memory_kills import memory_kills
 from kmonitor_agent.restart.child import Child, Ended
 from kmonitor_agent.restart.death import Death, cause_of
 from kmonitor_agent.restart.last_words import tell_death

@@ -6259,8 +6259,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>its process cannot be seen from here: it counts its process ids apart (container)</source>
+        <translation>从这里看不到其进程：它单独计进程号（容器）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>its process is gone without a word</source>
         <translation>其进程无声消失</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>its process is gone without a word; {what}</source>
+        <translation>其进程无声消失；{what}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>its process is gone, what it left on disk is being read</source>
+        <translation>其进程已不在，正在读取它留在磁盘上的内容</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>its process lives</source>
+        <translation>其进程仍在运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -6546,6 +6566,11 @@
         <location filename="../../kmonitor/presenters/metric_charts.py"/>
         <source>no data</source>
         <translation>无数据</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>no data for {time}; {what}</source>
+        <translation>{time} 没有数据；{what}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/diagnosis.py"/>
@@ -7213,6 +7238,21 @@
         <translation>hub 已用另一个数据库重新启动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the kernel counted no kill for want of memory</source>
+        <translation>内核没有计到因内存不足的终止</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the kernel killed for want of memory in its control group just then ({how}: oom_kill)</source>
+        <translation>当时内核因内存不足在其控制组中结束了进程（{how}: oom_kill）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the kernel killed for want of memory on this host just then</source>
+        <translation>当时内核因内存不足在此主机上结束了进程</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
         <source>the kernel killed in it at its memory bound</source>
         <translation>内核在其内存上限处终止了其中的进程</translation>
@@ -7261,6 +7301,11 @@
         <location filename="../../kmonitor/presenters/run_subject.py"/>
         <source>the run has not told its model</source>
         <translation>此运行尚未告知其模型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the run is lost: {why}</source>
+        <translation>运行失联：{why}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_sentences.py"/>

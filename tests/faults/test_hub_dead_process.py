@@ -50,7 +50,8 @@ def test_a_run_whose_process_was_killed_is_lost_within_seconds(
     # Without looking at the process it would be after the minute that a session lasts.
     wait_until(lambda: client.runs()[0].state == "lost", deadline_s=30.0, what="lost")
 
-    assert client.runs()[0].state_why == "its process is gone without a word"
+    # What the kernel counted follows where the hub had looked at the process while it lived.
+    assert client.runs()[0].state_why.startswith("its process is gone without a word")
     assert client.hub().agents == 0
 
 

@@ -9,8 +9,8 @@ import pytest
 from kmonitor_agent.link.spool_writer import SpoolWriter
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.memory_kills import MemoryKills, memory_kills
 from kmonitor_agent.local.spool_format import BootFacts, Record
-from kmonitor_agent.probes.memory_kills import MemoryKills, memory_kills
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.facts import BootDied, BootEnded, BootStarted, Event
 from kmonitor_agent.restart.child import Ended

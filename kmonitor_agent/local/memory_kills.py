@@ -3,8 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from kmonitor_agent.probes.cgroup import group_folders
+from kmonitor_agent.local.control_groups import group_folders
+
+COUNTED_ALONE: Final = "memory.oom_control"
+"""This file (version 1) counts its group's own kills; that of version 2 those below it too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +35,26 @@ def memory_kills(proc: Path = Path("/proc")) -> MemoryKills:
     Source: https://docs.kernel.org/admin-guide/cgroup-v2.html (memory.events),
         cgroup-v1/memory.html (memory.oom_control), /proc/vmstat.
     """
-    host = _count_in(proc / "vmstat")
-    for path in _counters(proc / "self"):
-        count = _count_in(path)
+    host = kills_in(proc / "vmstat")
+    for path in kill_counters(proc / "self"):
+        count = kills_in(path)
         if count is not None:
             return MemoryKills(count, str(path), host)
     return MemoryKills(host=host)
 
 
-def _counters(process: Path) -> Iterator[Path]:
+def kill_counters(process: Path) -> Iterator[Path]:
+    """Where kills in a process's control group are counted, and in each group above it.
+
+    Args:
+        process: Its folder in procfs.
+    """
     for version, folder in group_folders(process):
-        yield folder / ("memory.oom_control" if version == 1 else "memory.events")
+        yield folder / (COUNTED_ALONE if version == 1 else "memory.events")
 
 
-def _count_in(path: Path) -> int | None:
+def kills_in(path: Path) -> int | None:
+    """What such a file, or /proc/vmstat, counts; None where it cannot be read."""
     try:
         lines = path.read_text().splitlines()
     except OSError:
