@@ -101,6 +101,7 @@ class HubLoop:
         self._folders = folders
         spool, sessions = folders.spool, self._ingest.sessions
         self._spools = SpoolShipping(spool, self._ledger, sessions, faults, clock)
+        self._spools.is_far = processes.is_far
         self._options = options = options or HubOptions()
         keep, is_abandoned = options.keep or Keep(), self._liveness.is_abandoned
         self._retention = Retention(self._ledger, keep, clock, is_abandoned)

@@ -6,6 +6,7 @@ from pathlib import Path
 import psutil
 
 from kmonitor_agent.local.host_mark import host_mark, read_salt
+from kmonitor_agent.local.spool_format import BootFacts
 
 _START_SLACK_S = 30.0
 """A process that was created so much later than its boot said took over a free pid."""
@@ -38,8 +39,14 @@ class ProcessWatch:
 
     def can_see(self, host: str, boot: str, pid_namespace: int) -> bool:
         """Whether a pid told from there by that boot means the same process here."""
-        is_here = host == self.host or self._is_our_mark(host, boot)
-        return is_here and pid_namespace in {0, self._namespace}
+        return self._is_here(host, boot) and pid_namespace in {0, self._namespace}
+
+    def is_far(self, facts: BootFacts) -> bool:
+        """Whether another host wrote this."""
+        return not self._is_here(facts.host, facts.boot)
+
+    def _is_here(self, host: str, boot: str) -> bool:
+        return host == self.host or self._is_our_mark(host, boot)
 
     def _is_our_mark(self, host: str, boot: str) -> bool:
         # Read anew: a private training may have made the salt since, or a purge removed it.

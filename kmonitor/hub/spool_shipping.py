@@ -1,7 +1,7 @@
 """What processes left in their spools when they died is taken from the disk, bit by bit."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from kmonitor.hub.spool_trouble import SpoolTrouble
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.local.retention import trim_root
 from kmonitor_agent.local.run_spool import RunSpool, SpooledEvent, spooled_runs
-from kmonitor_agent.local.spool_format import segments_in
+from kmonitor_agent.local.spool_format import BootFacts, segments_in
 
 _SCAN_EVERY_S = 5.0
 _LOOK_AGAIN_S = 600.0
@@ -44,11 +44,17 @@ class _Shipment:
 
 
 class SpoolShipping:
-    """Owned by the hub's main thread; each `step` takes some 20 ms at most."""
+    """Owned by the hub's main thread; each `step` takes some 20 ms at most.
+
+    Attributes:
+        is_far: Asked of who wrote events: whether on another host, from where somebody carried
+            them here while the process may live on.
+    """
 
     def __init__(
         self, root: Path, ledger: Ledger, sessions: Sessions, faults: HubFaults, clock: Clock
     ) -> None:
+        self.is_far: Callable[[BootFacts], bool] = _no
         self._root = root
         self._ledger = ledger
         self._sessions = sessions
@@ -181,9 +187,10 @@ class SpoolShipping:
         if not batch:
             self._finish(shipment)
             return
-        record = shipment.record
+        record, facts = shipment.record, batch[0].facts
+        if facts is not None and self.is_far(facts):
+            record.is_shipped = True
         if batch[0].seq > record.accepted + 1:
-            facts = batch[0].facts
             origin = None if facts is None else Origin.of(facts)
             self._ledger.take_gap(record, batch[0].seq - 1, origin)
         self._ledger.take(record, take_spooled(batch, self._faults))
@@ -215,3 +222,7 @@ class SpoolShipping:
 
         # Only what is committed may be forgotten by the disk.
         self._ledger.then(confirm)
+
+
+def _no(_facts: BootFacts) -> bool:
+    return False

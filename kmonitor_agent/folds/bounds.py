@@ -95,23 +95,40 @@ class Silence:
         """The fold finished: its last gap was a healthy one too."""
         self.own.note(self._phase, now_s - self._last_s)
 
-    def limit_s(self) -> float | None:
-        """How long it may be silent where it is now; None without any history of that."""
-        known = [self.own.longest_s.get(self._phase)]
-        if self._phase != "step" or known[0] is None:
-            known.append(self._others.longest_s.get(self._phase))
-        found = [each for each in known if each is not None]
-        return max(LEAST_S, _SILENCE * max(found)) if found else None
+    @property
+    def phase(self) -> Phase:
+        """Where in a fit it is."""
+        return self._phase
+
+    def silent_s(self, now_s: float) -> float:
+        """Since its last step, seconds."""
+        return now_s - self._last_s
 
     def too_long(self, now_s: float) -> str:
         """Why this is a hang; empty when it is none."""
-        limit_s, silent_s = self.limit_s(), now_s - self._last_s
-        if limit_s is None or silent_s <= limit_s:
-            return ""
-        return (
-            f"no step for {silent_s:.0f} s {_WHERE[self._phase]};"
-            f" the longest pause there was {limit_s / _SILENCE:.1f} s or less"
-        )
+        return hang_of(self._phase, self.silent_s(now_s), self.own, self._others)
+
+
+def hang_of(phase: Phase, silent_s: float, own: Habits, others: Habits) -> str:
+    """Why a fold hangs; empty when it does not, or there is no history of that place.
+
+    Args:
+        phase: Where in a fit it is.
+        silent_s: Since its last step, seconds.
+        own: Its own gaps.
+        others: Those of the folds that finished.
+    """
+    known = [own.longest_s.get(phase)]
+    if phase != "step" or known[0] is None:
+        known.append(others.longest_s.get(phase))
+    found = [each for each in known if each is not None]
+    limit_s = max(LEAST_S, _SILENCE * max(found)) if found else None
+    if limit_s is None or silent_s <= limit_s:
+        return ""
+    return (
+        f"no step for {silent_s:.0f} s {_WHERE[phase]};"
+        f" the longest pause there was {limit_s / _SILENCE:.1f} s or less"
+    )
 
 
 _WHERE: Final[dict[Phase, str]] = {

@@ -40,6 +40,9 @@ def main(descriptor: int) -> None:
     mouth = Mouth(descriptor)
     order = mouth.order()
     _die_with(order.parent)
+    if hasattr(signal, "pthread_sigmask"):
+        # A task of Ray's blocks it, and hands that down.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True)  # what was printed outlives a kill

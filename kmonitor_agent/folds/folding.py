@@ -3,15 +3,20 @@
 import hashlib
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 from uuid import uuid4
 
+from kmonitor_agent.folds.account import Account
 from kmonitor_agent.folds.bounds import TimeBound
 from kmonitor_agent.folds.function_source import FoldsRefused, FunctionSource, source_of
 from kmonitor_agent.folds.host import devices, memory_bound
 from kmonitor_agent.folds.launch import Launch, Wanted
 from kmonitor_agent.folds.listeners import Listeners
+from kmonitor_agent.folds.on_ray.cluster import check_installed, connected
+from kmonitor_agent.folds.on_ray.errands import Errands
+from kmonitor_agent.folds.on_ray.ray_runner import RayRunner
 from kmonitor_agent.folds.progress import Progress
 from kmonitor_agent.folds.rereading import stop_if_loading
 from kmonitor_agent.folds.runner import Runner
@@ -61,28 +66,38 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
             as the host can spare.
         retries: How often a fold that was killed is tried again: where it was, exactly, if its
             fits have a MonitorCallback, else from its begin.
-        at_once: How many folds run at the same time; None: one for each GPU, else one.
+        at_once: How many folds run at the same time; None: one for each GPU, else one; with Ray as
+            many as the cluster holds.
         study: Folder that keeps the study; the same call goes on with it and runs no finished
             fold again. None: a new one below kmonitor's state folder.
-        on: "local".
+        on: "local"; or "ray": each fold is a task of a Ray cluster, which gives it a processor, a
+            GPU where there are any, and `memory`. The cluster that the script is connected to, or
+            that RAY_ADDRESS names; else a Ray on this machine alone.
 
     Raises:
         TypeError: An argument is of the wrong type; the message says what to write instead.
         ValueError: An argument makes no sense; likewise.
-        FoldsRefused: No process could find the function, or the folder is in use or another's.
+        FoldsRefused: No process could find the function, the folder is in use or another's, or
+            Ray is not there.
         KeyboardInterrupt: Ctrl+C: all is ended; `study` goes on with the rest.
     """
     stop_if_loading(train_fold)
     _check_place(on)
     wanted = _wanted(train_fold, timeout_s, memory, retries, at_once)
-    return _run(wanted, folds, study)
+    if on == "local":
+        return _run(wanted, folds, study, _run_here)
+    check_installed()
+    wanted = replace(wanted, at_once=at_once or _MOST_AT_ONCE, devices=())
+    return _run(wanted, folds, study, lambda begun: _run_on_ray(begun, memory))
 
 
 def _check_place(on: object) -> None:
     if on == "fork":
         raise ValueError(_FORK)
-    if on != "local":
-        raise ValueError(f'run_folds: on={on!r} is not known; write on="local", or leave it out.')
+    if on not in {"local", "ray"}:
+        raise ValueError(
+            f'run_folds: on={on!r} is not known; write on="local" or on="ray", or leave it out.'
+        )
     if not sys.executable:
         raise FoldsRefused("run_folds: this Python does not say where its program is.")
 
@@ -106,19 +121,36 @@ def _wanted(
     )
 
 
-def _run(wanted: Wanted, folds: object, study: str | Path | None) -> Study:
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A study that is to run now."""
+
+    wanted: Wanted
+    facts: StudyFacts
+    folder: StudyFolder
+    account: Account
+    places: Folders
+
+
+def _run(
+    wanted: Wanted,
+    folds: object,
+    study: str | Path | None,
+    run: Callable[[_Begun], None],
+) -> Study:
     places = find_folders()
     folder = StudyFolder(_place(study, places))
     try:
         facts = _begun(folder, wanted.source, folds)
+        wanted = replace(wanted, at_once=min(wanted.at_once, facts.folds))
         progress = Progress(facts.folds)
         left = sorted(set(range(facts.folds)) - folder.finished())
-        launch = Launch(wanted, facts, folder, places)
         telling = Telling(wanted, facts, folder, places)
-        heard = Listeners(progress, telling)
+        account = Account(wanted.retries, folder, Listeners(progress, telling))
+        account.begin(left, facts.folds - len(left))
         left_by: type[BaseException] | None = None
         try:
-            Runner(wanted, launch, folder, heard).run(left, facts.folds - len(left))
+            run(_Begun(wanted, facts, folder, account, places))
         except BaseException as exc:
             left_by = type(exc)
             if left_by is KeyboardInterrupt:
@@ -127,11 +159,29 @@ def _run(wanted: Wanted, folds: object, study: str | Path | None) -> Study:
         finally:
             progress.close()
             telling.close(left_by)
-            launch.close()
             folder.write_table()
         return study_of(folder, facts.folds)
     finally:
         folder.close()
+
+
+def _run_here(begun: _Begun) -> None:
+    folder = begun.folder
+    launch = Launch(begun.wanted, begun.facts, folder, begun.places, folder.tried())
+    try:
+        Runner(begun.wanted, launch, begun.account).run()
+    finally:
+        launch.close()
+
+
+def _run_on_ray(begun: _Begun, memory: str | float | None) -> None:
+    if not begun.account.queue:
+        return
+    with connected() as cluster:
+        cluster.need(memory)
+        gpus = cluster.needs.gpus
+        errands = Errands(begun.wanted, begun.facts, begun.folder.path, memory, gpus)
+        RayRunner(begun.wanted, cluster, errands, begun.account, begun.places).run()
 
 
 def _begun(folder: StudyFolder, source: FunctionSource, folds: object) -> StudyFacts:

@@ -5,6 +5,7 @@ import shutil
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import uuid4
@@ -15,7 +16,7 @@ from kmonitor_agent.folds.ledger import Attempt
 from kmonitor_agent.folds.memory_group import MemoryGroup
 from kmonitor_agent.folds.process import FoldProcess
 from kmonitor_agent.folds.running import Bounds, Running
-from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.folds.study_folder import StudyFacts, StudyPaths
 from kmonitor_agent.folds.tidings import Order
 from kmonitor_agent.folds.warden import Warden
 from kmonitor_agent.local.fold_place import VARIABLE as PLACE
@@ -24,6 +25,7 @@ from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import NotPrivate, make_private_folder
 from kmonitor_agent.local.supervised import VARIABLE as SUPERVISED
 from kmonitor_agent.local.supervised import Supervision, Terms
+from kmonitor_agent.restart.death import Death
 from kmonitor_agent.restart.last_words import tell_death
 
 _DEVICES: Final = "CUDA_VISIBLE_DEVICES"
@@ -40,6 +42,7 @@ class Wanted:
         time: How long each attempt may take.
         memory_bytes: What each may take; None: only the host bounds it.
         devices: GPUs; empty without.
+        judges_silence: Whether each attempt is judged for a hang where it runs.
     """
 
     source: FunctionSource
@@ -48,6 +51,7 @@ class Wanted:
     time: TimeBound
     memory_bytes: int | None
     devices: tuple[str, ...]
+    judges_silence: bool = True
 
 
 @dataclass(slots=True)
@@ -67,16 +71,30 @@ class Launch:
     """Starts attempts and tidies up behind them; owned by the thread that runs the study."""
 
     def __init__(
-        self, wanted: Wanted, facts: StudyFacts, folder: StudyFolder, places: Folders
+        self,
+        wanted: Wanted,
+        facts: StudyFacts,
+        folder: StudyPaths,
+        places: Folders,
+        tried: Counter[int],
     ) -> None:
-        """Start the warden. Raises: OSError."""
+        """Start the warden.
+
+        Args:
+            wanted: What is to be done.
+            facts: What the study is.
+            folder: Takes what comes of it.
+            places: Where spools lie.
+            tried: How many attempts each fold had.
+
+        Raises:
+            OSError: It cannot be started.
+        """
         self._wanted = wanted
         self._facts = facts
         self._folder = folder
         self._places = places
-        self._attempts = Counter(
-            each.fold for each in folder.attempts if each.cause != "interrupted"
-        )
+        self._attempts = tried
         self._warden = Warden()
 
     def close(self) -> None:
@@ -104,7 +122,13 @@ class Launch:
         process = FoldProcess(order, environ, self._folder.output_file(fold))
         self._warden.began(process.pid, process.mark)
         bound = self._wanted.memory_bytes
-        bounds = Bounds(bound, self._wanted.time, known.habits, known.finished_s)
+        bounds = Bounds(
+            bound,
+            self._wanted.time,
+            known.habits,
+            known.finished_s,
+            judges_silence=self._wanted.judges_silence,
+        )
         return Running(
             fold,
             attempt,
@@ -127,21 +151,20 @@ class Launch:
 
     def settle(self, running: Running, attempt: Attempt, *, again: bool) -> None:
         """Tell those who watch the fold's run how it ended, and forget what is not needed."""
-        supervision = self._kept_supervision(running.fold)
-        if supervision is None:
-            return
-        if attempt.cause != "finished":
-            for run in supervision.runs().values():
-                tell_death(
-                    self._places,
-                    run,
-                    running.death(attempt),
-                    asked=attempt.cause == "interrupted",
-                    supervisor=os.getpid() if again else 0,
-                )
+        runs = self.runs(running.fold).values()
+        tell_deaths(self._places, runs, attempt, running.death(attempt), again=again)
+        self.forget(attempt)
+
+    def runs(self, fold: int) -> dict[str, str]:
+        """Run name to run id of a fold's attempts so far."""
+        supervision = self._kept_supervision(fold)
+        return {} if supervision is None else supervision.runs()
+
+    def forget(self, attempt: Attempt) -> None:
+        """Remove what no attempt will go on from."""
         if attempt.cause in {"finished", "error"}:
             # After an error the script is changed: nothing of before may be taken up.
-            shutil.rmtree(supervision.folder, ignore_errors=True)
+            shutil.rmtree(self._folder.resume_folder(attempt.fold), ignore_errors=True)
 
     def drop(self, running: Running) -> None:
         """End a process that never began."""
@@ -149,11 +172,11 @@ class Launch:
         self._warden.ended(running.process.pid, running.process.mark)
 
     def _kept_supervision(self, fold: int) -> Supervision | None:
-        folder = self._folder.path / "resume" / str(fold)
+        folder = self._folder.resume_folder(fold)
         return Supervision(folder) if folder.is_dir() else None
 
     def _supervision(self, fold: int) -> Supervision | None:
-        supervision = Supervision(self._folder.path / "resume" / str(fold))
+        supervision = Supervision(self._folder.resume_folder(fold))
         try:
             make_private_folder(supervision.folder.parent)
             make_private_folder(supervision.folder)
@@ -188,3 +211,27 @@ class Launch:
             group.remove()
             return None
         return group
+
+
+def tell_deaths(
+    places: Folders, runs: Iterable[str], attempt: Attempt, death: Death, *, again: bool
+) -> None:
+    """Tell those who watch a fold's runs how an attempt ended, unless it finished.
+
+    Args:
+        places: Where their spools lie.
+        runs: Run ids.
+        attempt: How it ended.
+        death: The same, of its process.
+        again: Whether the fold is tried again, by this process.
+    """
+    if attempt.cause == "finished":
+        return
+    for run in runs:
+        tell_death(
+            places,
+            run,
+            death,
+            asked=attempt.cause == "interrupted",
+            supervisor=os.getpid() if again else 0,
+        )

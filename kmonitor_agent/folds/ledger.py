@@ -33,6 +33,7 @@ class Attempt(msgspec.Struct, frozen=True):
         resumed: It went on where the attempt before was killed.
         began_wall_s: When it began, UTC epoch seconds.
         private: A MonitorCallback of it is private: its exception's text stays on this machine.
+        node: Host that it ran on, of a cluster; empty for the study's own process's.
     """
 
     fold: int
@@ -49,6 +50,7 @@ class Attempt(msgspec.Struct, frozen=True):
     resumed: bool = False
     began_wall_s: float = 0.0
     private: bool = False
+    node: str = ""
 
 
 _HEADS: Final = ("fold", "try", "ended", "seconds", "steps", "RAM peak", "growth", "VRAM peak")
@@ -63,7 +65,10 @@ class Ledger(tuple[Attempt, ...]):
     @override
     def __str__(self) -> str:
         rows = [_HEADS, *(_cells(each) for each in self)]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADS))]
+        if any(each.node for each in self):
+            nodes = ("node", *(each.node for each in self))
+            rows = [(*row, node) for row, node in zip(rows, nodes, strict=True)]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
         lines = [_line(row, widths) for row in rows]
         told = [f"fold {each.fold}: {_short(each.why)}" for each in self if each.why]
         return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:], *told])

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from kmonitor_agent.folds.followed import Followed
 from kmonitor_agent.folds.ledger import Attempt
-from kmonitor_agent.folds.running import Running
 
 
 class Listener(Protocol):
     """Told by the thread that runs the study; neither raises nor waits."""
 
-    def move(self, done: int, running: Sequence[Running], finished_s: list[float]) -> None:
+    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
         """The study goes on; told many times a second.
 
         Args:
@@ -30,7 +30,7 @@ class Listeners:
         """Tell these, in this order."""
         self._each = each
 
-    def move(self, done: int, running: Sequence[Running], finished_s: list[float]) -> None:
+    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
         """See `Listener`."""
         for listener in self._each:
             listener.move(done, running, finished_s)

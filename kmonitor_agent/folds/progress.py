@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from kmonitor_agent.folds.bounds import forecast_s
+from kmonitor_agent.folds.followed import Followed
 from kmonitor_agent.folds.ledger import Attempt, how_text, seconds_text
-from kmonitor_agent.folds.running import Running
 from kmonitor_agent.local.byte_sizes import bytes_text
 
 _EVERY_S: Final = 0.2
@@ -51,7 +51,7 @@ class Progress:
         number = f"fold {attempt.fold}"
         self.tell(f"kmonitor: {number} {how_text(attempt)} ({took}){told}{follows}")
 
-    def move(self, done: int, running: Sequence[Running], finished_s: list[float]) -> None:
+    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
         """The line that moves, at most five times a second.
 
         Args:
@@ -82,7 +82,7 @@ class Progress:
             self._stream.flush()
 
 
-def _one(running: Running, now_s: float, finished_s: list[float]) -> str:
+def _one(running: Followed, now_s: float, finished_s: list[float]) -> str:
     elapsed_s = running.elapsed_s(now_s)
     share = "" if running.share is None else f" {100 * running.share:.0f} %"
     told = [f"fold {running.fold}{share} {bytes_text(running.resident_bytes)}"]

@@ -2,18 +2,16 @@
 
 import selectors
 import time
-from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
+from kmonitor_agent.folds.account import Account
 from kmonitor_agent.folds.bounds import reserve_bytes
 from kmonitor_agent.folds.function_source import FoldsRefused
 from kmonitor_agent.folds.host import available_bytes, total_bytes
-from kmonitor_agent.folds.launch import Known, Launch, Wanted
-from kmonitor_agent.folds.ledger import TRIED_AGAIN, Attempt
-from kmonitor_agent.folds.listeners import Listener
+from kmonitor_agent.folds.launch import Launch, Wanted
+from kmonitor_agent.folds.ledger import Attempt
 from kmonitor_agent.folds.running import Running
-from kmonitor_agent.folds.study_folder import StudyFolder
 from kmonitor_agent.local.byte_sizes import bytes_text
 
 _LOOK_S: Final = 0.1
@@ -25,52 +23,37 @@ _WARM_NEEDS: Final = 0.25
 class Runner:
     """Owned by the thread that calls `run_folds`; its processes die with that thread."""
 
-    def __init__(
-        self, wanted: Wanted, launch: Launch, folder: StudyFolder, listener: Listener
-    ) -> None:
+    def __init__(self, wanted: Wanted, launch: Launch, account: Account) -> None:
         """Keep the parts.
 
         Args:
             wanted: What is to be done.
             launch: Starts processes.
-            folder: Keeps what came of them.
-            listener: Hears how it goes.
+            account: What was done, and which folds wait.
         """
         self._wanted = wanted
         self._launch = launch
-        self._folder = folder
-        self._listener = listener
-        self._known = Known()
-        self._known.finished_s += [a.seconds for a in folder.attempts if a.cause == "finished"]
+        self._account = account
         self._running: list[Running] = []
         self._warm: Running | None = None
-        self._queue: deque[int] = deque()
-        self._tried: dict[int, int] = {}
-        self._done = 0
-        self._has_noted = False
         self._cold: set[int] = set()
         self._total_bytes = total_bytes()
 
-    def run(self, folds: Iterable[int], done: int) -> None:
-        """Run these folds, each to its end.
-
-        Args:
-            folds: Their indices.
-            done: How many are over already.
+    def run(self) -> None:
+        """Run the folds that wait, each to its end.
 
         Raises:
             FoldsRefused: The function is not found; no fold was begun.
             KeyboardInterrupt: Ctrl+C; everything is ended and noted.
             OSError: The ledger cannot be written; everything is ended.
         """
-        self._queue.extend(folds)
-        self._done = done
+        account = self._account
         try:
-            while self._queue or self._running:
+            while account.queue or self._running:
                 self._fill()
-                self._wait()
+                wait_for(self._all())
                 self._look()
-                self._listener.move(self._done, self._running, self._known.finished_s)
+                account.listener.move(account.done, self._running, account.known.finished_s)
         except BaseException:
             self._end_all()
             raise
@@ -78,10 +61,11 @@ class Runner:
             self._drop_warm()
 
     def _fill(self) -> None:
-        while self._queue and len(self._running) < self._wanted.at_once:
-            self._begin(self._queue.popleft())
-        if self._queue and self._warm is None and self._may_warm(self._queue[0]):
-            self._warm = self._started(self._queue[0], "")
+        queue = self._account.queue
+        while queue and len(self._running) < self._wanted.at_once:
+            self._begin(queue.popleft())
+        if queue and self._warm is None and self._may_warm(queue[0]):
+            self._warm = self._started(queue[0], "")
 
     def _begin(self, fold: int) -> None:
         warm, self._warm = self._warm, None
@@ -95,12 +79,14 @@ class Runner:
 
     def _started(self, fold: int, device: str) -> Running | None:
         try:
-            return self._launch.start(fold, device, self._known)
+            return self._launch.start(fold, device, self._account.known)
         except OSError as exc:
-            if self._queue and self._queue[0] == fold:
+            queue = self._account.queue
+            if queue and queue[0] == fold:
                 return None  # it was only to be warm
             why = f"no process could be started: {exc}"
-            self._note(Attempt(fold, 1, "error", why, began_wall_s=time.time()), again=False)
+            failed = Attempt(fold, 1, "error", why, began_wall_s=time.time())
+            self._account.note(failed, again=False)
             return None
 
     def _may_warm(self, fold: int) -> bool:
@@ -116,19 +102,6 @@ class Runner:
         used = [each.device for each in self._running]
         return min(names, key=used.count)
 
-    def _wait(self) -> None:
-        look_s = _CLOSE_LOOK_S if any(each.is_close for each in self._all()) else _LOOK_S
-        with selectors.DefaultSelector() as selector:
-            for each in self._all():
-                if each.process.ear.is_open:
-                    selector.register(each.process.ear, selectors.EVENT_READ)
-                else:
-                    look_s = 0.005  # on its way out
-            if selector.get_map():
-                selector.select(look_s)
-            else:
-                time.sleep(look_s)
-
     def _look(self) -> None:
         now_s = time.monotonic()
         if self._warm is not None and self._warm.look(now_s):
@@ -142,36 +115,20 @@ class Runner:
     def _over(self, running: Running) -> None:
         attempt = self._launch.over(running)
         if attempt is None:
-            self._queue.appendleft(running.fold)
+            self._account.queue.appendleft(running.fold)
             self._drop_warm()
             return
         if running.refused and not self._has_begun():
             self._launch.settle(running, attempt, again=False)
             raise FoldsRefused(running.refused)
-        again = self._is_tried_again(attempt)
+        again = self._account.is_tried_again(attempt)
         self._launch.settle(running, attempt, again=again)
         if attempt.cause == "finished":
-            self._known.finished_s.append(attempt.seconds)
-            self._known.habits.learn(running.habits)
-        self._note(attempt, again=again)
+            self._account.learn(attempt, running.habits)
+        self._account.note(attempt, again=again)
 
     def _has_begun(self) -> bool:
-        return self._has_noted or any(each.is_ready for each in self._running)
-
-    def _is_tried_again(self, attempt: Attempt) -> bool:
-        if attempt.cause not in TRIED_AGAIN:
-            return False
-        tried = self._tried[attempt.fold] = self._tried.get(attempt.fold, 0) + 1
-        return tried <= self._wanted.retries
-
-    def _note(self, attempt: Attempt, *, again: bool) -> None:
-        self._folder.note(attempt)
-        self._has_noted = True
-        self._listener.ended(attempt, again=again)
-        if again:
-            self._queue.append(attempt.fold)
-        else:
-            self._done += 1
+        return self._account.has_noted or any(each.is_ready for each in self._running)
 
     def _spare_host(self) -> None:
         """End the largest fold before the host runs out of memory."""
@@ -201,8 +158,23 @@ class Runner:
             attempt = self._launch.over(each)
             if attempt is not None and each.is_ready:
                 self._launch.settle(each, attempt, again=False)
-                self._folder.note(attempt)
+                self._account.folder.note(attempt)
         self._running.clear()
 
     def _all(self) -> list[Running]:
         return self._running if self._warm is None else [*self._running, self._warm]
+
+
+def wait_for(running: Sequence[Running]) -> None:
+    """Wait until one of them tells something, or it is time to look at them."""
+    look_s = _CLOSE_LOOK_S if any(each.is_close for each in running) else _LOOK_S
+    with selectors.DefaultSelector() as selector:
+        for each in running:
+            if each.process.ear.is_open:
+                selector.register(each.process.ear, selectors.EVENT_READ)
+            else:
+                look_s = 0.005  # on its way out
+        if selector.get_map():
+            selector.select(look_s)
+        else:
+            time.sleep(look_s)

@@ -35,12 +35,14 @@ class Bounds:
         time: How long.
         others: Habits of the folds that finished.
         finished_s: Seconds of those.
+        judges_silence: Whether a hang is judged here, and not by who knows the other folds.
     """
 
     memory_bytes: int | None
     time: TimeBound
     others: Habits
     finished_s: list[float]
+    judges_silence: bool = True
 
 
 @dataclass(slots=True)
@@ -114,6 +116,21 @@ class Running:
     def share(self) -> float | None:
         """Part of its work that is done; None: not known."""
         return None if self._seen.step is None else self._seen.step.share
+
+    @property
+    def peak_bytes(self) -> int:
+        """The highest of that so far."""
+        return self._seen.peak_bytes
+
+    @property
+    def steps(self) -> int:
+        """So far, over all fits."""
+        return 0 if self._seen.step is None else self._seen.step.steps
+
+    @property
+    def silence(self) -> Silence:
+        """Its steps and its gaps."""
+        return self._silence
 
     @property
     def is_close(self) -> bool:
@@ -191,9 +208,7 @@ class Running:
         if self._group is not None:
             self._group.remove_soon()
         seen, returned = self._seen, self._seen.returned
-        steps = (
-            (0 if seen.step is None else seen.step.steps) if returned is None else returned.steps
-        )
+        steps = self.steps if returned is None else returned.steps
         vram = None if seen.step is None else seen.step.vram_bytes
         return Attempt(
             fold=self.fold,
@@ -278,5 +293,5 @@ class Running:
         if limit_s is not None and elapsed_s > limit_s:
             learned = "" if bounds.time.given_s is not None else ", by the folds that finished"
             self.kill("timeout", f"it took longer than {limit_s:.4g} s{learned}")
-        elif why := self._silence.too_long(now_s):
+        elif bounds.judges_silence and (why := self._silence.too_long(now_s)):
             self.kill("hang", why)

@@ -14,6 +14,7 @@
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -49,11 +50,40 @@ class StudyFacts(msgspec.Struct, frozen=True):
     arguments: str = ""
 
 
-class StudyFolder:
+class StudyPaths:
+    """Where things lie in a study's folder.
+
+    Attributes:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Name them; nothing is made."""
+        self.path = path
+
+    def value_file(self, index: int) -> Path:
+        """Where a fold's value goes."""
+        return self.path / "values" / f"{index}.value"
+
+    def output_file(self, index: int) -> Path:
+        """Where goes what a fold prints."""
+        return self.path / "output" / f"{index}.txt"
+
+    def resume_folder(self, index: int) -> Path:
+        """Where a fold's attempts leave what the next one goes on from."""
+        return self.path / "resume" / str(index)
+
+    def fold_folder(self, index: int) -> Path:
+        """A fold's own folder; made. Raises: OSError."""
+        folder = self.path / f"fold-{index}"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+
+class StudyFolder(StudyPaths):
     """The folder of one study; owned by the thread that runs it.
 
     Attributes:
-        path: Where it is.
         attempts: Those of earlier starts, then those of this one.
     """
 
@@ -63,7 +93,7 @@ class StudyFolder:
         Raises:
             FoldsRefused: It runs already, or the folder cannot be used.
         """
-        self.path = path
+        super().__init__(path)
         try:
             for folder in (path, path / "values", path / "output"):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -119,19 +149,9 @@ class StudyFolder:
         with suppress(OSError):
             (self.path / "ledger.txt").write_text(f"{Ledger(self.attempts)}\n", encoding="utf-8")
 
-    def value_file(self, index: int) -> Path:
-        """Where a fold's value goes."""
-        return self.path / "values" / f"{index}.value"
-
-    def output_file(self, index: int) -> Path:
-        """Where goes what a fold prints."""
-        return self.path / "output" / f"{index}.txt"
-
-    def fold_folder(self, index: int) -> Path:
-        """A fold's own folder; made. Raises: OSError."""
-        folder = self.path / f"fold-{index}"
-        folder.mkdir(exist_ok=True)
-        return folder
+    def tried(self) -> Counter[int]:
+        """How many attempts each fold had; those that were interrupted do not count."""
+        return Counter(each.fold for each in self.attempts if each.cause != "interrupted")
 
     def value(self, index: int) -> Any:
         """What a fold returned. Raises: OSError, ValueError."""

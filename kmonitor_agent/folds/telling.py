@@ -15,9 +15,9 @@ import msgspec
 
 from kmonitor_agent.config import Settings, elided, plain_name, plain_text
 from kmonitor_agent.folds.bounds import forecast_s
+from kmonitor_agent.folds.followed import Followed
 from kmonitor_agent.folds.launch import Wanted
 from kmonitor_agent.folds.ledger import Attempt
-from kmonitor_agent.folds.running import Running
 from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.folds.study_tally import Tallies
 from kmonitor_agent.guard import FaultLog
@@ -78,7 +78,7 @@ class Telling:
         self._link: Link | None = None
         self._was_tried = False
 
-    def move(self, done: int, running: Sequence[Running], finished_s: list[float]) -> None:
+    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
         """See `Listener`."""
         del done
         # A study whose function is not found is none: nothing is told before a fold can run.
@@ -179,7 +179,7 @@ class Telling:
         for attempt in before[-_MOST_TOLD_AGAIN:]:
             link.emit(self._ending(link, attempt, again=attempt.fold not in finished))
 
-    def _follow(self, running: Running, now_s: float, finished_s: list[float]) -> None:
+    def _follow(self, running: Followed, now_s: float, finished_s: list[float]) -> None:
         link, told = self._link, self._running.get(running.fold)
         if link is None:
             return

@@ -40,6 +40,7 @@ class SpoolWriter:
         self._spool: RunSpool | None = None
         self.was_removed = False
         self._descriptor = -1
+        self._segment: Path | None = None
         self._segment_bytes = 0
         self._segment_since_s = 0.0
 
@@ -76,7 +77,16 @@ class SpoolWriter:
             spool.close()
             raise SpoolHeld
         self._spool = spool
+        if self._is_removed():
+            self._drop_descriptor()
+        spool.active = self._segment if self._descriptor >= 0 else None
         return spool
+
+    def rest(self) -> None:
+        """Let others read and free what is there, until `open` is called again."""
+        if self._spool is not None:
+            self._spool.close()
+            self._spool = None
 
     def write(self, records: Sequence[Record]) -> None:
         """Append events; all of them or, on error, none.
@@ -150,7 +160,7 @@ class SpoolWriter:
         path.unlink(missing_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
         self._descriptor = os.open(path, flags, 0o600)
-        spool.active = path
+        spool.active = self._segment = path
         self._segment_bytes = 0
         self._segment_since_s = self._clock.monotonic_s()
         self._append(segment_head(self._facts))

@@ -104,6 +104,10 @@ class Supervision:
             write_private(self.folder / "runs.json", msgspec.json.encode(known))
         return known[name]
 
+    def know_runs(self, runs: Mapping[str, str]) -> None:
+        """Runs of processes before, on another host; those known here stay. Raises: OSError."""
+        write_private(self.folder / "runs.json", msgspec.json.encode({**runs, **self.runs()}))
+
     def leaving(self) -> Leaving | None:
         """Whether and for whom the script left to be started again."""
         return self._read("leaving")
