@@ -28,7 +28,7 @@ class Warden:
         self._process = subprocess.Popen(  # noqa: S603 - our own Python and our own text
             [sys.executable, "-I", "-S", "-c", _STARTS, root],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             env={},
@@ -48,6 +48,9 @@ class Warden:
             if self._process.stdin is not None:
                 self._process.stdin.close()
         self._process.wait()
+        if self._process.stdout is not None:
+            with self._process.stdout as end:
+                end.read()  # nothing: it ends with the warden
 
     def _say(self, line: str) -> None:
         # Without a warden the folds still die with us (`child`); only what they started does not.
@@ -58,7 +61,12 @@ class Warden:
 
 
 def watch() -> None:
-    """The warden's own life: until the pipe ends."""
+    """The warden's own life: until the pipe ends.
+
+    It leaves the process that started it, since a worker of Ray's, as it ends, kills its children.
+    """
+    if hasattr(os, "fork") and os.fork():
+        os._exit(0)
     left: dict[tuple[int, str], None] = {}
     for line in sys.stdin:
         sign, pid, mark = line.split()

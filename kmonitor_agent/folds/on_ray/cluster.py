@@ -236,7 +236,7 @@ def _begin(ray: Any, address: str) -> None:
     else:
         # A Ray of our own tells nobody, and opens no port for browsers.
         os.environ[_NO_STATISTICS] = "0"
-        how["include_dashboard"] = False
+        how |= {"address": "local", "include_dashboard": False}
     try:
         ray.init(**how)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as exc:
