@@ -101,7 +101,6 @@ class HubLoop:
         self._folders = folders
         spool, sessions = folders.spool, self._ingest.sessions
         self._spools = SpoolShipping(spool, self._ledger, sessions, faults, clock)
-        self._spools.is_far = processes.is_far
         self._options = options = options or HubOptions()
         keep, is_abandoned = options.keep or Keep(), self._liveness.is_abandoned
         self._retention = Retention(self._ledger, keep, clock, is_abandoned)
@@ -184,6 +183,7 @@ class HubLoop:
 
     def _made_feed(self, folder: Path | None) -> FolderFeed | None:
         self._liveness.is_settled = self._spools.is_settled
+        self._spools.is_far = self._liveness.is_far
         self._views.commands.is_gone = self._liveness.is_gone
         self._views.edits.is_abandoned = self._liveness.is_abandoned
         if folder is None:

@@ -8,6 +8,7 @@ from kmonitor.hub.memory_deaths import MemoryDeaths
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import Sessions
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.spool_format import BootFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +71,10 @@ class Liveness:
         # Between two processes of a run, its supervisor is what lives.
         pid = record.supervisor or record.pid
         return is_local and not self._processes.is_alive(pid, record.boot_wall_s)
+
+    def is_far(self, facts: BootFacts) -> bool:
+        """Whether this was written on another host, whose processes cannot be seen from here."""
+        return self._processes.is_far(facts)
 
     def look(self) -> None:
         """Judge every run that is not over."""

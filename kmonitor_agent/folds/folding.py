@@ -66,19 +66,17 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
             as the host can spare.
         retries: How often a fold that was killed is tried again: where it was, exactly, if its
             fits have a MonitorCallback, else from its begin.
-        at_once: How many folds run at the same time; None: one for each GPU, else one; with Ray as
-            many as the cluster holds.
+        at_once: How many folds run at the same time; None: one for each GPU, else one; with Ray
+            as many as the cluster holds.
         study: Folder that keeps the study; the same call goes on with it and runs no finished
             fold again. None: a new one below kmonitor's state folder.
-        on: "local"; or "ray": each fold is a task of a Ray cluster, which gives it a processor, a
-            GPU where there are any, and `memory`. The cluster that the script is connected to, or
-            that RAY_ADDRESS names; else a Ray on this machine alone.
+        on: "local"; or "ray": a Ray cluster gives each a processor, a GPU where there are any,
+            and `memory`: that of `ray.init`, or of RAY_ADDRESS, else a Ray on this machine.
 
     Raises:
         TypeError: An argument is of the wrong type; the message says what to write instead.
         ValueError: An argument makes no sense; likewise.
-        FoldsRefused: No process could find the function, the folder is in use or another's, or
-            Ray is not there.
+        FoldsRefused: The function or Ray is not found; the folder is in use or another's.
         KeyboardInterrupt: Ctrl+C: all is ended; `study` goes on with the rest.
     """
     stop_if_loading(train_fold)

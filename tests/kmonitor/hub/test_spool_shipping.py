@@ -149,3 +149,15 @@ def test_spools_that_cannot_be_kept_within_their_bound_are_the_disks_trouble(
     monkeypatch.setattr(module, "trim_root", lambda _root: 0)
     hub.shipping.bound()
     assert hub.shipping.trouble == ""
+
+
+def test_what_was_carried_here_from_another_host_counts_as_a_folders(
+    parts: HubParts, folders: Folders
+):
+    run = _leave_a_spool(folders)
+    hub = _Shipping(parts, folders)
+    hub.shipping.is_far = lambda facts: facts.run == run
+
+    hub.after(_SCAN_S)
+
+    assert [each.is_shipped for each in parts.ledger.registry.all()] == [True]

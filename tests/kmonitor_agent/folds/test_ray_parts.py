@@ -1,0 +1,161 @@
+"""What a study on Ray does itself, without a cluster: refusals, carrying, verdicts."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from kmonitor_agent import FoldsRefused, run_folds
+from kmonitor_agent.folds.bounds import Habits, TimeBound
+from kmonitor_agent.folds.launch import Known
+from kmonitor_agent.folds.on_ray.away import Away
+from kmonitor_agent.folds.on_ray.carrying import SpoolCarrier
+from kmonitor_agent.folds.on_ray.cluster import RayCluster, failure_of
+from kmonitor_agent.folds.on_ray.files import Unpacking, parts_of
+from kmonitor_agent.folds.on_ray.messages import Arrived, Events, Now, Part
+from kmonitor_agent.folds.study_folder import StudyPaths
+from kmonitor_agent.folds.tidings import Phase
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.run_spool import RunSpool
+from kmonitor_agent.local.spool_format import BootFacts
+from kmonitor_agent.protocol.codec import encode_event
+from kmonitor_agent.protocol.facts import Notice
+from tests.support import fold_functions as functions
+
+
+def test_without_ray_it_is_refused_with_the_line_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "ray", None)
+
+    with pytest.raises(FoldsRefused, match=r'pip install "ray'):
+        run_folds(functions.told, folds=1, study=tmp_path / "study", on="ray")
+
+    assert not (tmp_path / "study").exists()
+
+
+class FakeRay:
+    """What is asked of a cluster before a task is sent."""
+
+    def __init__(self, *resources: dict[str, float]) -> None:
+        self._resources = resources
+
+    def nodes(self) -> list[dict[str, object]]:
+        return [{"Alive": True, "Resources": each} for each in self._resources]
+
+
+def test_each_fold_asks_for_a_gpu_where_there_are_any_and_for_its_memory():
+    small, large = {"CPU": 4.0, "memory": 8e9}, {"CPU": 8.0, "GPU": 2.0, "memory": 16e9}
+    cluster = RayCluster(FakeRay(small, large))
+
+    cluster.need("10%")
+
+    assert (cluster.needs.cpus, cluster.needs.gpus) == (1, 1)
+    assert cluster.needs.memory_bytes == 800_000_000
+    with pytest.raises(FoldsRefused, match="no node of the Ray cluster has"):
+        cluster.need(20e9)
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "why"),
+    [
+        ("OutOfMemoryError", "out_of_memory", "Ray ended it"),
+        ("NodeDiedError", "killed", "its node was lost"),
+        ("WorkerCrashedError", "killed", "Ray worker"),
+        ("TaskCancelledError", "killed", "cancelled through Ray"),
+        ("RuntimeEnvSetupError", "error", "could not begin"),
+    ],
+)
+def test_what_ray_says_of_a_task_is_told_apart(name: str, cause: str, why: str):
+    failed = failure_of(type(name, (Exception,), {})("no more\nand a tail"))
+
+    assert failed.cause == cause
+    assert why in failed.why
+    assert failed.is_set_up == (cause == "error")
+
+
+def test_a_folds_files_arrive_as_they_were_and_only_in_its_folder(tmp_path: Path):
+    there, here = StudyPaths(tmp_path / "there"), StudyPaths(tmp_path / "here")
+    for paths in (there, here):
+        for file in (paths.value_file(1), paths.output_file(1)):
+            file.parent.mkdir(parents=True)
+    there.value_file(1).write_bytes(b"value")
+    there.output_file(1).write_bytes(b"second\n")
+    here.output_file(1).write_bytes(b"first\n")
+    (there.fold_folder(1) / "deep").mkdir()
+    (there.fold_folder(1) / "deep" / "weights").write_bytes(b"x" * (5 * 2**20))
+    (there.fold_folder(1) / "empty").touch()
+    unpacking = Unpacking(here, 1)
+
+    for part in parts_of(there, 1, with_files=True):
+        unpacking.take(part)
+
+    assert not here.value_file(1).exists()
+    unpacking.whole()
+    assert here.value_file(1).read_bytes() == b"value"
+    assert here.output_file(1).read_bytes() == b"first\nsecond\n"
+    assert (here.fold_folder(1) / "deep" / "weights").stat().st_size == 5 * 2**20
+    assert (here.fold_folder(1) / "empty").exists()
+    for name in ("fold/../../escaped", "fold//etc/escaped", "escaped"):
+        with pytest.raises(ValueError, match="no file of a fold"):
+            unpacking.take(Part(name, b"", is_first=True))
+
+
+def test_events_of_all_nodes_of_a_run_stand_in_one_row_and_a_hub_may_read_between(
+    folders: Folders,
+):
+    carrier = SpoolCarrier(folders.spool)
+
+    for boot, texts in (("one", "ab"), ("one", "c"), ("two", "de")):
+        facts = BootFacts(run="run1", boot=boot, host="far", pid=1, started_wall_s=1.0)
+        bodies = [encode_event(Notice(t_s=0.0, level="info", code="x", text=t)) for t in texts]
+        carrier.take(Events(facts, bodies))
+        carrier.flush()
+        held = RunSpool.take(folders.spool / "run1")
+        assert held is not None, "its lock is let go of"
+        with held:
+            last = held.last_seq
+    carrier.close()
+
+    spool = RunSpool.take(folders.spool / "run1")
+    assert spool is not None
+    with spool:
+        events = list(spool.events())
+    assert last == 5
+    assert [each.seq for each in events] == [1, 2, 3, 4, 5]
+    assert [each.facts.boot for each in events if each.facts] == ["one"] * 3 + ["two"] * 2
+    assert len(list((folders.spool / "run1").glob("*.events"))) == 2
+
+
+def now(elapsed_s: float, silent_s: float = 0.0, phase: Phase = "step") -> Now:
+    return Now(
+        is_ready=True,
+        elapsed_s=elapsed_s,
+        steps=5,
+        share=None,
+        phase=phase,
+        silent_s=silent_s,
+        habits={"step": 1.0},
+        resident_bytes=1,
+        peak_bytes=2,
+        device="",
+        resumed=False,
+        runs={},
+    )
+
+
+def test_a_fold_on_a_node_is_judged_by_what_all_folds_taught():
+    known = Known(Habits({"between": 30.0}), [10.0, 12.0, 11.0])
+    slow, hung, well = (Away(each, 1, None, known, TimeBound()) for each in range(3))
+    for each in (slow, hung, well):
+        each.arrive(Arrived("id", "far", "/verdicts/0-1", has_folder=False))
+    slow.heard(now(elapsed_s=61.0))
+    hung.heard(now(elapsed_s=50.0, silent_s=91.0, phase="between"))
+    well.heard(now(elapsed_s=50.0, silent_s=59.0))
+
+    verdicts = [each.judge(0.0) for each in (slow, hung, well)]
+
+    assert [each and each.cause for each in verdicts] == ["timeout", "hang", None]
+    assert "by the folds that finished" in slow.ended_by("killed", "cancelled").why
+    assert well.ended_by("killed", "its node was lost").cause == "killed"
+    assert well.ended_by("killed", "its node was lost").node == "far"
