@@ -14,6 +14,7 @@ from kmonitor.presenters.chart_picture import (
     XKind,
 )
 from kmonitor.presenters.command_desk import Ask
+from kmonitor.presenters.compare_names import compared_names
 from kmonitor.presenters.compare_picture import LegendEntry
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.formats import amount_text
@@ -73,7 +74,8 @@ class CompareDesk:
 
     def legend(self) -> tuple[LegendEntry, ...]:
         """What each curve is."""
-        return tuple(self._entry(run) for run in self.runs())
+        names = self._names()
+        return tuple(self._entry(run, names[run.run]) for run in self.runs())
 
     def count(self, kind: XKind) -> None:
         """Count epochs, seconds or models from now on."""
@@ -101,49 +103,54 @@ class CompareDesk:
         # Asks once a run, and again where a hub was too busy to answer.
         self._feed.show_runs(runs)
         window = Window(self.x_kind, *(self._shown.x_range or self._full_range()), width_px)
+        names = self._names()
         return ChartPicture(
             unit=METRIC_UNITS[self.metric],
             x_kind=self.x_kind,
             x_range=(window.x_from, window.x_to),
-            curves=tuple(self._curve(run, window) for run in runs),
+            curves=tuple(self._curve(run, names[run.run], window) for run in runs),
             empty_text=self._empty_text(runs),
             title=tr("Comparison, {metric}").format(metric=metric_name(self.metric)),
         )
 
     def crosshair(self, x: float) -> CrosshairCard:
         """What stands beside the crosshair."""
-        lines = tuple(self._crosshair_line(run, x) for run in self.runs())
+        names = self._names()
+        lines = tuple(self._crosshair_line(run, names[run.run], x) for run in self.runs())
         return CrosshairCard(moment_words(x, self.x_kind), lines)
 
     def description(self) -> str:
         """The chart in one sentence, for a screen reader."""
         unit = METRIC_UNITS[self.metric]
-        parts: list[str] = []
+        names, parts = self._names(), list[str]()
         for run in self.runs():
             value = self._feed.store.last_value(run.run, self._column(run))
             text = tr("no data") if value is None else amount_text(value, unit)
-            parts.append(f"{run.name} {text}")
+            parts.append(f"{names[run.run]} {text}")
         return f"{metric_name(self.metric)}: {', '.join(parts)}"
 
-    def _entry(self, run: RunSummary) -> LegendEntry:
-        lines = [run.name, run.host]
+    def _names(self) -> dict[str, str]:
+        return compared_names(self.runs(), now_wall_s=self._desk.now_wall_s())
+
+    def _entry(self, run: RunSummary, name: str) -> LegendEntry:
+        lines = [name, run.host]
         if not self._feed.is_loaded(run.run):
             lines.append(
                 tr("Loading\u2026")
                 if self._desk.is_reached(run.run)
                 else tr("The hub is not reached.")
             )
-        return LegendEntry(run.run, run.name, self.hue(run.run), "\n".join(lines))
+        return LegendEntry(run.run, name, self.hue(run.run), "\n".join(lines))
 
-    def _curve(self, run: RunSummary, window: Window) -> CurvePicture:
+    def _curve(self, run: RunSummary, name: str, window: Window) -> CurvePicture:
         x, y = self._feed.points(run.run, self._column(run), window)
-        return CurvePicture(run.run, run.name, self.hue(run.run), x, y, strong=True)
+        return CurvePicture(run.run, name, self.hue(run.run), x, y, strong=True)
 
-    def _crosshair_line(self, run: RunSummary, x: float) -> CrosshairLine:
+    def _crosshair_line(self, run: RunSummary, name: str, x: float) -> CrosshairLine:
         value = self._feed.store.value_at(run.run, self._column(run), x, self.x_kind)
         unit = METRIC_UNITS[self.metric]
         text = tr("no data") if value is None else amount_text(value, unit)
-        return CrosshairLine(self.hue(run.run), run.name, value, text)
+        return CrosshairLine(self.hue(run.run), name, value, text)
 
     def _column(self, run: RunSummary) -> str:
         return self._feed.column(run.run, self.metric)
