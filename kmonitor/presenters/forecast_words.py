@@ -101,7 +101,9 @@ def _seconds_to(verdict: Verdict) -> float:
 def _moment(run: RunSummary, verdict: Verdict, now_wall_s: float) -> str:
     """The time of day, with the day unless it is near; empty where it is not known."""
     forecast = verdict.forecast
-    if forecast is None or forecast.unit_s is None or _is_open_ended(forecast):
+    if forecast is None or forecast.unit_s is None:
+        return ""
+    if _is_open_ended(forecast) or _is_reached(forecast):
         return ""
     wall_s = run.started_wall_s + verdict.to_s + forecast.units * forecast.unit_s
     return moment_text(wall_s, now_wall_s=now_wall_s)
@@ -123,6 +125,9 @@ def _models_words(verdict: Verdict, forecast: LimitForecast) -> str:
             text = tr("GPU out of memory in {n} more models at the earliest")
         return text.format(n=least)
     n = _rounded(round(forecast.units))
+    if n < 1:
+        text = tr("out of memory with the next model")
+        return tr("GPU out of memory with the next model") if is_gpu else text
     ends = (math.floor(forecast.earliest), math.ceil(forecast.latest))
     low, high = (count_text(_rounded(end)) for end in ends)
     text = tr("out of memory in about {n} more models ({low} to {high})")
@@ -139,12 +144,20 @@ def _when_words(verdict: Verdict, forecast: LimitForecast, whose: str) -> str:
     if forecast.latest is None or _is_open_ended(forecast):
         least = units_text(_rounded(math.floor(forecast.earliest)), verdict)
         return tr("{limit} in {units} at the earliest").format(limit=whose, units=least)
+    if _is_reached(forecast):
+        return tr("{limit} is reached").format(limit=whose)
     ends = (math.floor(forecast.earliest), math.ceil(forecast.latest))
+    if round(forecast.units) < 1:
+        return tr("{limit} within {units}").format(limit=whose, units=units_text(ends[1], verdict))
     low, high = (count_text(_rounded(end)) for end in ends)
     units = units_text(_rounded(round(forecast.units)), verdict)
     return tr("{limit} in about {units} ({low} to {high})").format(
         limit=whose, units=units, low=low, high=high
     )
+
+
+def _is_reached(forecast: LimitForecast) -> bool:
+    return forecast.latest is not None and forecast.latest <= 0.0
 
 
 def _is_open_ended(forecast: LimitForecast) -> bool:

@@ -3187,6 +3187,11 @@
         <translation>最早再训练 {n} 个模型后 GPU 内存耗尽</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <source>GPU out of memory with the next model</source>
+        <translation>再训练一个模型显存就会耗尽</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/chart_kinds.py"/>
         <location filename="../../kmonitor/presenters/readings.py"/>
         <source>GPU power</source>
@@ -6853,6 +6858,11 @@
         <translation>最早再训练 {n} 个模型后内存耗尽</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <source>out of memory with the next model</source>
+        <translation>再训练一个模型内存就会耗尽</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>out of memory: the kernel killed for want of memory on this host (oom_kill)</source>
         <translation>内存不足：此主机内存不足，被内核杀死 (oom_kill)</translation>
@@ -7733,6 +7743,16 @@
         <location filename="../../kmonitor/presenters/forecast_words.py"/>
         <source>{limit} in {units} at the earliest</source>
         <translation>最早 {units}后达到{limit}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <source>{limit} is reached</source>
+        <translation>已达到{limit}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <source>{limit} within {units}</source>
+        <translation>{units}之内达到{limit}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/limit_desk.py"/>

@@ -1,5 +1,7 @@
 """When a limit is met, in words, on the header's chip and in full."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -64,10 +66,22 @@ def test_a_short_forecast_leaves_out_which_limit_and_the_time_of_day():
             "device limit 24 GiB in about 350 epochs (210 to 570)",
         ),
         (LimitForecast(1 * GIB, "own", 0.6, 0.2, 1.0), "limit 1 GiB in about 1 epoch (0 to 1)"),
+        (LimitForecast(1 * GIB, "own", 0.2, 0.0, 1.4), "limit 1 GiB within 2 epochs"),
+        (LimitForecast(1 * GIB, "cgroup", 0.0, 0.0, 0.0, 9.0), "cgroup limit 1 GiB is reached"),
     ],
 )
 def test_a_forecast_claims_no_more_than_is_known(forecast: LimitForecast | None, words: str):
     assert _forecast(replace(LEAK, forecast=forecast)) == words
+
+
+@pytest.mark.parametrize(
+    ("of", "words"),
+    [("host", "out of memory with the next model"), ("own", "limit 1 GiB within 1 fit")],
+)
+def test_what_comes_with_the_next_model_is_not_in_about_0_models(of: Any, words: str):
+    forecast = LimitForecast(GIB, of, 0.3, 0.1, 0.9)
+
+    assert _forecast(replace(LEAK, per="fit", forecast=forecast)) == words
 
 
 def test_the_header_says_when_the_nearest_limit_is_met_and_at_what_time():
