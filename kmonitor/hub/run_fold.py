@@ -103,9 +103,12 @@ def _boot_started(record: RunRecord, event: BootStarted) -> None:
 
 
 def _boot_ended(record: RunRecord, event: BootEnded) -> None:
+    was_idle = record.phase == "idle"
     record.phase = _END_PHASES[event.why]
     words = [event.error_type, event.message]
-    record.phase_why = ": ".join(word for word in words if word)
+    # A fit that did not end well is worth a word though the process did: sys.exit, say.
+    before = record.phase_why if was_idle and event.why == "finished" else ""
+    record.phase_why = ": ".join(word for word in words if word) or before
     if event.why == "restart":
         record.phase_why = "restarting in a new process"
         record.supervisor = event.supervisor
@@ -122,7 +125,8 @@ def _boot_died(record: RunRecord, event: BootDied) -> None:
         return
     if record.phase == "failed" and event.how == "status":
         return  # the exception that the process told of says more
-    record.phase = "interrupted" if event.asked and event.how == "signal" else "failed"
+    is_users = event.asked or event.signal == "SIGINT"
+    record.phase = "interrupted" if is_users and event.how == "signal" else "failed"
     if event.how == "status" and not event.status:
         record.phase = "finished"  # it was to be started again, and then never came to a fit
     record.phase_why = event.why

@@ -8,6 +8,9 @@ from kmonitor_agent.local.memory_kills import MemoryKills
 from kmonitor_agent.restart.child import Ended
 
 _NAMED: Final = {
+    signal.SIGTERM: "it was asked to end, as kill, a service manager or a batch system does",
+    signal.SIGINT: "it was interrupted, as by Ctrl+C",
+    signal.SIGHUP: "its terminal was closed",
     signal.SIGSEGV: "it reached for memory that is not its own; often a fault in native code",
     signal.SIGABRT: "it gave up by itself; often a failed check or no memory in native code",
     signal.SIGBUS: "memory behind a file was gone; often a full /dev/shm or disk",

@@ -74,6 +74,8 @@ def _adds(death: Death, last: _Last, supervisor: int) -> bool:
         return True
     if last.ended.why == "restart":
         return not supervisor  # announced, but no process follows
+    if last.ended.why == "interrupted" and death.signal == "SIGINT" and not supervisor:
+        return False  # Python tells of Ctrl+C, and then dies of the same signal
     if supervisor or death.how != "status":
         return True
     return death.status != 0 and last.ended.why in {"finished", "stopped"}

@@ -31,7 +31,7 @@ _MOST_LOGS: Final = 256
 LONGEST_LOG_NAME: Final = 200
 """Letters of any name that an event tells."""
 
-_CAUGHT: Final = "left by an exception that the script caught (an error or Ctrl+C)"
+_CAUGHT: Final = "left by an exception that the script caught (an error or Ctrl+C), or by sys.exit"
 _CUT_OFF: Final = "the process ended while it ran"
 
 

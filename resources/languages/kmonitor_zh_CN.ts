@@ -6183,6 +6183,11 @@
         <translation>第 {epoch} 轮第 {step} 步</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>in epoch {n} at step {step}</source>
+        <translation>在第 {n} 轮第 {step} 步</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/chart_cards.py"/>
         <source>in use</source>
         <translation>使用中</translation>
@@ -6211,6 +6216,11 @@
         <location filename="../../kmonitor/presenters/at_limit.py"/>
         <source>it is passed</source>
         <translation>越过它</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>it left with exit status {status}</source>
+        <translation>以退出状态 {status} 离开</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
@@ -6387,6 +6397,26 @@
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>learning: a verdict takes {needed}, {n} measured so far</source>
         <translation>学习中：判定需要 {needed}，至今已测量 {n}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>left by an exception that the script caught (an error or Ctrl+C)</source>
+        <translation>因脚本捕获的异常而离开（错误或 Ctrl+C）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>left by an exception that the script caught (an error or Ctrl+C), or by sys.exit</source>
+        <translation>因脚本捕获的异常（错误或 Ctrl+C）或 sys.exit 而离开</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>left by an exception that the script caught (an error or Ctrl+C), or by sys.exit, {where}</source>
+        <translation>因脚本捕获的异常（错误或 Ctrl+C）或 sys.exit 而离开，{where}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>left by an exception that the script caught (an error or Ctrl+C), {where}</source>
+        <translation>因脚本捕获的异常而离开（错误或 Ctrl+C），{where}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/forecast_words.py"/>
@@ -7279,13 +7309,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the last fit ended early: {why}</source>
+        <translation>最后一次 fit 提前结束：{why}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>the last fit failed</source>
         <translation>最后一次 fit 失败</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the last fit failed: {why}</source>
+        <translation>最后一次 fit 失败：{why}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>the last fit was interrupted</source>
         <translation>最后一次 fit 被中断</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the last fit was interrupted: {why}</source>
+        <translation>最后一次 fit 被中断：{why}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_sentences.py"/>
@@ -7296,6 +7341,11 @@
         <location filename="../../kmonitor/presenters/map_sentences.py"/>
         <source>the peak is that of applying the gradients, which does not depend on the batch: try a larger batch</source>
         <translation>峰值是应用梯度时的峰值，与批大小无关：请尝试更大的批</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the process ended while it ran</source>
+        <translation>它运行时进程结束了</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -8052,6 +8102,61 @@
         <translation>{run}，验证</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{signal}, which was sent to kmonitor run</source>
+        <translation>发送给 kmonitor run 的 {signal}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{signal}: a division by zero in native code</source>
+        <translation>{signal}：原生代码中除以零</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{signal}: an instruction that this processor lacks</source>
+        <translation>{signal}：此处理器没有的指令</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{signal}: it gave up by itself; often a failed check or no memory in native code</source>
+        <translation>{signal}：自行放弃；往往是原生代码中的检查失败或内存不足</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{signal}: it reached for memory that is not its own; often a fault in native code</source>
+        <translation>{signal}：访问了不属于自己的内存；往往是原生代码出错</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{signal}: it was asked to end, as kill, a service manager or a batch system does</source>
+        <translation>{signal}：被要求结束，如 kill、服务管理器或批处理系统所为</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{signal}: it was interrupted, as by Ctrl+C</source>
+        <translation>{signal}：被中断，如按下 Ctrl+C</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{signal}: its terminal was closed</source>
+        <translation>{signal}：其终端已关闭</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{signal}: killed by a process, not for want of memory: no such kill was counted</source>
+        <translation>{signal}：被某个进程终止，并非因内存不足：没有计到这样的终止</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{signal}: killed; no counter here tells whether for want of memory</source>
+        <translation>{signal}：被终止；此处没有计数器能说明是否因内存不足</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{signal}: memory behind a file was gone; often a full /dev/shm or disk</source>
+        <translation>{signal}：文件背后的内存已不在；往往是 /dev/shm 或磁盘已满</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/map_layers.py"/>
         <source>{size} in its parts together; they are not all there at one time</source>
         <translation>各部分合计 {size}；它们不会同时存在</translation>
@@ -8210,6 +8315,16 @@
         <location filename="../../kmonitor/presenters/connection.py"/>
         <source>{why}. Until then commands and changes are refused, and trainings hold what they tell on their own disks, as far as these have room.</source>
         <translation>{why}。在此之前命令和修改会被拒绝，训练把数据暂存在自己的磁盘上（视剩余空间而定）。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{why}; starting again in a new process</source>
+        <translation>{why}；正在新进程中重新开始</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{why}; that was at the time limit of its job</source>
+        <translation>{why}；正值其作业的时间限制</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_curve.py"/>

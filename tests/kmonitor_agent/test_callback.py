@@ -213,7 +213,7 @@ def test_fit_left_by_an_exception_that_the_script_catches_is_told_as_left(
     first, second = of(FitEnded, events)
     assert (first.fit, first.how, first.epochs_done) == (1, "left", 1)
     assert first.message == (
-        "left by an exception that the script caught (an error or Ctrl+C), "
+        "left by an exception that the script caught (an error or Ctrl+C), or by sys.exit, "
         "in epoch 2 at step 0 of 6"
     )
     assert (second.fit, second.how) == (2, "finished")

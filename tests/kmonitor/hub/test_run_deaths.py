@@ -4,7 +4,7 @@ import pytest
 
 from kmonitor.hub.run_fold import fold
 from kmonitor.hub.run_record import RunRecord
-from kmonitor_agent.protocol.facts import BootDied, BootEnded, BootStarted, FitStarted
+from kmonitor_agent.protocol.facts import BootDied, BootEnded, BootStarted, FitEnded, FitStarted
 
 
 def _training() -> RunRecord:
@@ -41,6 +41,27 @@ def test_a_signal_that_was_asked_for_interrupts(*, asked: bool, state: str):
     fold(record, BootDied(t_s=9.0, boot="one", how="signal", signal="SIGTERM", asked=asked))
 
     assert (record.summary().state, record.summary().cause) == (state, "SIGTERM")
+
+
+def test_ctrl_c_is_the_users_whoever_it_was_sent_to():
+    record = _training()
+
+    fold(record, BootDied(t_s=9.0, boot="one", how="signal", signal="SIGINT"))
+
+    assert record.summary().state == "interrupted"
+
+
+def test_a_fit_that_did_not_end_well_is_told_though_the_process_finished():
+    record = _training()
+
+    fold(record, FitEnded(t_s=2.0, fit=1, how="left", message="by sys.exit or so"))
+    fold(record, BootEnded(t_s=3.0, why="finished"))
+
+    told = record.summary()
+    assert (told.state, told.state_why) == (
+        "finished",
+        "the last fit ended early: by sys.exit or so",
+    )
 
 
 def test_a_run_that_starts_again_is_starting_until_its_next_process():

@@ -68,6 +68,25 @@ def test_an_exit_status_is_told_unless_an_exception_says_more(
     assert tell_death(folders, RUN, failed, asked=False, supervisor=0) is told
 
 
+@pytest.mark.parametrize(("name", "told"), [("SIGINT", False), ("SIGKILL", True)])
+def test_ctrl_c_that_the_process_told_of_is_told_once(folders: Folders, *, name: str, told: bool):
+    _spooled(folders, BootEnded(t_s=1.0, why="interrupted"))
+
+    death = Death("signal", name, why=name)
+
+    assert tell_death(folders, RUN, death, asked=False, supervisor=0) is told
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGTERM, "asked to end"), (signal.SIGINT, "Ctrl+C"), (signal.SIGHUP, "terminal")],
+)
+def test_signals_that_ask_to_end_are_told_in_words(number: signal.Signals, words: str):
+    nothing = MemoryKills()
+
+    assert words in cause_of(Ended(signal=number), nothing, nothing).why
+
+
 def test_an_announced_restart_that_nothing_follows_is_told(folders: Folders):
     _spooled(folders, BootEnded(t_s=1.0, why="restart", supervisor=7))
 
