@@ -18,6 +18,7 @@ from kmonitor.presenters.limit_words import metric_amount, metric_name
 from kmonitor.presenters.run_history import HistoryColumn, HistoryRow, metric_of
 from kmonitor.presenters.run_states import StatePicture, Tone, state_picture
 from kmonitor.presenters.said_elsewhere import said
+from kmonitor.presenters.study_page import over_text
 from kmonitor.presenters.verdict_words import alarm_words
 from kmonitor_agent.protocol.messages import RunSummary
 from kmonitor_agent.protocol.verdicts import VERDICT_METRICS, VerdictMetric
@@ -146,6 +147,11 @@ def _verdicts_cell(row: HistoryRow, _now_wall_s: float) -> HistoryCell:
     return HistoryCell(words, tone="crit" if is_suspected else "warn", icon="warning")
 
 
+def _epochs(run: RunSummary) -> str:
+    """How many ended; of a study its folds."""
+    return over_text(run, run.tally) if run.tally else count_text(run.epochs_done)
+
+
 def _name_tooltip(run: RunSummary) -> str:
     lines = [run.name]
     if run.model:
@@ -167,7 +173,7 @@ _CELLS: Final[dict[HistoryColumn, Callable[[HistoryRow, float], HistoryCell]]] =
         day_minute_text(row.summary.started_wall_s), tone="mute"
     ),
     "ran": lambda row, _: HistoryCell(duration_text(row.summary.duration_s)),
-    "epochs": lambda row, _: HistoryCell(count_text(row.summary.epochs_done)),
+    "epochs": lambda row, _: HistoryCell(_epochs(row.summary)),
     "stored": lambda row, _: HistoryCell(bytes_text(row.summary.stored_bytes), tone="mute"),
     "note": _note_cell,
 }

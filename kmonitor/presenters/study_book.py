@@ -59,6 +59,11 @@ class StudyRecord:
                 return False
         return True
 
+    @property
+    def count(self) -> int:
+        """Folds that were told of; those of a search come one by one."""
+        return max((1 + fold for fold in (*self._begun, *self._tries)), default=0)
+
     def ended(self, fold: int) -> list[FoldEnded]:
         """How the tries of a fold ended, the oldest first."""
         of_fold = self._tries.get(fold, {})

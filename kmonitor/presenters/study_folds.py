@@ -113,7 +113,7 @@ def tries_of(
         runs: The folds' own runs, by fold.
         now_wall_s: Now, UTC epoch seconds.
     """
-    count = min(study.folds, MOST_FOLDS)
+    count = min(max(study.folds, record.count), MOST_FOLDS)
     return tuple(_tries(fold, study, record, runs.get(fold), now_wall_s) for fold in range(count))
 
 

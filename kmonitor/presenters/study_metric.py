@@ -139,7 +139,10 @@ class StudyMetrics:
     ) -> MetricPicture:
         choices = _choices(logs.values())
         if not choices:
-            return MetricPicture(text=tr("No fold has told of an epoch yet."))
+            words = tr("No fold has told of an epoch yet.")
+            if not logs:
+                words = tr("Folds tell of their epochs where a fit has a MonitorCallback.")
+            return MetricPicture(text=words)
         metric = self.metric if self.metric in choices else choices[0]
         of_fold = {fold: _values(each, metric) for fold, each in logs.items()}
         of_fold = {fold: line for fold, line in of_fold.items() if any(map(math.isfinite, line))}

@@ -16,6 +16,7 @@ from kmonitor.presenters.run_states import Tone, has_ended
 from kmonitor.presenters.study_book import StudyRecord
 from kmonitor.presenters.study_folds import TryPicture, fold_words, last_tries
 from kmonitor.presenters.study_forecast import forecast_words, study_forecast
+from kmonitor_agent.protocol.facts import StudyTally
 from kmonitor_agent.protocol.messages import RunSummary
 
 COLUMNS: Final = (
@@ -156,7 +157,7 @@ def tally_words(study: RunSummary) -> str:
     if tally is None:
         words = tr("1 fold") if study.folds == 1 else tr("{n} folds")
         return words.format(n=count_text(study.folds))
-    parts = [tr("{n} of {of} folds").format(n=count_text(tally.over), of=count_text(study.folds))]
+    parts = [over_text(study, tally)]
     running = 0 if has_ended(study) else tally.running
     for n, words in (
         (running, tr("{n} running")),
@@ -167,6 +168,12 @@ def tally_words(study: RunSummary) -> str:
         if n:
             parts.append(words.format(n=count_text(n)))
     return " \u00b7 ".join(parts)
+
+
+def over_text(study: RunSummary, tally: StudyTally) -> str:
+    """How many folds are over: "3 of 10 folds"; of a search, whose end nobody knows, "3 folds"."""
+    words = tr("{n} of {of} folds") if study.folds else tr("{n} folds")
+    return words.format(n=count_text(tally.over), of=count_text(study.folds))
 
 
 def _facts(record: StudyRecord) -> str:

@@ -5,6 +5,7 @@ lies in the spool, as a training's events do; the study never waits for it and n
 """
 
 import os
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ class _Told:
 
 
 class Telling:
-    """Owned by the thread that runs the study; opens its link when the first fold has begun."""
+    """Opens its link when the first fold has begun; any thread, also several of a search."""
 
     def __init__(
         self, wanted: Wanted, facts: StudyFacts, folder: StudyFolder, places: Folders
@@ -77,6 +78,7 @@ class Telling:
         self._faults = FaultLog(places.logs / "agent.log")
         self._link: Link | None = None
         self._was_tried = False
+        self._lock = threading.Lock()
 
     def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
         """See `Listener`."""
@@ -84,7 +86,7 @@ class Telling:
         # A study whose function is not found is none: nothing is told before a fold can run.
         if self._link is None and not any(each.is_ready for each in running):
             return
-        with self._faults.guarded("study.move"):
+        with self._lock, self._faults.guarded("study.move"):
             self._open()
             now_s = time.monotonic()
             for each in running:
@@ -92,7 +94,7 @@ class Telling:
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """See `Listener`."""
-        with self._faults.guarded("study.ended"):
+        with self._lock, self._faults.guarded("study.ended"):
             self._open()
             self._tell_end(attempt, again=again)
 
@@ -155,7 +157,8 @@ class Telling:
         path = self._folder.path
         is_named = path.parent != studies(self._places)
         count = self._facts.folds
-        label = path.name if is_named else "1 fold" if count == 1 else f"{count} folds"
+        counted = "1 fold" if count == 1 else f"{count} folds" if count else "trials"
+        label = path.name if is_named else counted
         return elided(plain_name(f"{name} \N{MIDDLE DOT} {label}"))
 
     def _tell_before(self, link: Link) -> None:

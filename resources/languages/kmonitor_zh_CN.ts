@@ -3111,6 +3111,11 @@
         <translation>第 {n} 次 fit</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <source>Folds tell of their epochs where a fit has a MonitorCallback.</source>
+        <translation>fit 中有 MonitorCallback 时，各折才会报告其轮。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/chart_cards.py"/>
         <source>Framework allocator (CPU)</source>
         <translation>框架分配器 (CPU)</translation>

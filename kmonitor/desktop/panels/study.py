@@ -107,6 +107,8 @@ class StudyPanel(QScrollArea):
         self._facts.setText(picture.facts)
         self.strip.show_cells(picture.strip)
         self._model.show_rows(picture.rows)
+        at = COLUMNS.index("vram")
+        self.table.setColumnHidden(at, not any(row.cells[at] for row in picture.rows))
 
     def show_metric(self, picture: MetricPicture) -> None:
         """Show the metric's chart."""

@@ -3,7 +3,9 @@
 import msgspec
 
 from kmonitor.presenters.event_log import event_line
+from kmonitor.presenters.history_cells import history_cell
 from kmonitor.presenters.run_book import RunBook
+from kmonitor.presenters.run_history import HubPlace, RunHistory
 from kmonitor.presenters.run_states import state_picture
 from kmonitor.presenters.run_tree import RunRow, host_rows
 from kmonitor_agent.protocol.facts import FoldEnded, StudyStarted, StudyTally
@@ -117,3 +119,17 @@ def test_the_log_tells_begin_and_ends():
     )
     assert line(hung) == ("warning", "fold 2: Hang, no step; it is tried again")
     assert line(done) == ("info", "fold 2: Finished, try 2")
+
+
+def test_the_history_counts_the_folds_of_a_study():
+    own, fold = MadeUpStudy(["finished"], study=ENDED).runs()
+    book = RunBook()
+    book.take(told_runs(own, fold))
+    history = RunHistory(lambda _: HubPlace("", is_reached=True))
+
+    cells = {
+        row.summary.run: history_cell(row, "epochs", now_wall_s=NOW_WALL_S).text
+        for row in history.rows(book, now_wall_s=NOW_WALL_S)
+    }
+
+    assert cells == {STUDY: "1 of 1 folds", "fold0": "9"}

@@ -342,3 +342,10 @@ def test_memory_that_fell_has_its_sign():
 
     assert cells[3] == "250\u202fms"
     assert cells[6] == "\u22121.0\u202fGiB"
+
+
+def test_a_search_whose_end_nobody_knows_shows_the_trials_that_came():
+    study = MadeUpStudy(["finished", "running"], study={"folds": 0})
+
+    assert [each.state for each in last_tries(tries_in(study))] == ["finished", "running"]
+    assert tally_words(own_run(study)) == "1 folds \u00b7 1 running"

@@ -86,6 +86,7 @@ def test_what_was_refused_is_asked_for_again(hub: Hub):
 def test_nothing_known_is_said(hub: Hub):
     metrics = followed(hub)
 
+    assert shown(metrics, 0).text.endswith("where a fit has a MonitorCallback.")
     assert shown(metrics).text == "No fold has told of an epoch yet."
     tell(metrics, "r0", math.nan)
     assert shown(metrics).text == "No number yet."
