@@ -150,14 +150,16 @@ class RunBook:
             self.selected, self._wanted, self._is_picked = wanted, None, True
         elif self.selected not in self._runs:
             first = next(iter(self.runs()), None)
-            self.selected, self._is_picked = first.run if first else None, False
+            self.selected, self._is_picked = self._lead_of(first) if first else None, False
         elif new and not self._is_picked and self._has_selected_ended():
-            # Nobody asked for what has ended; what has just begun is what counts: of a study
-            # and its folds the study.
-            studies = {each.study for each in new if is_study(each)}
-            counted = [r for r in new if is_study(r) or r.study not in studies]
-            self.selected = min(counted, key=_newest_first).run
+            # Nobody asked for what has ended; the training that has just begun is what counts.
+            self.selected = self._lead_of(min(new, key=_newest_first))
         return self.selected != before
+
+    def _lead_of(self, run: RunSummary) -> str:
+        """Of a study and its folds nobody asked for one fold: the study tells of all."""
+        study = self._runs.get(run.study)
+        return run.run if study is None or run.fold is None else study.run
 
     def _has_selected_ended(self) -> bool:
         current = self.current()

@@ -95,6 +95,15 @@ def test_a_study_is_selected_before_its_folds_and_is_no_curve_on_charts():
     assert {run.run for run in book.shown()} == {"fold0", "fold1"}
 
 
+def test_who_opens_the_window_sees_a_study_before_its_newest_fold():
+    own, *folds = MadeUpStudy(["finished"] * 3, study=ENDED).runs()
+    book = RunBook()
+
+    book.take(told_runs(*folds, own))
+
+    assert book.selected == STUDY
+
+
 def test_a_study_runs_and_does_not_train():
     own = MadeUpStudy(["running"]).runs()[0]
 
