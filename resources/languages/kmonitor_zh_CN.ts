@@ -2203,7 +2203,7 @@
     <message>
         <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
         <source>RAM peak</source>
-        <translation>RAM 峰值</translation>
+        <translation>内存峰值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
@@ -2238,7 +2238,7 @@
     <message>
         <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
         <source>VRAM peak</source>
-        <translation>VRAM 峰值</translation>
+        <translation>显存峰值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
@@ -2281,12 +2281,12 @@
     <message>
         <location filename="../../kmonitor/desktop/panels/study.py"/>
         <source>RAM</source>
-        <translation>RAM</translation>
+        <translation>内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/desktop/panels/study.py"/>
         <source>VRAM</source>
-        <translation>VRAM</translation>
+        <translation>显存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/desktop/panels/study.py"/>
@@ -3184,12 +3184,12 @@
     <message>
         <location filename="../../kmonitor/presenters/forecast_words.py"/>
         <source>GPU out of memory in about {n} more models ({low} to {high})</source>
-        <translation>大约再训练 {n} 个模型（{low} 到 {high}）后 GPU 内存耗尽</translation>
+        <translation>大约再训练 {n} 个模型（{low} 到 {high}）后显存耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/forecast_words.py"/>
         <source>GPU out of memory in {n} more models at the earliest</source>
-        <translation>最早再训练 {n} 个模型后 GPU 内存耗尽</translation>
+        <translation>最早再训练 {n} 个模型后显存耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/forecast_words.py"/>
@@ -4404,12 +4404,12 @@
     <message>
         <location filename="../../kmonitor/presenters/study_memory.py"/>
         <source>RAM up to {size}</source>
-        <translation>RAM 最高 {size}</translation>
+        <translation>内存最高 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_memory.py"/>
         <source>RAM {size}</source>
-        <translation>RAM {size}</translation>
+        <translation>内存 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/chart_kinds.py"/>
@@ -5477,7 +5477,7 @@
     <message>
         <location filename="../../kmonitor/presenters/study_memory.py"/>
         <source>VRAM {size}</source>
-        <translation>VRAM {size}</translation>
+        <translation>显存 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/report/environment_section.py"/>
