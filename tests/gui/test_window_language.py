@@ -62,6 +62,7 @@ STAYS: Final = frozenset(
         "gib mib kib ms min csv html json parquet png svg npz webhook https tcp post user key",
         "tf malloc theil sen auto assign recreate monitorcallback restore commands false",
         "ctrl shift alt space esc enter delete del return left right up down tab pgup pgdown menu",
+        "home end",
         "english simplified chinese audit last mb gb",
     )
     for word in line.split()
@@ -74,7 +75,7 @@ TOLD: Final = (
     "resnet50-imagenet",
     "one_step_on_iterator",
     "/path/to/bin/kmonitor",
-    *("tf.function", "kmonitor_agent.run_folds()"),
+    *("tf.function", "kmonitor_agent.run_folds()", "run_folds", "collect"),
     SNIPPET,
     *("ssh NAME", "kmonitor authorize", "--keep-days", "--keep-size", "abababababab"),
     *("run --resume-after-crash", "kmonitor checkpoints", "kmonitor restore"),
