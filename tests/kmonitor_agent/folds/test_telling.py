@@ -1,5 +1,6 @@
 """A study tells the hub how it goes, in a run of its own, and never fails by that."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -7,9 +8,13 @@ import msgspec
 import pytest
 
 from kmonitor_agent import run_folds
+from kmonitor_agent.folds.bounds import TimeBound
+from kmonitor_agent.folds.function_source import source_of
+from kmonitor_agent.folds.launch import Wanted
 from kmonitor_agent.folds.ledger import Attempt
-from kmonitor_agent.folds.study_folder import StudyFacts
+from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.folds.study_tally import Tallies
+from kmonitor_agent.folds.telling import Telling
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import (
     AnyEvent,
@@ -25,6 +30,8 @@ from tests.support import fold_functions as functions
 from tests.support.spooled import spooled_events
 
 T = TypeVar("T")
+
+FACTS = StudyFacts(id="a1", function="f", folds=3)
 
 
 def _told(folders: Folders, study: Path) -> list[AnyEvent]:
@@ -93,6 +100,107 @@ def test_nothing_that_goes_wrong_in_telling_reaches_the_study(
     monkeypatch.setenv("KMONITOR_HUB", "no://such")
 
     assert run_folds(functions.told, folds=1, study=tmp_path / "cv").ok
+
+
+class Attempted:
+    """An attempt that runs."""
+
+    def __init__(self, fold: int = 0, attempt: int = 1, *, is_ready: bool = True) -> None:
+        self.fold = fold
+        self.attempt = attempt
+        self.is_ready = is_ready
+        self.device = "3"
+        self.resumed = attempt > 1
+        self.share = 0.25
+        self.resident_bytes = 5
+
+    def elapsed_s(self, now_s: float) -> float:
+        return 10.0
+
+    def limit_s(self, now_s: float) -> float | None:
+        return 60.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[StudyFolder]:
+    made = StudyFolder(tmp_path / "cv")
+    made.begin(FACTS)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def telling(folder: StudyFolder, folders: Folders) -> Telling:
+    wanted = Wanted(source_of(functions.told), 1, 2, TimeBound(), None, ())
+    return Telling(wanted, FACTS, folder, folders)
+
+
+def test_nothing_is_told_before_a_fold_can_run(telling: Telling, folders: Folders):
+    telling.move(0, [Attempted(is_ready=False)], [])
+    telling.close(None)
+
+    assert not folders.spool.exists()
+
+
+def test_a_fold_that_runs_is_told_with_its_forecast_and_not_at_every_look(
+    telling: Telling, folders: Folders
+):
+    for _ in range(3):
+        telling.move(0, [Attempted()], [])
+    telling.move(0, [Attempted(), Attempted(1)], [])
+    telling.close(None)
+
+    events = spooled_events(folders, "a1")
+    assert [each.fold for each in _of(events, FoldBegan)] == [0, 1]
+    now, _ = _of(events, FoldNow)
+    assert (now.seconds, now.share, now.forecast_s, now.limit_s) == (10.0, 0.25, 40.0, 60.0)
+    assert _of(events, FoldBegan)[1].tally == StudyTally(running=2)
+
+
+def test_what_the_end_of_the_study_cut_off_is_told(
+    telling: Telling, folder: StudyFolder, folders: Folders
+):
+    folder.note(Attempt(0, 1, "interrupted", began_wall_s=5.0))
+    telling.move(0, [Attempted()], [])
+    folder.note(Attempt(0, 1, "interrupted", began_wall_s=9.0))
+    telling.close(KeyboardInterrupt)
+
+    events = spooled_events(folders, "a1")
+    ends = [(each.cause, each.again, each.began_wall_s) for each in _of(events, FoldEnded)]
+    assert ends == [("interrupted", True, 5.0), ("interrupted", True, 9.0)]
+    last = events[-1]
+    assert isinstance(last, BootEnded)
+    assert last.why == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("private", "cause", "why"),
+    [
+        (True, "error", ""),
+        (True, "out_of_memory", ""),
+        (True, "hang", "secret"),
+        (False, "error", "secret"),
+    ],
+)
+def test_texts_of_exceptions_of_private_folds_stay_here(
+    telling: Telling, folders: Folders, *, private: bool, cause: str, why: str
+):
+    telling.ended(
+        msgspec.structs.replace(_ended(0, cause), why="secret", private=private), again=False
+    )
+    telling.close(None)
+
+    (ended,) = _of(spooled_events(folders, "a1"), FoldEnded)
+    assert ended.why == why
+
+
+def test_a_study_that_fails_says_by_what(telling: Telling, folders: Folders):
+    telling.move(0, [Attempted()], [])
+    telling.close(OSError)
+
+    last = spooled_events(folders, "a1")[-1]
+    assert isinstance(last, BootEnded)
+    assert (last.why, last.error_type) == ("failed", "OSError")
 
 
 def _ended(fold: int, cause: str, attempt: int = 1) -> Attempt:
