@@ -33,7 +33,7 @@ HistoryColumn = Literal[
 
 Since = Literal["any", "day", "week", "month", "year", "older"]
 Ending = Literal["any", "running", "finished", "failed"]
-Judged = Literal["any", "suspected", "growing", "quiet"]
+Judged = Literal["any", "suspected", "growing", "slowing", "quiet"]
 
 Days = tuple[float, float]
 """From and to, UTC seconds."""
@@ -58,7 +58,7 @@ class HistoryFilter:
         words: All must occur in name, host, model, note, job, id or date of the start.
         since: When it started; "older": more than 30 days ago.
         ending: How it ended, or that it did not; "failed": not as the training wanted.
-        judged: What it was suspected of; "quiet": of nothing.
+        judged: What is said of any metric, as the list words it; "quiet": nothing grows.
         host: Name of a host; empty: all.
         is_pinned: Only those that are pinned.
     """
@@ -275,7 +275,16 @@ def _is_judged(run: RunSummary, judged: Judged) -> bool:
         return True
     if judged == "quiet":
         return not run.verdicts
-    return judged in run.verdicts.values()
+    return judged in {_said_of(metric, state) for metric, state in run.verdicts.items()}
+
+
+def _said_of(metric: str, state: str) -> Judged | None:
+    """What the words say: a graph grows and is no leak, steps slow down."""
+    if metric == "step_time" and state == "growing":
+        return "slowing"
+    if state == "growing" or (metric == "graph" and state == "suspected"):
+        return "growing"
+    return "suspected" if state == "suspected" else None
 
 
 def _order_by(column: HistoryColumn) -> Callable[[HistoryRow], float | str | None]:

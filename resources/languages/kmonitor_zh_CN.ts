@@ -1311,6 +1311,11 @@
         <source>over 30 days ago</source>
         <translation>30 天以前</translation>
     </message>
+    <message>
+        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <source>slowing down</source>
+        <translation>变慢</translation>
+    </message>
 </context>
 <context>
     <name>HistorySettings</name>

@@ -115,6 +115,7 @@ class HistoryFilters(QWidget):
             "any": self.tr("any"),
             "suspected": self.tr("leak suspected"),
             "growing": self.tr("growing"),
+            "slowing": self.tr("slowing down"),
             "quiet": self.tr("nothing grows"),
         }
 

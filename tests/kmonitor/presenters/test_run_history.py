@@ -115,6 +115,20 @@ def test_a_date_finds_what_started_then_in_this_machines_time():
     assert shelf.found(HistoryFilter(words="2025-09")) == []
 
 
+def test_verdicts_are_found_by_what_the_list_says_of_them():
+    shelf = Shelf(
+        ended("leaks", verdicts={"ram": "suspected", "graph": "suspected"}),
+        ended("traces", verdicts={"graph": "suspected"}),
+        ended("slows", verdicts={"step_time": "growing"}),
+        ended("well", verdicts={}),
+    )
+
+    assert shelf.found(HistoryFilter(judged="suspected")) == ["leaks"]
+    assert sorted(shelf.found(HistoryFilter(judged="growing"))) == ["leaks", "traces"]
+    assert shelf.found(HistoryFilter(judged="slowing")) == ["slows"]
+    assert shelf.found(HistoryFilter(judged="quiet")) == ["well"]
+
+
 def test_what_looks_like_a_date_and_is_none_is_a_word():
     shelf = Shelf(ended("a", name="try 2026-13-41 of 9999"))
 
