@@ -1,6 +1,7 @@
 """Charts are added, moved by pointer and menu, smoothed, removed, and remembered."""
 
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import cast
 
@@ -223,6 +224,26 @@ def test_more_charts_stand_in_three_columns_on_a_wide_screen():
     window.close()
 
     assert (len(wide), len(narrow)) == (3, 2)
+
+
+def test_tab_goes_from_card_to_card_as_they_stand(window: DeskWindow):
+    window.controller.arranger.add("log:loss")
+    window.controller.arranger.step("log:loss", -3)
+    window.window.activateWindow()
+    window.settle()
+    passed: list[str] = []
+    window.window.header.add_chart.setFocus()
+    for _ in range(60):
+        QTest.keyClick(window.window.focusWidget(), Qt.Key.Key_Tab)
+        focused = window.window.focusWidget()
+        if window.window.records.isAncestorOf(focused):
+            break
+        cards = (key for key in shown(window) if card(window, key).isAncestorOf(focused))
+        passed.append(next(cards, ""))
+    order = [key for key, _ in groupby(passed) if key]
+
+    assert order == [*shown(window)]
+    assert order[1] == "log:loss"
 
 
 def test_every_control_of_a_chart_has_a_name(window: DeskWindow):

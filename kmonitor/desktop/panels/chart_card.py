@@ -20,6 +20,7 @@ from typing_extensions import override
 from kmonitor.desktop.controls.choice_menu import add_choices
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.controls.look import Look, repolish, role_label, set_tone
+from kmonitor.desktop.controls.tab_order import tab_along, tab_stops
 from kmonitor.desktop.panels.card_chart import Chart
 from kmonitor.desktop.panels.skeleton import Skeleton
 from kmonitor.desktop.panels.verdict_row import VerdictButton, VerdictRow
@@ -91,9 +92,9 @@ class ChartCard(QFrame):
         self._set_limit = QPushButton()
         self._more = QPushButton()
         self._drag_from: QPoint | None = None
-        self._is_dragged = False
-        self._is_narrow = self._is_tight = False
+        self._is_dragged = self._is_narrow = self._is_tight = False
         self._skeleton = Skeleton(look)
+        self._chart: QWidget | None = None
         self._column = QVBoxLayout(self)
         self._words = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         # Four cards of one size, whatever they say.
@@ -137,11 +138,18 @@ class ChartCard(QFrame):
         self._column.setStretchFactor(chart, 1)
         self._skeleton.hide()
         self._skeleton.deleteLater()
+        self._chart = chart
+        tab_along(self.stops())
         signals.limit_dropped.connect(self._on_chart_limit_dropped)
         signals.crosshair_moved.connect(self._on_chart_crosshair_moved)
         signals.crosshair_left.connect(self._on_chart_crosshair_left)
         signals.range_zoomed.connect(self.range_zoomed)
         signals.zoom_reset.connect(self.zoom_reset)
+
+    def stops(self) -> list[QWidget]:
+        """What Tab stops at, as it stands: words, chart, grip."""
+        words = (self._limit, self._set_limit, self._more, self._quiet, self._verdict)
+        return tab_stops(words if self._chart is None else (*words, self._chart))
 
     def show_picture(self, picture: CardPicture) -> None:
         """Show these words."""

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QMenu, QScrollArea, QWidget
 from typing_extensions import override
 
 from kmonitor.desktop.controls.look import Look
+from kmonitor.desktop.controls.tab_order import stop_before, tab_along
 from kmonitor.desktop.panels.chart_card import ChartCard
 from kmonitor.desktop.theme import SIZES
 from kmonitor.presenters.chart_kinds import chart_title
@@ -127,6 +128,9 @@ class ChartGrid(QScrollArea):
             is_many = len(self._shown) > _USUAL and row < rows
             self._grid.setRowMinimumHeight(row, _LEAST_ROW if is_many else 0)
         self._columns = columns
+        before = stop_before(self)
+        stops = [stop for key in self._shown for stop in self._cards[key].stops()]
+        tab_along(stops if before is None else [before, *stops])
 
     def _wanted_columns(self) -> int:
         n = len(self._shown)

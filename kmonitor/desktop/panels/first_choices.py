@@ -1,12 +1,12 @@
 """What a newcomer may choose before the first run: theme, language, and where to read on."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from kmonitor.desktop.controls.segments import Segments
+from kmonitor.desktop.controls.tab_order import tab_along
 
 
 class FirstChoices(QWidget):
@@ -75,9 +75,7 @@ class FirstChoices(QWidget):
             self._language = Segments(self._spoken(), self.tr("Language"))
             self._language.chosen.connect(self.language_chosen)
             self._row.insertWidget(1, self._language)
-            in_line = (*self._theme.buttons, *self._language.buttons, self._guide, self._keyboard)
-            for one, following in pairwise(in_line):
-                QWidget.setTabOrder(one, following)
+            tab_along((*self._theme.buttons, *self._language.buttons, self._guide, self._keyboard))
         self._language.choose(chosen)
 
     def _themes(self) -> dict[str, str]:
