@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from kmonitor.connect.folder_view import see_spools
 from kmonitor.desktop.detached import start_detached
+from kmonitor.desktop.file_dialog_words import say_labels
 from kmonitor.desktop.questions import message_box
 from kmonitor.desktop.window import MainWindow
 from kmonitor.errors import Expected
@@ -99,4 +100,5 @@ class _FolderDialog(QFileDialog):
 
     def retranslate(self) -> None:
         """Say its title in the language in force; Qt says the rest."""
+        say_labels(self)
         self.setWindowTitle(self.tr("Open a folder with runs"))

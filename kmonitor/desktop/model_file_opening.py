@@ -9,6 +9,7 @@ from typing import Final
 from PySide6.QtCore import QObject, QStandardPaths, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from kmonitor.desktop.file_dialog_words import say_labels
 from kmonitor.desktop.memory_map_controller import MemoryMapController
 from kmonitor.desktop.window import MainWindow
 from kmonitor.errors import Expected
@@ -197,6 +198,7 @@ class _ModelFileDialog(QFileDialog):
 
     def retranslate(self) -> None:
         """Say its title in the language in force; Qt says the rest."""
+        say_labels(self)
         self.setWindowTitle(self.tr("Open a model file"))
         models = self.tr("Models") + " (*.keras *.h5 *.hdf5 *.json)"
         self.setNameFilters([models, self.tr("All files") + " (*)"])
@@ -212,6 +214,7 @@ class _MissingDialog(QFileDialog):
 
     def retranslate(self) -> None:
         """Say its title in the language in force; Qt says the rest."""
+        say_labels(self)
         if self._needs == "config":
             self.setWindowTitle(self.tr("The model's architecture, as to_json wrote it"))
             self.setNameFilters(["JSON (*.json)"])

@@ -6,6 +6,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from kmonitor.desktop.file_dialog_words import say_labels
+
 
 class SaveDialog(QFileDialog):
     """For a new file; an ending that was not typed is that of the chosen kind."""
@@ -39,6 +41,7 @@ class SaveDialog(QFileDialog):
 
     def retranslate(self) -> None:
         """Say its title in the language in force; Qt says the rest."""
+        say_labels(self)
         self.setWindowTitle(self._title())
 
     @Slot(str)

@@ -3050,6 +3050,11 @@
         <translation>文件</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/desktop/file_dialog_words.py"/>
+        <source>Files of type:</source>
+        <translation>文件类型：</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
         <source>Find a run or host</source>
         <translation>查找运行或主机</translation>
@@ -3688,6 +3693,11 @@
         <location filename="../../kmonitor/presenters/action_panel.py"/>
         <source>Look at the next safe point at what grows and who holds it</source>
         <translation>在下一个安全点查看什么在增长、被谁持有</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/file_dialog_words.py"/>
+        <source>Look in:</source>
+        <translation>查找范围：</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/model_file.py"/>

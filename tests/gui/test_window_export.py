@@ -14,6 +14,8 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
 
 from kmonitor.desktop.app import KmonitorApp
 from kmonitor.desktop.export_controller import ExportController
+from kmonitor.desktop.save_dialog import SaveDialog
+from kmonitor.presenters.language import use_translation
 from kmonitor_agent.local.folders import Folders
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.drawings import Drawing, Page
@@ -251,3 +253,17 @@ def test_without_a_run_there_is_nothing_to_export() -> None:
     menu.close()
     controller.deleteLater()
     window.close()
+
+
+def test_labels_that_qt_leaves_in_english_are_said_in_the_language_in_force(
+    shown: DeskWindow, tmp_path: Path
+) -> None:
+    use_translation(lambda text: f"~{text}")
+    try:
+        dialog = SaveDialog(lambda: "x", tmp_path / "a", {"csv": "CSV"}, shown.window)
+    finally:
+        use_translation(str)
+
+    assert dialog.labelText(QFileDialog.DialogLabel.LookIn) == "~Look in:"
+    assert dialog.labelText(QFileDialog.DialogLabel.FileType) == "~Files of type:"
+    dialog.deleteLater()
