@@ -25,6 +25,10 @@ _FORWARD, _BACK, _UPDATE = 0, 1, 2
 _CPU_SEES_BYTES: Final = 256 * 1024
 """Source: measured with tensorflow-cpu 2.21 by allocating tensors of rising size."""
 
+_SUMS_ABOVE_BYTES: Final = int(0.8 * 256 * 1024 * 1024)
+"""What grappler takes for most of a CPU's memory; source: `memory_optimizer.cc`, and the limit
+of a CPU's device attributes."""
+
 _SMALL: Final = ("BroadcastGradientArgs", "Placeholder", "VariableShape")
 """Shapes as tensors, and what stands for a caller's tensor: no memory of their own to speak of."""
 
@@ -53,9 +57,8 @@ def step_program(
     try:
         again = _built([trace_step(model, each, shapes) for each in TRIED], began_s)
     except CannotTrace:
-        if program is None:
-            raise
-        return program
+        # Two batches may make two graphs, of a loop that was unrolled for one.
+        return program or _built([trace_step(model, None, shapes)] * 2, began_s)
     return again if program is None or again.unknown < program.unknown else program
 
 
@@ -80,6 +83,7 @@ def _built(traced: Sequence[TracedStep], began_s: float) -> StepProgram:
         unknown=builder.unknown,
         seconds=time.perf_counter() - began_s,
         unseen_bytes=_unseen_bytes(),
+        sums_above_bytes=_SUMS_ABOVE_BYTES if _unseen_bytes() else None,
         notes=tuple(first.notes),
     )
 

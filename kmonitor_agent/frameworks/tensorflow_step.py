@@ -15,6 +15,8 @@ from kmonitor_agent.frameworks.tensorflow_retained import CLOSURE_DEPTH, GRADIEN
 _STEP: Final = "kmonitor_step"
 """What is traced is called so, and nothing of the script's."""
 
+_CPU: Final = "/job:localhost/replica:0/task:0/device:CPU:0"
+
 _SPARSE: Final = "sparse_"
 _ASSUMED: Final = "the targets' shape was taken from the loss"
 
@@ -283,12 +285,16 @@ def _made(model: Any, graph: Any) -> list[tuple[str, bool]]:
 
 def _optimized(definition: Any, fetches: Sequence[str]) -> Any:
     """What TensorFlow makes of a graph before it runs it."""
+    import tensorflow as tf
     from tensorflow.core.protobuf import config_pb2, meta_graph_pb2
     from tensorflow.python.grappler import tf_optimizer
 
+    # What is fused hangs on the device; a step on a GPU is left as it is.
+    device = "" if tf.config.list_physical_devices("GPU") else _CPU
     for nodes in (definition.node, *(each.node_def for each in definition.library.function)):
         for node in nodes:  # loops and branches stay whole
             node.attr.pop("_lower_using_switch_merge", None)
+            node.device = node.device or device
     whole = meta_graph_pb2.MetaGraphDef()
     whole.graph_def.CopyFrom(definition)
     whole.collection_def["train_op"].node_list.value.extend(fetches)

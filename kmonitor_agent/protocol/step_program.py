@@ -81,6 +81,8 @@ class StepProgram(msgspec.Struct, frozen=True):
         unknown: Outputs whose size could not be told; they count as their largest input.
         seconds: It took to trace.
         unseen_bytes: Smaller tensors are not counted by the allocator that it was traced for.
+        sums_above_bytes: Where a step of a fixed batch is foretold to need more, its sums are
+            added up in turn; None: never.
         notes: What had to be assumed, in words.
     """
 
@@ -92,4 +94,5 @@ class StepProgram(msgspec.Struct, frozen=True):
     unknown: int = 0
     seconds: float = 0.0
     unseen_bytes: int = 0
+    sums_above_bytes: int | None = None
     notes: tuple[str, ...] = ()

@@ -1,20 +1,17 @@
 """Estimates corrected by five steps, beside peaks of others. Run: python bench_calibration.py."""
 
 import itertools
-import json
-import os
 import statistics
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from kmonitor.memory_map.calibration import STEPS_NEEDED, Calibration, Measured, NotIdentifiable
 from kmonitor.memory_map.estimate import MemoryMap, Plan
 from kmonitor_agent.protocol.model_layout import ModelLayout
+from tests.support.map_children import MapChildren
 
 BATCHES = (4, 8, 16, 32, 64)
 FURTHEST = 4
@@ -55,11 +52,12 @@ class Row:
 def main(wanted: list[str]) -> None:
     """Print what the estimates of each tier come to."""
     rows: list[Row] = []
-    for name in wanted or MODELS:
-        seen = {batch: _seen(name, batch) for batch in BATCHES}
-        rows += _rows(seen, 1)
-        rows += _rows(seen, 2)
-        print(f"{name} measured", file=sys.stderr, flush=True)
+    with MapChildren() as children:
+        for name in wanted or MODELS:
+            seen = {batch: _seen(children, name, batch) for batch in BATCHES}
+            rows += _rows(seen, 1)
+            rows += _rows(seen, 2)
+            print(f"{name} measured", file=sys.stderr, flush=True)
     print("| tier | n | median | 90 % | more than 10 % low | above the interval |")
     print("|---|---|---|---|---|---|")
     for tier in (2, 1):
@@ -94,8 +92,8 @@ def _row(told: MemoryMap, real_bytes: int) -> Row:
     return Row(told.tier, told.peak_bytes / real_bytes - 1, real_bytes > told.high_bytes)
 
 
-def _seen(name: str, batch: int) -> Seen:
-    told = _measured(name, batch)
+def _seen(children: MapChildren, name: str, batch: int) -> Seen:
+    told = children.measured(name, batch)
     peaks, between = told["peaks_bytes"], told["between_bytes"]
     first = Measured(
         batch,
@@ -104,13 +102,6 @@ def _seen(name: str, batch: int) -> Seen:
         device="CPU",
     )
     return Seen(msgspec.convert(told["layout"], ModelLayout), first, max(peaks[1:]))
-
-
-def _measured(name: str, batch: int) -> dict[str, Any]:
-    environ = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    command = [sys.executable, "-m", "tests.support.map_measuring", name, str(batch), "adam"]
-    ended = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
-    return json.loads(ended.stdout.splitlines()[-1])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,6 @@
 """Foretold peaks beside TensorFlow's own allocator. Run: python bench_map.py [MODEL...]."""
 
-import json
-import os
 import statistics
-import subprocess
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +12,9 @@ from kmonitor.memory_map.estimate import Plan, estimate
 from kmonitor.memory_map.traced import Traced
 from kmonitor_agent.protocol.model_layout import ModelLayout
 from kmonitor_agent.protocol.step_program import StepProgram
+from tests.support.fresh_models import FRESH
 from tests.support.held_models import HELD_OUT
+from tests.support.map_children import MapChildren
 from tests.support.trained_models import MADE_WITH
 
 BATCHES = (4, 16, 48)
@@ -35,9 +34,11 @@ MODELS = {
     "unseen": ("conv_next", "film", "squeezed", "mixer", "two_heads", "vision_transformer"),
     "made with": tuple(MADE_WITH),
     "held out": tuple(HELD_OUT),
+    "fresh": tuple(FRESH),
 }  # fmt: skip
 """The rules were made with the first two groups; the third was measured once they stood. The
-simulation was made with the fourth, and two findings of the fifth went into it afterwards."""
+simulation was made with the fourth; findings of the others went into it afterwards, each once
+the group had been measured."""
 
 NOT_RUNNING = {
     "model-profiler 1.1.8": "'Conv2D' object has no attribute 'output_shape' (Keras 3)",
@@ -81,6 +82,18 @@ class Row:
 
 def main(wanted: list[str]) -> None:
     """Print a row for each model and batch, and what they come to."""
+    with MapChildren() as children:
+        rows = _rows(children, wanted)
+    print("\n| group | n | way | median | 90 % | more than 10 % low | fits, but did not |")
+    print("|---|---|---|---|---|---|---|")
+    for group in (*MODELS, "all"):
+        _say_group(group, [each for each in rows if group in (each.group, "all")])
+    print(f"\nLeft out of the sums, since the meter cannot see them: {', '.join(NOT_MEASURABLE)}.")
+    for name, why in NOT_RUNNING.items():
+        print(f"Did not run: {name}: {why}.")
+
+
+def _rows(children: MapChildren, wanted: list[str]) -> list[Row]:
     rows: list[Row] = []
     print("| model | batch | measured MiB | traced | error | up to | rules | error | copied |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -88,9 +101,9 @@ def main(wanted: list[str]) -> None:
         for name in names:
             if wanted and name not in wanted:
                 continue
-            program = _traced(name)
+            program = msgspec.json.decode(children.traced(name), type=StepProgram)
             for batch in BATCHES:
-                row = _row(group, name, batch, program)
+                row = _row(group, name, batch, program, children.measured(name, batch))
                 rows.append(row)
                 print(
                     f"| {name} | {batch} | {row.real_bytes / MIB:.1f} |"
@@ -100,13 +113,7 @@ def main(wanted: list[str]) -> None:
                     f" {row.copied_error:+.0%} |",
                     flush=True,
                 )
-    print("\n| group | n | way | median | 90 % | more than 10 % low | fits, but did not |")
-    print("|---|---|---|---|---|---|---|")
-    for group in (*MODELS, "all"):
-        _say_group(group, [each for each in rows if group in (each.group, "all")])
-    print(f"\nLeft out of the sums, since the meter cannot see them: {', '.join(NOT_MEASURABLE)}.")
-    for name, why in NOT_RUNNING.items():
-        print(f"Did not run: {name}: {why}.")
+    return rows
 
 
 def _say_group(group: str, rows: list[Row]) -> None:
@@ -129,8 +136,7 @@ def _say_group(group: str, rows: list[Row]) -> None:
         )
 
 
-def _row(group: str, name: str, batch: int, program: StepProgram) -> Row:
-    told = _measured(name, batch)
+def _row(group: str, name: str, batch: int, program: StepProgram, told: dict[str, Any]) -> Row:
     layout = msgspec.convert(told["layout"], ModelLayout)
     slots = layout.optimizer.slots if layout.optimizer else ()
     unseen = sum(
@@ -160,22 +166,6 @@ def _copied(layout: ModelLayout, batch: int) -> int:
     outputs = {place for call in layout.calls for place in call.outputs}
     values = sum(tensor_elements(layout.tensors[each], batch) for each in outputs)
     return 4 * values + sum(map(variable_bytes, layout.variables))
-
-
-def _measured(name: str, batch: int) -> dict[str, Any]:
-    return json.loads(_child("tests.support.map_measuring", name, str(batch), "adam"))
-
-
-def _traced(name: str) -> StepProgram:
-    return msgspec.json.decode(_child("tests.support.map_tracing", name, "adam"), type=StepProgram)
-
-
-def _child(*command: str) -> str:
-    environ = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    ended = subprocess.run(
-        [sys.executable, "-m", *command], env=environ, capture_output=True, text=True, check=True
-    )
-    return ended.stdout.splitlines()[-1]
 
 
 if __name__ == "__main__":

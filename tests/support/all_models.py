@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from tests.support.fresh_models import FRESH
 from tests.support.held_models import HELD_OUT
 from tests.support.map_models import AWKWARD, KNOWN, UNSEEN
 from tests.support.trained_models import MADE_WITH
 
-MODELS = {**KNOWN, **AWKWARD, **UNSEEN, **MADE_WITH, **HELD_OUT}
+MODELS = {**KNOWN, **AWKWARD, **UNSEEN, **MADE_WITH, **HELD_OUT, **FRESH}
 """What makes each."""
 
 

@@ -15,6 +15,7 @@ class Effects:
     def __init__(self, heap: Heap, variables: list[int]) -> None:
         self.heap = heap
         self._variables = variables
+        self._constants: dict[int, int] = {}
         self._begins: dict[Way, _Begins] = {
             Way.NEW: self._fresh,
             Way.VIEW: self._view,
@@ -25,6 +26,7 @@ class Effects:
             Way.HANDLE: self._name,
             Way.GIVEN: self._give,
             Way.LIST: self._list,
+            Way.CONSTANT: self._keep,
         }
 
     def begin(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
@@ -107,6 +109,15 @@ class Effects:
         """Who gave a tensor keeps it for the whole step."""
         value, size = ready.outputs[0]
         values[value] = self.heap.new(size, readers[value] + 1, ready.owner)
+
+    def _keep(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
+        """A constant is made once and stays."""
+        value, size = ready.outputs[0] if ready.outputs else (0, 0)
+        if size:
+            if value not in self._constants:
+                self._constants[value] = self.heap.new(size, 1, NOTHING)
+            values[value] = self._constants[value]
+            self.hold(values[value], readers[value])
 
     def _write(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
         del readers

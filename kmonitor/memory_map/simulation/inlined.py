@@ -22,10 +22,10 @@ _UNKNOWN_TURNS: Final = 1
 Place = tuple[int, int]
 
 
-def inlined(program: StepProgram) -> StepGraph:
-    """A program's step as one graph; of a condition it has the longer branch."""
+def inlined(program: StepProgram, step: StepGraph | None = None) -> StepGraph:
+    """A program's step, or what was made of it, as one graph; of a condition the longer branch."""
     writer = _Writer(program)
-    results, _ = writer.write(program.graphs[0], None, (), 0)
+    results, _ = writer.write(step or program.graphs[0], None, (), 0)
     return StepGraph(tuple(writer.operations), tuple(writer.arguments), tuple(results))
 
 
@@ -63,6 +63,8 @@ class _Writer:
                 if place in arguments:
                     self.arguments.append(written)
                 waits = waits if inputs or each.kind == "Placeholder" else (*waits, *after)
+                if each.kind == "Const" and given is not None:
+                    each = msgspec.structs.replace(each, sizes=())  # noqa: PLW2901 - small there
                 trips = self._left_out if each.kind in kinds.LIST_TAKES else each.trips
                 self.operations.append(
                     msgspec.structs.replace(each, inputs=inputs, after=tuple(waits), trips=trips)

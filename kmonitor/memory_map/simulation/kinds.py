@@ -9,7 +9,8 @@ def _kinds(names: str) -> frozenset[str]:
 
 VIEWS: Final = _kinds(
     """Identity IdentityN Reshape ExpandDims Squeeze StopGradient PreventGradient CheckNumerics
-    Bitcast EnsureShape PlaceholderWithDefault Snapshot"""
+    Bitcast EnsureShape PlaceholderWithDefault Snapshot Assign AssignAdd
+    DestroyTemporaryVariable"""
 )
 """The output is the input, under another name or shape."""
 
@@ -19,7 +20,7 @@ SAME_IF_AS_LARGE: Final = _kinds(
 """Where the output is as large as the input there was nothing to do, and it is the input."""
 
 FREE: Final = _kinds(
-    """Const Shape ShapeN Size Rank NoOp VarHandleOp VariableShape Assert BroadcastGradientArgs
+    """Shape ShapeN Size Rank NoOp VarHandleOp VariableShape Assert BroadcastGradientArgs
     TensorListLength TensorListElementShape"""
 )
 """Nothing to speak of."""
@@ -41,6 +42,25 @@ _OF_GRADIENTS: Final = _kinds(
 REUSING: Final = _OF_ONE | _OF_TWO | _OF_GRADIENTS | _kinds("AddN AccumulateNV2 SelectV2 Select")
 """The output takes the place of an input of its size that nobody else reads."""
 
+FILLED: Final = _kinds("ZerosLike OnesLike Fill")
+"""Constants as soon as the shape is known."""
+
+SHAPES: Final = _kinds("Shape ShapeN Size Rank BroadcastGradientArgs")
+"""Likewise."""
+
+SPREAD: Final = (
+    _OF_ONE
+    | _OF_TWO
+    | _kinds(
+        """Identity Reshape ExpandDims Squeeze Cast Tile BroadcastTo Transpose Select SelectV2
+    Greater Less GreaterEqual LessEqual Equal NotEqual AddN"""
+    )
+)
+"""One value throughout if all that they read is."""
+
+ADDED: Final = _kinds("Assign AssignAdd")
+"""They read and write although they give back what they were given."""
+
 ASSIGNS: Final = _kinds("AssignVariableOp")
 UPDATES: Final = _kinds(
     """AssignAddVariableOp AssignSubVariableOp ResourceScatterAdd ResourceScatterSub
@@ -50,12 +70,26 @@ READS: Final = _kinds("ReadVariableOp")
 LOOPS: Final = _kinds("While StatelessWhile")
 BRANCHES: Final = _kinds("If StatelessIf Case StatelessCase")
 
-CHEAP: Final = VIEWS | FREE | READS | ASSIGNS | _kinds("Pack StridedSlice Range Fill")
+SLOW: Final = _kinds(
+    """Conv2DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropFilter
+    DepthwiseConv2dNativeBackpropInput"""
+)
+"""They take several times as long as other products with as many multiplications."""
+
+CHEAP: Final = (
+    (VIEWS - ADDED) | FREE | READS | ASSIGNS | _kinds("Const Pack StridedSlice Range Fill")
+)
 """TensorFlow runs them where they became ready instead of handing them to another thread."""
 
 LIST_RESERVES: Final = _kinds("TensorListReserve EmptyTensorList")
 LIST_TAKES: Final = _kinds("TensorListPushBack TensorListSetItem")
 LIST_LOOKS: Final = _kinds("TensorListGetItem")
 LIST_FILLS: Final = _kinds("TensorListFromTensor")
+_STATEFUL: Final = _kinds("Placeholder VarHandleOp VariableShape NoOp Assert TemporaryVariable")
 LISTS: Final = LIST_RESERVES | LIST_TAKES | LIST_LOOKS | LIST_FILLS | _kinds("TensorListPopBack")
 """Lists of tensors, as loops keep one of each turn."""
+
+
+def is_stateful(kind: str) -> bool:
+    """Whether an operation gives something else each time, or does more than give something."""
+    return kind in READS | UPDATES | ASSIGNS | LISTS or kind in _STATEFUL or "Random" in kind

@@ -6,13 +6,18 @@ from typing import Final
 
 from kmonitor.memory_map.simulation.effects import Effects
 from kmonitor.memory_map.simulation.executor import play_by_threads, play_in_turn
+from kmonitor.memory_map.simulation.fixed_batch import (
+    sums_in_need,
+    with_constants,
+    with_sums_in_turn,
+)
 from kmonitor.memory_map.simulation.heap import NOTHING, Heap
 from kmonitor.memory_map.simulation.inlined import inlined
 from kmonitor.memory_map.simulation.prepared import ReadyGraph, prepare
 from kmonitor_agent.protocol.step_program import StepGraph, StepProgram
 
 PLAYS: Final = 5
-_STEPS: Final = 3
+_STEPS: Final = 4
 _OPERATIONS: Final = 40_000
 """So many are played for one batch, at most: half a second."""
 
@@ -22,9 +27,10 @@ class Outcome:
     """One batch played through, bytes.
 
     Attributes:
-        peak_bytes: The second highest of several plays: too low is worse than too high.
-        lowest_bytes: The lowest of them, and of one with a single queue.
-        highest_bytes: The highest of them.
+        peak_bytes: The mean of several plays, as data of whole batches are trained on.
+        lowest_bytes: The lowest of them, of one with a single queue, and of one as data of an
+            unknown batch are.
+        highest_bytes: The highest of them, and of that one.
     """
 
     peak_bytes: int
@@ -42,7 +48,9 @@ class Simulation:
         self._plays = plays
         self.program = program
         self._unseen = unseen_below_bytes
-        self._graph: StepGraph | None = None
+        self._open: StepGraph | None = None
+        self._step_of_fixed_batch: StepGraph | None = None
+        self._fixed: dict[frozenset[int], StepGraph] = {}
         self._outcomes: dict[int, Outcome] = {}
 
     def outcome(self, batch: int) -> Outcome:
@@ -65,26 +73,41 @@ class Simulation:
         return found
 
     def _played(self, batch: int) -> Outcome:
-        graph = self._prepared(batch)
+        graph = self._prepared_fixed(batch)
+        if self._plays == 1:
+            one = self._peak(graph, 0, steps=2)
+            return Outcome(one, one, one)
         plays = _OPERATIONS // (_STEPS * max(1, len(graph.operations)))
         peaks = [self._peak(graph, seed) for seed in range(max(1, min(self._plays, plays)))]
-        return Outcome(
-            peak_bytes=sorted(peaks)[-2:][0],
-            lowest_bytes=min(*peaks, self._peak(graph, None)),
-            highest_bytes=max(peaks),
-        )
+        others = [self._peak(graph, None, steps=2)]
+        if plays > 1:  # else it would take too long
+            others.append(self._peak(self._prepared(batch), 0, steps=2))
+        return Outcome(sum(peaks) // len(peaks), min(peaks + others), max(peaks + others[1:]))
 
     def _prepared(self, batch: int) -> ReadyGraph:
-        if self._graph is None:
-            self._graph = inlined(self.program)
-        return prepare(self._graph, self.program.extents, batch)
+        """As for data whose batch is not known when the step is traced."""
+        if self._open is None:
+            self._open = inlined(self.program)
+        return prepare(self._open, self.program.extents, batch)
 
-    def _peak(self, graph: ReadyGraph, seed: int | None) -> int:
+    def _prepared_fixed(self, batch: int) -> ReadyGraph:
+        """As for data in whole batches, which are known then: it mostly takes more."""
+        sizes = [each.at(batch) for each in self.program.extents]
+        step, above = self._step_of_fixed_batch, self.program.sums_above_bytes
+        if step is None:
+            step = with_constants(self.program.graphs[0], self.program.extents, batch)
+            self._step_of_fixed_batch = step
+        sums = frozenset[int]() if above is None else sums_in_need(step, sizes, above)
+        if sums not in self._fixed:
+            self._fixed[sums] = inlined(self.program, with_sums_in_turn(step, sums))
+        return prepare(self._fixed[sums], self.program.extents, batch)
+
+    def _peak(self, graph: ReadyGraph, seed: int | None, steps: int = _STEPS) -> int:
         """The highest of several steps behind each other; None: with a single queue."""
         heap = Heap(self._unseen)
         effects = Effects(heap, _variables(self.program, heap))
         random, found = Random(seed), 0  # noqa: S311 - no secret
-        for step in range(_STEPS):
+        for step in range(steps):
             heap.forget_peak()
             if seed is None:
                 play_in_turn(graph, effects)

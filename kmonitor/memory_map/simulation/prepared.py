@@ -9,9 +9,13 @@ from kmonitor.memory_map.simulation import kinds
 from kmonitor_agent.protocol.step_program import Extent, StepGraph, StepOperation
 
 _CALL_S: Final = 1e-6
-_BYTES_PER_S: Final = 5e9
-_MULTIPLICATIONS_PER_S: Final = 20e9
-"""Rough rates of a CPU: only the order of what runs at one time hangs on them."""
+_BYTES_PER_S: Final = 35e9
+_MULTIPLICATIONS_PER_S: Final = 70e9
+_SLOWLY_PER_S: Final = 18e9
+"""Rough rates of a CPU: only the order of what runs at one time hangs on them.
+
+Source: TensorFlow's profiler over four models of different kinds, two cores. Gradients of
+convolutions' weights are several times slower than what else a convolution does."""
 
 
 class Way(IntEnum):
@@ -27,6 +31,7 @@ class Way(IntEnum):
     HANDLE = 7
     LIST = 8
     GIVEN = 9
+    CONSTANT = 10
 
 
 _WAYS: Final[dict[str, Way]] = {
@@ -39,7 +44,13 @@ _WAYS: Final[dict[str, Way]] = {
     **dict.fromkeys(kinds.LISTS, Way.LIST),
     "VarHandleOp": Way.HANDLE,
     "Placeholder": Way.GIVEN,
+    "Const": Way.CONSTANT,
 }
+
+
+_IDLE: Final = frozenset(
+    {Way.VIEW, Way.FREE, Way.READ, Way.HANDLE, Way.GIVEN, Way.LIST, Way.CONSTANT}
+)
 
 
 @dataclass(slots=True)
@@ -126,7 +137,8 @@ def _operation(operation: StepOperation, first: list[int], place: int, sizes: li
         way = Way.FREE
     outputs = [(first[place] + number, sizes[extent] if extent >= 0 else 0)
                for number, extent in enumerate(operation.sizes)]  # fmt: skip
-    work = sizes[operation.work] / _MULTIPLICATIONS_PER_S if operation.work >= 0 else 0.0
+    rate = _SLOWLY_PER_S if operation.kind in kinds.SLOW else _MULTIPLICATIONS_PER_S
+    work = sizes[operation.work] / rate if operation.work >= 0 else 0.0
     return Ready(
         way=way,
         kind=operation.kind,
@@ -149,7 +161,7 @@ def _is_same(each: Ready, by_value: list[int]) -> bool:
 
 
 def _seconds(each: Ready, by_value: list[int]) -> float:
-    if each.way in (Way.VIEW, Way.FREE, Way.READ, Way.HANDLE, Way.GIVEN, Way.LIST):
+    if each.way in _IDLE and each.kind not in kinds.ADDED:
         return _CALL_S
     moved = sum(size for _, size in each.outputs)
     moved += sum(by_value[value] for value in each.inputs)

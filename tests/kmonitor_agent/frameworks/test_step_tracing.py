@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import layers
 
 from kmonitor.memory_map.simulation.outcome import Simulation
@@ -40,6 +41,19 @@ def test_a_step_is_traced_for_any_batch_and_the_model_stays_as_it_is():
     assert model.optimizer.iterations.numpy() == 0
     for old, new in zip(before, model.get_weights(), strict=True):
         np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.skipif(bool(tf.config.list_physical_devices("GPU")), reason="a GPU fuses otherwise")
+def test_the_graph_is_what_tensorflow_makes_of_it_on_a_processor():
+    inputs = layers.Input((12, 12, 3))
+    x = layers.Flatten()(layers.Conv2D(4, 3, activation="relu")(inputs))
+    model = keras.Model(inputs, layers.Dense(2)(x))
+    model.compile("sgd", "mse", jit_compile=False)
+
+    found = {each.kind for each in trace(model).graphs[0].operations}
+
+    assert "_FusedConv2D" in found
+    assert "Relu" not in found
 
 
 def test_nothing_of_the_trace_stays_in_the_process():
