@@ -55,11 +55,23 @@ def step_program(
         program = None
     # In loops, sizes are those that the trace saw: it must see two batches.
     try:
-        again = _built([trace_step(model, each, shapes) for each in TRIED], began_s)
+        again = _seen_at_two_batches(model, shapes, began_s)
     except CannotTrace:
-        # Two batches may make two graphs, of a loop that was unrolled for one.
-        return program or _built([trace_step(model, None, shapes)] * 2, began_s)
+        if program is None:
+            raise
+        return program
     return again if program is None or again.unknown < program.unknown else program
+
+
+def _seen_at_two_batches(
+    model: Any, shapes: Sequence[tuple[int | None, ...]] | None, began_s: float
+) -> StepProgram:
+    try:
+        return _built([trace_step(model, each, shapes) for each in TRIED], began_s)
+    except CannotTrace:
+        # A constant of the smaller batch may have been too large for the other one.
+        seen = [trace_step(model, each, shapes, folds=False) for each in TRIED]
+        return _built(seen, began_s)
 
 
 def _has_loops(model: Any) -> bool:

@@ -63,6 +63,8 @@ def trace_step(
     model: Any,
     batch: int | None = None,
     shapes: Sequence[tuple[int | None, ...]] | None = None,
+    *,
+    folds: bool = True,
 ) -> TracedStep:
     """The graph of one step of `fit`, for any batch or for one.
 
@@ -72,6 +74,7 @@ def trace_step(
         model: Compiled, with the slots of its optimizer made.
         batch: Examples a step; None: any.
         shapes: Of its inputs, with the batch first; None: the model's own.
+        folds: Whether constants are computed ahead; how large ones are depends on the batch.
 
     Raises:
         CannotTrace: It has no static graph, or refuses such data.
@@ -79,13 +82,17 @@ def trace_step(
     if getattr(model, "run_eagerly", False):
         raise CannotTrace("the model runs eagerly, so its step has no graph")
     try:
-        return _traced(model, batch, shapes)
+        return _traced(model, batch, shapes, folds=folds)
     finally:
         _forget_traces()
 
 
 def _traced(
-    model: Any, batch: int | None, shapes: Sequence[tuple[int | None, ...]] | None
+    model: Any,
+    batch: int | None,
+    shapes: Sequence[tuple[int | None, ...]] | None,
+    *,
+    folds: bool,
 ) -> TracedStep:
     concrete, layers = _concrete(model, batch, shapes)
     graph = concrete.graph
@@ -97,7 +104,7 @@ def _traced(
     fetches = [each.name for each in graph.outputs]
     fetches += [each.name for each in graph.control_outputs]
     order = {each.name: place for place, each in enumerate(graph.get_operations())}
-    return TracedStep(_optimized(definition, fetches), fetches, data, variables,
+    return TracedStep(_optimized(definition, fetches, folds=folds), fetches, data, variables,
                       _made(model, graph), layers, order, [_ASSUMED])  # fmt: skip
 
 
@@ -283,10 +290,10 @@ def _made(model: Any, graph: Any) -> list[tuple[str, bool]]:
     return [(name, is_drawn) for name, is_drawn in names if name is not None]
 
 
-def _optimized(definition: Any, fetches: Sequence[str]) -> Any:
+def _optimized(definition: Any, fetches: Sequence[str], *, folds: bool) -> Any:
     """What TensorFlow makes of a graph before it runs it."""
     import tensorflow as tf
-    from tensorflow.core.protobuf import config_pb2, meta_graph_pb2
+    from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
     from tensorflow.python.grappler import tf_optimizer
 
     # What is fused hangs on the device; a step on a GPU is left as it is.
@@ -299,5 +306,10 @@ def _optimized(definition: Any, fetches: Sequence[str]) -> Any:
     whole.graph_def.CopyFrom(definition)
     whole.collection_def["train_op"].node_list.value.extend(fetches)
     config = config_pb2.ConfigProto()
-    config.graph_options.rewrite_options.min_graph_nodes = -1
+    options = config.graph_options.rewrite_options
+    options.min_graph_nodes = -1
+    # What it does hangs on the batch, which is another one here than in a training.
+    options.memory_optimization = rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
+    if not folds:
+        options.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
     return tf_optimizer.OptimizeGraph(config, whole)
