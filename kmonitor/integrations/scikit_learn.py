@@ -6,16 +6,16 @@ scores["test_accuracy"].mean()
 """
 
 import functools
-import hashlib
 import importlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from kmonitor.integrations.kept_arrays import NoArray, kept
 from kmonitor_agent.folds.fold import Fold
 from kmonitor_agent.folds.folding import run_folds
 from kmonitor_agent.folds.rereading import stop_if_loading
@@ -25,8 +25,6 @@ from kmonitor_agent.local.supervised import studies
 from kmonitor_agent.protocol.identity import new_id
 
 __all__ = ["cross_validate"]
-
-_CHUNK: Final = 2**24
 
 
 def cross_validate(  # noqa: PLR0913 - the user's arguments
@@ -84,24 +82,13 @@ def _named(x: Any, y: Any) -> list[tuple[str, Any]]:
 
 
 def _kept(folder: Path, name: str, data: Any) -> str:
-    """Path of an array's file, which is named after what it holds."""
-    array = np.ascontiguousarray(data)
-    if array.dtype.hasobject or array.ndim == 0:
+    try:
+        return kept(folder, name, data)
+    except NoArray as exc:
         raise TypeError(
             f"cross_validate: {name} is no array of numbers or texts; for other data write a"
             " function for run_folds that reads them itself."
-        )
-    digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
-    flat = array.reshape(-1).view(np.uint8)
-    for begin in range(0, flat.size, _CHUNK):
-        digest.update(flat[begin : begin + _CHUNK].tobytes())
-    path = folder / f"{name}-{digest.hexdigest()[:32]}.npy"
-    if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with path.with_suffix(".new").open("wb") as file:
-            np.save(file, array, allow_pickle=False)
-        path.with_suffix(".new").replace(path)
-    return str(path)
+        ) from exc
 
 
 def _trained(

@@ -42,6 +42,7 @@ class Account:
 
     def begin(self, folds: Iterable[int], done: int) -> None:
         """These folds are to be run; so many are over already."""
+        self._tried.clear()
         self.queue.extend(folds)
         self.done = done
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import faulthandler
+import functools
 import importlib
 import io
 import os
@@ -14,9 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from kmonitor_agent.folds.fold import Fold
+from kmonitor_agent.folds.fold import Fold, NotAnswered
 from kmonitor_agent.folds.function_source import FoldsRefused, load
-from kmonitor_agent.folds.plain import NotPlain, packed
+from kmonitor_agent.folds.plain import NotPlain, packed, unpacked
 from kmonitor_agent.folds.pulse import Pulse
 from kmonitor_agent.folds.rereading import loading
 from kmonitor_agent.folds.tidings import MOST_TEXT, Mouth, Order, Ready, Refused, Returned
@@ -71,13 +72,19 @@ def _found(order: Order, mouth: Mouth) -> Callable[..., Any] | None:
     except BaseException:  # noqa: BLE001 - whatever the script does at its top level, exit too
         trace = traceback.format_exc()
         name = order.source.text
-        why = f"run_folds: no fold was begun: {name} is not found, its file fails when it is read"
+        begin = order.source.usage.begin.strip().rstrip(".")
+        why = f"{begin}: {name} is not found, its file fails when it is read"
         mouth.tell(Refused(f"{why} again by another process:\n{trace[-MOST_TEXT:]}"))
     return None
 
 
 def _call(function: Callable[..., Any], order: Order, mouth: Mouth) -> None:
-    fold = Fold(order.index, Path(order.directory), attempt=order.attempt)
+    fold = Fold(
+        order.index,
+        Path(order.directory),
+        attempt=order.attempt,
+        asks=functools.partial(_answered, mouth),
+    )
     _seed(fold.seed)
     pulse = Pulse(fold, mouth)
     try:
@@ -100,6 +107,13 @@ def _call(function: Callable[..., Any], order: Order, mouth: Mouth) -> None:
             private=seen.private,
         )
     )
+
+
+def _answered(mouth: Mouth, question: object) -> Any:
+    kind, answer = unpacked(mouth.ask(packed(question)))
+    if kind:
+        raise NotAnswered(kind, answer)
+    return answer
 
 
 def _kept(value: object, path: Path) -> Returned:

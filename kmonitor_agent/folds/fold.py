@@ -1,12 +1,27 @@
 """What the function of a fold is given."""
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 from typing_extensions import override
 
 _SEEDS: Final = 2**31
+
+
+class NotAnswered(Exception):
+    """What a fold asked was not answered.
+
+    Attributes:
+        kind: Name of the exception's type, where answering raised one.
+        why: Its message.
+    """
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+        self.why = why
 
 
 class Fold:
@@ -20,13 +35,21 @@ class Fold:
         attempt: From 1; above it when an attempt before was killed.
     """
 
-    def __init__(self, index: int, directory: Path, *, attempt: int = 1) -> None:
+    def __init__(
+        self,
+        index: int,
+        directory: Path,
+        *,
+        attempt: int = 1,
+        asks: Callable[[Any], Any] | None = None,
+    ) -> None:
         """Keep what is told.
 
         Args:
             index: From 0.
             directory: Exists.
             attempt: From 1.
+            asks: Asks the study; None: nobody answers.
         """
         self.index = index
         self.seed = seed_of(index)
@@ -34,6 +57,7 @@ class Fold:
         self.attempt = attempt
         self._steps = 0
         self._of: int | None = None
+        self._asks = asks
 
     @override
     def __repr__(self) -> str:
@@ -64,6 +88,20 @@ class Fold:
         """
         self._steps += 1
         self._of = of
+
+    def ask(self, question: Any) -> Any:
+        """Ask who runs the trials of a search; for a fold of `run_folds` nobody answers.
+
+        Args:
+            question: Plain data.
+
+        Raises:
+            NotAnswered: Nobody answers, or whoever does refused it.
+            NotPlain: The question is none.
+        """
+        if self._asks is None:
+            raise NotAnswered("LookupError", "nobody answers the folds of run_folds")
+        return self._asks(question)
 
     def _indices(self, name: str) -> Any:
         path = splits_folder(self.directory.parent) / f"{self.index}-{name}.npy"

@@ -10,7 +10,13 @@ from uuid import uuid4
 
 from kmonitor_agent.folds.account import Account
 from kmonitor_agent.folds.bounds import TimeBound
-from kmonitor_agent.folds.function_source import FoldsRefused, FunctionSource, source_of
+from kmonitor_agent.folds.function_source import (
+    RUN_FOLDS,
+    FoldsRefused,
+    FunctionSource,
+    Usage,
+    source_of,
+)
 from kmonitor_agent.folds.host import devices, memory_bound
 from kmonitor_agent.folds.launch import Launch, Wanted
 from kmonitor_agent.folds.listeners import Listeners
@@ -81,7 +87,7 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     """
     stop_if_loading(train_fold)
     _check_place(on)
-    wanted = _wanted(train_fold, timeout_s, memory, retries, at_once)
+    wanted = wanted_by(train_fold, timeout_s, memory, retries, at_once)
     if on == "local":
         return _run(wanted, folds, study, _run_here)
     check_installed()
@@ -100,22 +106,43 @@ def _check_place(on: object) -> None:
         raise FoldsRefused("run_folds: this Python does not say where its program is.")
 
 
-def _wanted(
+def wanted_by(  # noqa: PLR0913 - the user's arguments
     function: object,
     timeout_s: object,
     memory: str | float | None,
     retries: object,
     at_once: object,
+    *,
+    usage: Usage = RUN_FOLDS,
+    answers: Callable[[int, Any], Any] | None = None,
 ) -> Wanted:
+    """What the user's arguments ask for, checked.
+
+    Args:
+        function: As for `run_folds`.
+        timeout_s: Likewise.
+        memory: Likewise.
+        retries: Likewise.
+        at_once: Likewise.
+        usage: How the user handed the function over.
+        answers: See `Wanted`.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: An argument makes no sense.
+        FoldsRefused: No process could find the function.
+    """
     given = None if at_once is None else _count("at_once", at_once, 1, _MOST_AT_ONCE)
     names = tuple(devices())
     return Wanted(
-        source=source_of(function),
+        source=source_of(function, usage),
         retries=_count("retries", retries, 0, _MOST_RETRIES),
         at_once=given or max(1, len(names)),
         time=TimeBound(_seconds(timeout_s)),
         memory_bytes=memory_bound(memory),
         devices=names,
+        answers=answers,
+        noun=usage.noun,
     )
 
 
@@ -137,7 +164,7 @@ def _run(
     run: Callable[[_Begun], None],
 ) -> Study:
     places = find_folders()
-    folder = StudyFolder(_place(study, places))
+    folder = StudyFolder(place_of(study, places))
     try:
         facts = _begun(folder, wanted.source, folds)
         wanted = replace(wanted, at_once=min(wanted.at_once, facts.folds))
@@ -205,7 +232,8 @@ def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:
     return _count("folds", count, 1, _MOST_FOLDS), splits
 
 
-def _place(study: object, places: Folders) -> Path:
+def place_of(study: object, places: Folders) -> Path:
+    """Folder of a study, as the user named it; a new one for None. Raises: TypeError."""
     if study is None:
         return studies(places) / uuid4().hex
     if not isinstance(study, str | Path) or not str(study):

@@ -19,30 +19,85 @@ from typing import Any, Final, cast
 import msgspec
 
 from kmonitor_agent.folds.plain import NotPlain, packed, unpacked
+from kmonitor_agent.local.fold_place import Noun
 
 MAIN: Final = "__mp_main__"
 """As `multiprocessing` calls a script that it runs again."""
 
 _IN_A_FILE: Final = """\
-    {name}: {what} A fold runs in a process of its own, which can only read it from a file.
-    Write it to one, for example my_folds.py next to this {place}:
+    {name}: {what} A {noun} runs in a process of its own, which can only read it from a file.
+    Write it to one, for example {file} next to this {place}:
 
-        {magic}def {name}(fold):
+        {magic}def {name}({argument}):
             ...
 
     and then:
 
-        from my_folds import {name}
-        run_folds({name}, folds=5)"""
+        from {module} import {name}
+        {call}"""
 
 _AT_THE_TOP: Final = """\
     {name}: {what} Write it at the top level of the script or of a module:
 
-        def train_fold(fold):
+        def {example}({argument}):
             ...
 
         if __name__ == "__main__":
-            run_folds(train_fold, folds=5)"""
+            {call}"""
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """How a user hands a function over, for the lines of a refusal.
+
+    Attributes:
+        caller: What it is given to.
+        noun: What each call of it is.
+        example: A name for it.
+        argument: What it gets.
+        call: The line that hands it over, with `{name}`.
+        file: Python file that it could be written to.
+    """
+
+    caller: str = "run_folds"
+    noun: Noun = "fold"
+    example: str = "train_fold"
+    argument: str = "fold"
+    call: str = "run_folds({name}, folds=5)"
+    file: str = "my_folds.py"
+
+    @property
+    def begin(self) -> str:
+        """The first line of a refusal."""
+        return f"{self.caller}: no {self.noun} was begun.\n"
+
+    def in_a_file(self, name: str) -> str:
+        """Refuses a function that was typed in."""
+        in_notebook = _is_interactive()
+        name = name if name.isidentifier() else self.example
+        return self.begin + _IN_A_FILE.format(
+            name=name,
+            what="it was typed into a notebook or an interpreter, or read from its input.",
+            noun=self.noun,
+            place="notebook" if in_notebook else "folder",
+            magic=f"%%writefile {self.file}\n        " if in_notebook else "",
+            file=self.file,
+            module=self.file.removesuffix(".py"),
+            argument=self.argument,
+            call=self.call.format(name=name),
+        )
+
+    def at_the_top(self, name: str, what: str) -> str:
+        """Refuses a function that stands where another process does not come to it."""
+        return self.begin + _AT_THE_TOP.format(
+            name=name,
+            what=what,
+            example=self.example,
+            argument=self.argument,
+            call=self.call.format(name=self.example),
+        )
+
+
+RUN_FOLDS: Final = Usage()
 
 
 class FoldsRefused(Exception):
@@ -67,7 +122,8 @@ class FunctionSource(msgspec.Struct, frozen=True):
         file: Path of the script; empty when `module` says all.
         is_package: The script was started as `python -m MODULE`.
         arguments: Further arguments by name, packed plain data.
-        functions: Further arguments by name that are functions themselves.
+        functions: Further arguments by name that are functions or classes themselves.
+        usage: How it was handed over.
     """
 
     name: str
@@ -77,6 +133,7 @@ class FunctionSource(msgspec.Struct, frozen=True):
     is_package: bool = False
     arguments: bytes = b""
     functions: "dict[str, FunctionSource]" = {}
+    usage: Usage = RUN_FOLDS
 
     @property
     def text(self) -> str:
@@ -98,36 +155,43 @@ class Reached(BaseException):
         self.function = function
 
 
-def source_of(function: object) -> FunctionSource:
+def source_of(function: object, usage: Usage = RUN_FOLDS) -> FunctionSource:
     """Where a function stands.
 
     Args:
         function: A function, or a `functools.partial` of one with arguments by name: plain data,
-            or functions that can be found likewise.
+            or functions, partials of those, or classes that can be found likewise.
+        usage: How it was handed over.
 
     Raises:
         TypeError: It is no function.
         FoldsRefused: No other process could find it.
     """
     if isinstance(function, functools.partial):
-        return _of_partial(cast("functools.partial[Any]", function))
+        return _of_partial(cast("functools.partial[Any]", function), usage)
     if not inspect.isfunction(function):
+        call = usage.call.format(name=usage.example)
         raise TypeError(
-            f"run_folds: {function!r} is no function; write run_folds(train_fold, folds=5) with"
-            " def train_fold(fold) at the top level of the script, without ()."
+            f"{usage.caller}: {function!r} is no function; write {call} with"
+            f" def {usage.example}({usage.argument}) at the top level of the script, without ()."
         )
-    name, line = function.__qualname__, function.__code__.co_firstlineno
+    return _standing(function, function.__code__.co_firstlineno, usage)
+
+
+def _standing(function: Any, line: int, usage: Usage) -> FunctionSource:
+    """Of a function or a class."""
+    name = function.__qualname__
     if function.__module__ not in {"__main__", MAIN}:
-        _refuse_unless_found(function, name)
-        return FunctionSource(name, line, module=function.__module__)
+        _refuse_unless_found(function, name, usage)
+        return FunctionSource(name, line, module=function.__module__, usage=usage)
     main: Any = sys.modules["__main__"]
     spec = getattr(main, "__spec__", None)
     if spec is not None and spec.name not in {"__main__", MAIN}:
-        return FunctionSource(name, line, module=str(spec.name), is_package=True)
+        return FunctionSource(name, line, module=str(spec.name), is_package=True, usage=usage)
     file = getattr(main, "__file__", None)
     if not file or not Path(file).is_file() or _is_interactive():
-        raise FoldsRefused(_in_a_file(name))
-    return FunctionSource(name, line, file=str(Path(file).absolute()))
+        raise FoldsRefused(usage.in_a_file(name))
+    return FunctionSource(name, line, file=str(Path(file).absolute()), usage=usage)
 
 
 def load(source: FunctionSource) -> Callable[..., Any]:
@@ -147,7 +211,8 @@ def _load(source: FunctionSource) -> Callable[..., Any]:
     if source.module and not source.is_package:
         return _named(vars(importlib.import_module(source.module)), source)
     known = sys.modules.get(MAIN)
-    if known is not None:
+    # `multiprocessing` gives this process's own main that name too, when it is imported.
+    if known is not None and known.__spec__ is not None and known.__spec__.name == MAIN:
         return _named(vars(known), source)  # another of its functions was looked for
     module: types.ModuleType = _main_module(source)
     try:
@@ -160,7 +225,8 @@ def _load(source: FunctionSource) -> Callable[..., Any]:
         if inspect.isfunction(given) and _is_it(given, source):
             return given
         if source.name.partition(".")[0] not in vars(module):
-            raise FoldsRefused(_unguarded(source.name)) from None
+            what = f"the script comes to another {source.usage.caller} before it is defined."
+            raise FoldsRefused(source.usage.at_the_top(source.name, what)) from None
     return _named(vars(module), source)
 
 
@@ -189,7 +255,8 @@ def _named(names: dict[str, Any], source: FunctionSource) -> Callable[..., Any]:
         found = names.get(part) if at == 0 else getattr(found, part, None)
     if not callable(found):
         what = "it is not found when the script is read again: it stands in another function, in"
-        raise FoldsRefused(_at_the_top(source.name, f"{what} the main guard, or is a lambda."))
+        what = f"{what} the main guard, or is a lambda."
+        raise FoldsRefused(source.usage.at_the_top(source.name, what))
     return found
 
 
@@ -198,23 +265,24 @@ def _is_it(function: Any, source: FunctionSource) -> bool:
     return is_there and function.__qualname__ == source.name
 
 
-def _of_partial(given: "functools.partial[Any]") -> FunctionSource:
-    inner = source_of(given.func)
+def _of_partial(given: "functools.partial[Any]", usage: Usage) -> FunctionSource:
+    inner = source_of(given.func, usage)
     if given.args:
         raise FoldsRefused(
-            "run_folds: partial(...) gives arguments by place; give them by name:"
+            f"{usage.caller}: partial(...) gives arguments by place; give them by name:"
             f" partial({inner.name}, name=value)."
         )
     named: dict[str, Any] = given.keywords
-    functions = {name: source_of(each) for name, each in named.items() if inspect.isfunction(each)}
+    found = {name: _handed(each, usage) for name, each in named.items()}
+    functions = {name: each for name, each in found.items() if each is not None}
     named = {name: each for name, each in named.items() if name not in functions}
     for name, value in named.items():
         try:
             packed(value)
         except NotPlain as exc:
             raise FoldsRefused(
-                f"run_folds: {name}= of partial(...) is or holds a {exc.kind}, which cannot be"
-                " given to another process as plain data (None, numbers, texts, bytes, lists,"
+                f"{usage.caller}: {name}= of partial(...) is or holds a {exc.kind}, which cannot"
+                " be given to another process as plain data (None, numbers, texts, bytes, lists,"
                 f" dicts, arrays). Make it in {inner.name} itself."
             ) from None
     before: dict[str, Any] = unpacked(inner.arguments) if inner.arguments else {}
@@ -225,34 +293,24 @@ def _of_partial(given: "functools.partial[Any]") -> FunctionSource:
     )
 
 
-def _refuse_unless_found(function: Any, name: str) -> None:
+def _handed(value: Any, usage: Usage) -> FunctionSource | None:
+    """Of an argument that is found where it stands; None for plain data."""
+    if inspect.isclass(value):
+        return _standing(value, 0, usage)
+    is_one = inspect.isfunction(value) or isinstance(value, functools.partial)
+    return source_of(cast("object", value), usage) if is_one else None
+
+
+def _refuse_unless_found(function: Any, name: str, usage: Usage) -> None:
     found: Any = sys.modules.get(function.__module__)
     for part in name.split("."):
         found = getattr(found, part, None)
     if found is None:
         what = "it stands inside of another function, or is a lambda."
-        raise FoldsRefused(_at_the_top(name, what))
+        raise FoldsRefused(usage.at_the_top(name, what))
 
 
 def _is_interactive() -> bool:
     shell: Any = sys.modules.get("IPython")
     shell = None if shell is None else shell.get_ipython()
     return shell is not None and hasattr(shell, "kernel")
-
-
-def _in_a_file(name: str) -> str:
-    in_notebook = _is_interactive()
-    place = "notebook" if in_notebook else "folder"
-    what = "it was typed into a notebook or an interpreter, or read from its input."
-    magic = "%%writefile my_folds.py\n        " if in_notebook else ""
-    name = name if name.isidentifier() else "train_fold"
-    text = _IN_A_FILE.format(name=name, what=what, place=place, magic=magic)
-    return "run_folds: no fold was begun.\n" + text
-
-
-def _at_the_top(name: str, what: str) -> str:
-    return "run_folds: no fold was begun.\n" + _AT_THE_TOP.format(name=name, what=what)
-
-
-def _unguarded(name: str) -> str:
-    return _at_the_top(name, "the script comes to another run_folds before it is defined.")

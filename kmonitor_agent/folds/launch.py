@@ -5,9 +5,9 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 from kmonitor_agent.folds.bounds import Habits, TimeBound
@@ -20,7 +20,7 @@ from kmonitor_agent.folds.study_folder import StudyFacts, StudyPaths
 from kmonitor_agent.folds.tidings import Order
 from kmonitor_agent.folds.warden import Warden
 from kmonitor_agent.local.fold_place import VARIABLE as PLACE
-from kmonitor_agent.local.fold_place import FoldPlace
+from kmonitor_agent.local.fold_place import FoldPlace, Noun
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import NotPrivate, make_private_folder
 from kmonitor_agent.local.supervised import VARIABLE as SUPERVISED
@@ -43,6 +43,8 @@ class Wanted:
         memory_bytes: What each may take; None: only the host bounds it.
         devices: GPUs; empty without.
         judges_silence: Whether each attempt is judged for a hang where it runs.
+        answers: What a fold asks, by its index and the question; None: nothing is answered.
+        noun: What a fold is for people.
     """
 
     source: FunctionSource
@@ -52,6 +54,8 @@ class Wanted:
     memory_bytes: int | None
     devices: tuple[str, ...]
     judges_silence: bool = True
+    answers: Callable[[int, Any], Any] | None = None
+    noun: Noun = "fold"
 
 
 @dataclass(slots=True)
@@ -137,6 +141,7 @@ class Launch:
             device=device,
             group=None if bound is None else self._group(bound, process),
             resumed=supervision is not None and supervision.has_state(),
+            answers=self._wanted.answers,
         )
 
     def over(self, running: Running) -> Attempt | None:
@@ -195,6 +200,7 @@ class Launch:
             fold=fold,
             folds=self._facts.folds,
             attempt=attempt,
+            noun=self._wanted.noun,
             script=(source.file or source.module)[:4096],
         )
         environ = {**os.environ, PLACE: place.as_variable()}

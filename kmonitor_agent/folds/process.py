@@ -13,7 +13,7 @@ from typing import Final
 from uuid import uuid4
 
 from kmonitor_agent.folds.child import SHOW_STACKS
-from kmonitor_agent.folds.tidings import Ear, Order, Tiding
+from kmonitor_agent.folds.tidings import Answer, Ear, Order, Tiding
 from kmonitor_agent.folds.tree import MARK, descendants, end_group, is_told, marked, stopped
 
 _STARTS: Final = (
@@ -80,6 +80,10 @@ class FoldProcess:
     def go(self) -> bool:
         """Let it begin; False when it is gone."""
         return self._ear.go()
+
+    def answer(self, answer: Answer) -> bool:
+        """Answer what it asked; False when it does not take it."""
+        return self._ear.answer(answer)
 
     def exit_code(self) -> int | None:
         """Exit status, negative for a signal; None while it runs."""

@@ -11,6 +11,7 @@ from kmonitor_agent.folds.bounds import forecast_s
 from kmonitor_agent.folds.followed import Followed
 from kmonitor_agent.folds.ledger import Attempt, how_text, seconds_text
 from kmonitor_agent.local.byte_sizes import bytes_text
+from kmonitor_agent.local.fold_place import Noun
 
 _EVERY_S: Final = 0.2
 _BAR: Final = 20
@@ -21,13 +22,15 @@ _HOUR_S: Final = 3600.0
 class Progress:
     """Writes to the error stream, as bars do; a stream that is closed or broken is left alone."""
 
-    def __init__(self, folds: int, stream: Any = None) -> None:
+    def __init__(self, folds: int, stream: Any = None, noun: Noun = "fold") -> None:
         """Begin.
 
         Args:
-            folds: How many there are.
+            folds: How many there are; 0: not known.
             stream: Where to; None: the error stream.
+            noun: What one is.
         """
+        self._noun = noun
         self._folds = folds
         self._stream = sys.stderr if stream is None else stream
         self._moves = False
@@ -48,7 +51,7 @@ class Progress:
         why = attempt.why.strip().splitlines()[0] if attempt.why.strip() else ""
         told = f": {why}" if why else ""
         follows = "; it is tried again" if again else ""
-        number = f"fold {attempt.fold}"
+        number = f"{self._noun} {attempt.fold}"
         self.tell(f"kmonitor: {number} {how_text(attempt)} ({took}){told}{follows}")
 
     def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
@@ -63,9 +66,7 @@ class Progress:
         if not self._moves or now_s < self._next_s:
             return
         self._next_s = now_s + _EVERY_S
-        filled = _BAR * done // max(1, self._folds)
-        parts = [f"[{'#' * filled}{'.' * (_BAR - filled)}] {done}/{self._folds} folds"]
-        parts += [_one(each, now_s, finished_s) for each in running]
+        parts = [self._bar(done), *(self._one(each, now_s, finished_s) for each in running)]
         line = " | ".join(parts)[: shutil.get_terminal_size().columns - 1]
         self._write("\r" + line.ljust(self._width))
         self._width = len(line)
@@ -76,20 +77,25 @@ class Progress:
             self._write("\r" + " " * self._width + "\r")
             self._width = 0
 
+    def _bar(self, done: int) -> str:
+        if not self._folds:
+            return f"{done} {self._noun}s done"
+        filled = _BAR * done // self._folds
+        return f"[{'#' * filled}{'.' * (_BAR - filled)}] {done}/{self._folds} {self._noun}s"
+
+    def _one(self, running: Followed, now_s: float, finished_s: list[float]) -> str:
+        elapsed_s = running.elapsed_s(now_s)
+        share = "" if running.share is None else f" {100 * running.share:.0f} %"
+        told = [f"{self._noun} {running.fold}{share} {bytes_text(running.resident_bytes)}"]
+        whole_s = forecast_s(elapsed_s, running.share, finished_s)
+        if whole_s is not None:
+            told.append(f"about {left_text(whole_s - elapsed_s)} left")
+        return ", ".join(told)
+
     def _write(self, text: str) -> None:
         with suppress(OSError, ValueError, AttributeError):
             self._stream.write(text)
             self._stream.flush()
-
-
-def _one(running: Followed, now_s: float, finished_s: list[float]) -> str:
-    elapsed_s = running.elapsed_s(now_s)
-    share = "" if running.share is None else f" {100 * running.share:.0f} %"
-    told = [f"fold {running.fold}{share} {bytes_text(running.resident_bytes)}"]
-    whole_s = forecast_s(elapsed_s, running.share, finished_s)
-    if whole_s is not None:
-        told.append(f"about {left_text(whole_s - elapsed_s)} left")
-    return ", ".join(told)
 
 
 def left_text(seconds: float) -> str:

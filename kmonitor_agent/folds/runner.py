@@ -1,8 +1,11 @@
 """Runs a study: as many folds at once as may, the next one warm, each one tried again as told."""
 
 import selectors
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Final
 
 from kmonitor_agent.folds.account import Account
@@ -20,34 +23,58 @@ _WARM_NEEDS: Final = 0.25
 """Part of the host's memory that must be free before another process is started ahead of time."""
 
 
+@dataclass(slots=True)
+class Beside:
+    """What the runners of one study share, each of a thread of its own.
+
+    Attributes:
+        running: The folds of all of them.
+        starting: Held while one of them chooses a device and starts a fold there.
+    """
+
+    running: list[Running] = field(default_factory=list[Running])
+    starting: threading.Lock = field(default_factory=threading.Lock)
+
+
 class Runner:
     """Owned by the thread that calls `run_folds`; its processes die with that thread."""
 
-    def __init__(self, wanted: Wanted, launch: Launch, account: Account) -> None:
+    def __init__(
+        self, wanted: Wanted, launch: Launch, account: Account, beside: Beside | None = None
+    ) -> None:
         """Keep the parts.
 
         Args:
             wanted: What is to be done.
             launch: Starts processes.
             account: What was done, and which folds wait.
+            beside: What the runners of one study share; None: it is alone.
         """
+        beside = beside or Beside()
         self._wanted = wanted
         self._launch = launch
         self._account = account
+        self._everywhere = beside.running
+        self._starting = beside.starting
+        self._ahead: int | None = None
         self._running: list[Running] = []
         self._warm: Running | None = None
         self._cold: set[int] = set()
         self._total_bytes = total_bytes()
 
-    def run(self) -> None:
+    def run(self, ahead: int | None = None) -> None:
         """Run the folds that wait, each to its end.
+
+        Args:
+            ahead: A fold that will be run next time, whose process may wait warm until then;
+                None: none does.
 
         Raises:
             FoldsRefused: The function is not found; no fold was begun.
             KeyboardInterrupt: Ctrl+C; everything is ended and noted.
             OSError: The ledger cannot be written; everything is ended.
         """
-        account = self._account
+        account, self._ahead = self._account, ahead
         try:
             while account.queue or self._running:
                 self._fill()
@@ -57,33 +84,52 @@ class Runner:
         except BaseException:
             self._end_all()
             raise
-        finally:
-            self._drop_warm()
+        if ahead is None:
+            self.close()
+
+    def run_one(self, fold: int, done: int, ahead: int | None = None) -> None:
+        """Run one fold more, to its end.
+
+        Args:
+            fold: Its index.
+            done: How many are over already.
+            ahead: See `run`.
+
+        Raises:
+            FoldsRefused: See `run`; so do KeyboardInterrupt and OSError.
+        """
+        self._account.begin([fold], done)
+        self.run(ahead)
+
+    def close(self) -> None:
+        """Nothing is run any more: whoever waits warm goes."""
+        self._drop_warm()
 
     def _fill(self) -> None:
         queue = self._account.queue
         while queue and len(self._running) < self._wanted.at_once:
-            self._begin(queue.popleft())
-        if queue and self._warm is None and self._may_warm(queue[0]):
-            self._warm = self._started(queue[0], "")
+            with self._starting:
+                self._begin(queue.popleft())
+        ahead = queue[0] if queue else self._ahead
+        if ahead is not None and self._warm is None and self._may_warm(ahead):
+            with suppress(OSError):  # it was only to be warm
+                self._warm = self._launch.start(ahead, "", self._account.known)
 
     def _begin(self, fold: int) -> None:
         warm, self._warm = self._warm, None
-        if warm is not None and warm.fold != fold:
+        if warm is not None and (warm.fold != fold or warm.process.exit_code() is not None):
             self._launch.drop(warm)
             warm = None
         running = warm or self._started(fold, self._free_device())
         if running is not None:
             running.begin(time.monotonic())
             self._running.append(running)
+            self._everywhere.append(running)
 
     def _started(self, fold: int, device: str) -> Running | None:
         try:
             return self._launch.start(fold, device, self._account.known)
         except OSError as exc:
-            queue = self._account.queue
-            if queue and queue[0] == fold:
-                return None  # it was only to be warm
             why = f"no process could be started: {exc}"
             failed = Attempt(fold, 1, "error", why, began_wall_s=time.time())
             self._account.note(failed, again=False)
@@ -99,7 +145,7 @@ class Runner:
         names = self._wanted.devices
         if len(names) <= 1:
             return ""
-        used = [each.device for each in self._running]
+        used = [each.device for each in self._everywhere]
         return min(names, key=used.count)
 
     def _look(self) -> None:
@@ -109,6 +155,7 @@ class Runner:
             self._drop_warm()
         for each in [each for each in self._running if each.look(now_s)]:
             self._running.remove(each)
+            self._everywhere.remove(each)
             self._over(each)
         self._spare_host()
 
@@ -133,14 +180,15 @@ class Runner:
     def _spare_host(self) -> None:
         """End the largest fold before the host runs out of memory."""
         reserve = reserve_bytes(self._total_bytes)
-        ours = sum(each.resident_bytes for each in self._all())
+        everywhere = [*self._everywhere]
+        ours = sum(each.resident_bytes for each in (*everywhere, *self._waiting()))
         left = min(available_bytes(), self._total_bytes - ours)
         if left >= reserve or not self._running:
             return
         self._drop_warm()
-        largest = max(self._running, key=lambda each: each.resident_bytes)
-        if largest.resident_bytes < reserve:
-            return  # it is not ours that fills the host
+        largest = max(everywhere, key=lambda each: each.resident_bytes)
+        if largest.resident_bytes < reserve or largest not in self._running:
+            return  # it is not ours that fills the host, or its own runner ends it
         held = bytes_text(largest.resident_bytes)
         why = f"this host had {bytes_text(left)} left, and the fold held {held}, the most of all"
         largest.kill("out_of_memory", why)
@@ -156,13 +204,18 @@ class Runner:
             each.kill("interrupted", "the study was interrupted")
         for each in self._running:
             attempt = self._launch.over(each)
+            self._everywhere.remove(each)
             if attempt is not None and each.is_ready:
                 self._launch.settle(each, attempt, again=False)
                 self._account.folder.note(attempt)
         self._running.clear()
+        self._account.queue.clear()
 
     def _all(self) -> list[Running]:
-        return self._running if self._warm is None else [*self._running, self._warm]
+        return [*self._running, *self._waiting()]
+
+    def _waiting(self) -> list[Running]:
+        return [] if self._warm is None else [self._warm]
 
 
 def wait_for(running: Sequence[Running]) -> None:

@@ -2,14 +2,16 @@
 
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from kmonitor_agent.folds.bounds import Habits, Silence, TimeBound, too_much_memory
 from kmonitor_agent.folds.ledger import Attempt, Cause
 from kmonitor_agent.folds.memory_group import MemoryGroup
+from kmonitor_agent.folds.plain import NotPlain, packed, unpacked
 from kmonitor_agent.folds.process import FoldProcess
-from kmonitor_agent.folds.tidings import Ready, Refused, Returned, Stepped
+from kmonitor_agent.folds.tidings import Answer, Asked, Ready, Refused, Returned, Stepped, Tiding
 from kmonitor_agent.folds.tree import peak_bytes, resident_bytes
 from kmonitor_agent.local.byte_sizes import bytes_text
 from kmonitor_agent.local.memory_kills import MemoryKills, memory_kills
@@ -83,6 +85,7 @@ class Running:
         device: str = "",
         group: MemoryGroup | None = None,
         resumed: bool = False,
+        answers: Callable[[int, Any], Any] | None = None,
     ) -> None:
         """Follow a process that was just started."""
         self.fold = fold
@@ -93,6 +96,7 @@ class Running:
         self.began_s = 0.0
         self._began_wall_s = time.time()
         self._bounds = bounds
+        self._answers = answers
         self._group = group
         self._seen = _Seen()
         self._silence = Silence(0.0, bounds.others)
@@ -165,25 +169,41 @@ class Running:
         """Hear and measure; True when its process is gone."""
         is_gone = self.process.exit_code() is not None
         for tiding in self.process.hear():
-            match tiding:
-                case Ready():
-                    self._seen.ready = True
-                    if self.began_s:
-                        self.process.go()
-                case Refused(why=why):
-                    self._seen.refused = why
-                case Stepped():
-                    self._seen.step = tiding
-                    self._silence.heard(tiding)
-                case Returned():
-                    self._seen.returned, self._seen.returned_s = tiding, now_s
-                    self._silence.over(now_s)
+            self._heard(tiding, now_s)
         if is_gone:
             return True
         self._measure()
         self.process.bound_output()
         self._judge(now_s)
         return False
+
+    def _heard(self, tiding: Tiding, now_s: float) -> None:
+        match tiding:
+            case Ready():
+                self._seen.ready = True
+                if self.began_s:
+                    self.process.go()
+            case Refused(why=why):
+                self._seen.refused = why
+            case Stepped():
+                self._seen.step = tiding
+                self._silence.heard(tiding)
+            case Asked(question=question):
+                self.process.answer(Answer(self._answered(question)))
+            case Returned():
+                self._seen.returned, self._seen.returned_s = tiding, now_s
+                self._silence.over(now_s)
+
+    def _answered(self, question: bytes) -> bytes:
+        """On the thread that runs the study, whose bounds wait meanwhile."""
+        if self._answers is None:
+            return packed(("LookupError", "nobody answers the folds of run_folds"))
+        try:
+            return packed(("", self._answers(self.fold, unpacked(question))))
+        except NotPlain as exc:
+            return packed(("TypeError", f"the answer is a {exc.kind}, no plain data"))
+        except Exception as exc:  # noqa: BLE001 - whoever asked gets to know
+            return packed((type(exc).__name__, str(exc)))
 
     def kill(self, cause: Cause, why: str) -> None:
         """End it for this."""

@@ -93,6 +93,20 @@ def study_of(folder: StudyFolder, folds: int) -> Study:
     return Study(tuple(results), ledger, folder.path, folds)
 
 
+def last_result(folder: StudyFolder, index: int) -> FoldResult:
+    """What came of one fold at last.
+
+    Raises:
+        LookupError: It was never run to an end.
+        OSError: What it returned cannot be read.
+        ValueError: Likewise.
+    """
+    attempts = [
+        each for each in folder.attempts if each.fold == index and each.cause != "interrupted"
+    ]
+    return _result(folder, attempts, attempts[-1].cause == "finished")
+
+
 def _result(folder: StudyFolder, attempts: Sequence[Attempt], is_finished: bool) -> FoldResult:  # noqa: FBT001
     last = attempts[-1]
     return FoldResult(

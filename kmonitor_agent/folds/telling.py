@@ -155,8 +155,8 @@ class Telling:
         script = PurePath(source.file).name if source.file else source.module
         name = script or default_run_name()
         path = self._folder.path
-        is_named = path.parent != studies(self._places)
         count = self._facts.folds
+        is_named = path.parent != studies(self._places) and count > 0
         counted = "1 fold" if count == 1 else f"{count} folds" if count else "trials"
         label = path.name if is_named else counted
         return elided(plain_name(f"{name} \N{MIDDLE DOT} {label}"))

@@ -1,6 +1,8 @@
 """What a fold's process and the study tell each other: lines of JSON over a pair of sockets."""
 
 import socket
+import threading
+from contextlib import suppress
 from typing import Final, Literal
 
 import msgspec
@@ -92,12 +94,36 @@ class Returned(msgspec.Struct, frozen=True, tag="returned"):
     private: bool = False
 
 
-Tiding = Ready | Refused | Stepped | Returned
+class Asked(msgspec.Struct, frozen=True, tag="asked"):
+    """The function asks the study, and waits for the answer.
+
+    Attributes:
+        question: Packed plain data.
+    """
+
+    question: bytes
+
+
+Tiding = Ready | Refused | Stepped | Returned | Asked
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the study answers to `Asked`.
+
+    Attributes:
+        answer: Packed plain data.
+    """
+
+    answer: bytes
+
 
 _TIDINGS: Final = msgspec.json.Decoder(Tiding)
 _ORDER: Final = msgspec.json.Decoder(Order)
+_ANSWER: Final = msgspec.json.Decoder(Answer)
 _ENCODER: Final = msgspec.json.Encoder()
 _GO: Final = b"go\n"
+_TAKES_WITHIN_S: Final = 5.0
+"""How long a fold that asked may take to read its answer, seconds."""
 
 
 class Ear:
@@ -154,6 +180,17 @@ class Ear:
             return False
         return True
 
+    def answer(self, answer: Answer) -> bool:
+        """Answer what was asked; False when nobody takes it."""
+        self._end.settimeout(_TAKES_WITHIN_S)
+        try:
+            self._end.sendall(_ENCODER.encode(answer) + b"\n")
+        except OSError:
+            return False
+        finally:
+            self._end.settimeout(0.0)
+        return True
+
     def close(self) -> None:
         """Hear no more."""
         self.is_open = False
@@ -168,6 +205,8 @@ class Mouth:
         self._end = socket.socket(fileno=descriptor)
         self._end.set_inheritable(False)
         self._reader = self._end.makefile("rb")
+        self._telling = threading.Lock()
+        self._asking = threading.Lock()
 
     def order(self) -> Order:
         """What to do. Raises: msgspec.MsgspecError, OSError: nobody is there."""
@@ -179,7 +218,14 @@ class Mouth:
 
     def tell(self, tiding: Tiding) -> None:
         """Tell the study; nothing happens when it is gone."""
-        try:
+        with suppress(OSError), self._telling:
             self._end.sendall(_ENCODER.encode(tiding) + b"\n")
-        except OSError:
-            return
+
+    def ask(self, question: bytes) -> bytes:
+        """Ask the study and wait for its answer. Raises: ConnectionError: The study is over."""
+        with self._asking:
+            self.tell(Asked(question))
+            line = self._reader.readline()
+        if not line:
+            raise ConnectionError("the study is over")
+        return _ANSWER.decode(line).answer

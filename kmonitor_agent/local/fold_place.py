@@ -1,7 +1,7 @@
 """Which fold of which study a process is, as its environment tells."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -10,6 +10,9 @@ from kmonitor_agent.protocol.identity import Count, Id, Text
 VARIABLE: Final = "KMONITOR_FOLD"
 """Environment variable of a fold's process: its `FoldPlace` as JSON."""
 
+Noun = Literal["fold", "trial"]
+"""What one is for people: of `run_folds` or of a search."""
+
 
 class FoldPlace(msgspec.Struct, frozen=True):
     """A fold's place in its study.
@@ -17,9 +20,10 @@ class FoldPlace(msgspec.Struct, frozen=True):
     Attributes:
         study: The study's id.
         fold: From 0.
-        folds: How many the study has.
+        folds: How many the study has; 0: not known.
         attempt: From 1.
         script: Path of the script or name of the module that the function is from.
+        noun: What it is for people.
     """
 
     study: Id
@@ -27,11 +31,12 @@ class FoldPlace(msgspec.Struct, frozen=True):
     folds: Count
     attempt: Count = 1
     script: Text = ""
+    noun: Noun = "fold"
 
     @property
     def text(self) -> str:
         """For people, the same at every try, as its run's name is: "fold 2", from 0."""
-        return f"fold {self.fold}"
+        return f"{self.noun} {self.fold}"
 
     def as_variable(self) -> str:
         """As the environment carries it."""

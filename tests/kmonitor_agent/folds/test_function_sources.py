@@ -167,3 +167,23 @@ def test_what_is_no_function_at_the_top_of_a_module_is_refused():
         source_of(inner)
     with pytest.raises(TypeError, match="no function"):
         source_of(functions)
+
+
+def test_further_functions_of_a_script_are_found_although_multiprocessing_is_imported(
+    tmp_path: Path,
+):
+    ran = run_script(
+        tmp_path,
+        """
+        import functools
+        from kmonitor_agent import run_folds
+        from tests.support.asking import called
+
+        def twice(value):
+            return 2 * value
+
+        print(run_folds(functools.partial(called, function=twice), folds=1, study="study").values)
+        """,
+    )
+
+    assert ran.stdout.strip() == "[2]", ran.stderr

@@ -1,0 +1,150 @@
+"""What a search is given, told to other processes: arrays in files, functions by where they stand.
+
+Nothing is pickled. An object is told by its class and its attributes and made again from them,
+without its `__init__`, where all of them can be told.
+"""
+
+import inspect
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, cast
+
+from kmonitor.integrations.kept_arrays import NoArray, kept, mapped
+from kmonitor_agent.folds.plain import NotPlain, packed
+
+_DEEPEST: Final = 16
+_PLAIN: Final = (str, bytes, bool, int, float, type(None))
+
+
+class NotTold(TypeError):
+    """A value that another process cannot be told.
+
+    Attributes:
+        where: What it is, as the user calls it: "x", "callbacks[0]".
+        kind: Name of its type.
+    """
+
+    def __init__(self, where: str, kind: str) -> None:
+        super().__init__(f"{where} is a {kind}, which another process cannot be told")
+        self.where = where
+        self.kind = kind
+
+
+class HandedOver:
+    """Values told as plain data; functions and classes apart, by the names used for them.
+
+    Attributes:
+        parts: Those functions and classes, for a `functools.partial`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Begin.
+
+        Args:
+            folder: Takes the arrays' files.
+        """
+        self.parts: dict[str, Any] = {}
+        self._folder = folder
+
+    def told(self, where: str, value: Any) -> list[Any]:
+        """A value as plain data.
+
+        Args:
+            where: What it is, for refusals and files.
+            value: Plain data, arrays, functions, classes, objects of such attributes; lists,
+                tuples and dicts of them.
+
+        Raises:
+            NotTold: It is, or holds, something else.
+            OSError: An array cannot be written.
+        """
+        return self._told(where, value, 0)
+
+    def _told(self, where: str, value: Any, depth: int) -> list[Any]:
+        if depth > _DEEPEST:
+            raise NotTold(where, "value nested too deeply")
+        if isinstance(value, _PLAIN):
+            return ["plain", value]
+        kind = cast("type[Any]", type(value))
+        if kind in (list, tuple):
+            inner = [self._told(f"{where}[{at}]", one, depth + 1) for at, one in enumerate(value)]
+            return [kind.__name__, inner]
+        if isinstance(value, dict):
+            named = cast("dict[Any, Any]", value)
+            inner = [
+                [["plain", key], self._told(f"{where}[{key!r}]", one, depth + 1)]
+                for key, one in named.items()
+            ]
+            return ["dict", inner]
+        if inspect.isfunction(value) or inspect.isclass(value):
+            return ["part", self._part(value)]
+        if hasattr(value, "__array__"):
+            return self._array(where, value)
+        return self._object(where, value, depth)
+
+    def _array(self, where: str, value: Any) -> list[Any]:
+        name = "".join(each if each.isalnum() else "-" for each in where).strip("-")
+        try:
+            return ["array", kept(self._folder, name, value)]
+        except NoArray:
+            pass
+        try:
+            packed(value)  # one of numpy's own numbers
+        except NotPlain:
+            raise NotTold(where, type(value).__name__) from None
+        return ["plain", value]
+
+    def _object(self, where: str, value: Any, depth: int) -> list[Any]:
+        kind = cast("type[Any]", type(value))
+        attributes = getattr(value, "__dict__", None)
+        is_built_in = kind.__module__ == "builtins" or isinstance(value, types.ModuleType)
+        if attributes is None or is_built_in or _is_data(value):
+            raise NotTold(where, kind.__name__)
+        inner = [
+            [name, self._told(f"{where}.{name}", each, depth + 1)]
+            for name, each in attributes.items()
+            if not (inspect.ismethod(each) and each.__self__ is value)
+        ]
+        return ["object", self._part(kind), inner]
+
+    def _part(self, value: Any) -> str:
+        for name, each in self.parts.items():
+            if each is value:
+                return name
+        name = f"part_{len(self.parts)}"
+        self.parts[name] = value
+        return name
+
+
+def _is_data(value: Any) -> bool:
+    """Whether it gives data one by one, so that its attributes do not say what."""
+    return any(hasattr(value, name) for name in ("__iter__", "__next__", "__getitem__"))
+
+
+def taken(told: list[Any], parts: dict[str, Callable[..., Any]]) -> Any:
+    """The value again, in the other process.
+
+    Args:
+        told: By `HandedOver.told`.
+        parts: Its functions and classes.
+    """
+    kind, what = told[0], told[1]
+    if kind == "list":
+        return [taken(each, parts) for each in what]
+    if kind == "tuple":
+        return tuple(taken(each, parts) for each in what)
+    if kind == "dict":
+        return {key[1]: taken(each, parts) for key, each in what}
+    if kind == "array":
+        return mapped(what)
+    if kind == "object":
+        return _object(cast("type[Any]", parts[what]), told[2], parts)
+    return parts[what] if kind == "part" else what
+
+
+def _object(kind: type[Any], attributes: list[Any], parts: dict[str, Callable[..., Any]]) -> Any:
+    made: Any = cast("Any", object).__new__(kind)
+    for name, each in attributes:
+        made.__dict__[name] = taken(each, parts)
+    return made

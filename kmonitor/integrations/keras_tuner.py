@@ -1,0 +1,383 @@
+# pyright: basic
+"""KerasTuner's tuners with each trial in a process of its own, watched and bounded.
+
+from kmonitor.integrations.keras_tuner import Hyperband
+tuner = Hyperband(build_model, objective="val_loss", max_epochs=30, memory="8 GiB")
+tuner.search(x, y, validation_data=(x_val, y_val))
+"""
+
+import functools
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import keras_tuner as kt
+
+from kmonitor.integrations import keras_trial
+from kmonitor.integrations.handed_over import HandedOver, NotTold
+from kmonitor_agent.folds.function_source import FoldsRefused, Usage, source_of
+from kmonitor_agent.folds.host import memory_bound
+from kmonitor_agent.folds.ledger import Ledger
+from kmonitor_agent.folds.rereading import stop_if_loading
+from kmonitor_agent.folds.study import FoldResult
+from kmonitor_agent.folds.trials import Trials
+
+__all__ = ["BayesianOptimization", "GridSearch", "Hyperband", "InProcesses", "RandomSearch"]
+
+USAGE: Final = Usage(
+    caller="kmonitor's tuner",
+    noun="trial",
+    example="build_model",
+    argument="hp",
+    call='RandomSearch({name}, objective="val_loss").search(x, y, validation_data=(x_val, y_val))',
+    file="my_search.py",
+)
+
+_SPARED: Final = ("out of memory: ", "timeout: ", keras_trial.TOO_LARGE)
+"""How the messages begin of trials that say something of their hyperparameters, not of the script:
+they do not count for `max_consecutive_failed_trials`."""
+
+_DEFAULT: Final = "default_objective"
+"""KerasTuner's name for what is returned as a single number."""
+
+_OURS: Final = "processes"
+"""Folder within the project's: data, what the trials print, the ledger."""
+
+
+class TrialsRefused(FoldsRefused, kt.errors.FatalError):
+    """No process finds the functions of the search, which ends."""
+
+
+class InProcesses:
+    """Stands before a tuner among the bases: `class Mine(InProcesses, keras_tuner.Hyperband)`.
+
+    Everything is as that tuner does it, but that each execution of a trial is a fresh process
+    which returns all of its memory. A trial that runs out of memory, takes too long, hangs or is
+    killed has failed, with the reason in its `message`; the search goes on.
+
+    Attributes:
+        own_trial: In a trial's process its id and the folder of its checkpoint; None elsewhere.
+    """
+
+    own_trial: tuple[str, str] | None = None
+    oracle: Any
+    hypermodel: Any
+    executions_per_trial: Any
+    remaining_trials: Any
+    directory: Any
+    project_name: Any
+    project_dir: Any
+    tuner_id: Any
+    _is_worker: Any
+
+    def __init__(
+        self,
+        *args: Any,
+        memory: str | float | None = None,
+        timeout_s: float | None = None,
+        retries: int = 1,
+        **kwargs: Any,
+    ) -> None:
+        """As the tuner's, and bounds for each process.
+
+        Args:
+            args: Of the tuner; the function that builds the model, or the class of the HyperModel,
+                stands where a function of `run_folds` may stand.
+            memory: As for `run_folds`. Models that would take more are not built or not trained.
+            timeout_s: Likewise, for each execution of a trial.
+            retries: Likewise. What is tried again goes on where its last epoch was saved.
+            kwargs: Of the tuner.
+
+        Raises:
+            TypeError: An argument is of the wrong type.
+            ValueError: An argument makes no sense.
+            FoldsRefused: No process could find the function.
+        """
+        given = kwargs.get("hypermodel", args[0] if args else None)
+        stop_if_loading(given)
+        if kwargs.get("distribution_strategy") is not None:
+            raise TypeError(
+                "kmonitor's tuner: distribution_strategy= cannot be given to another process;"
+                " make the model within its scope in the function that builds it."
+            )
+        self._how = {"memory": memory, "timeout_s": timeout_s, "retries": retries}
+        self._memory_bytes = memory_bound(memory)
+        self._hypermodel_given = kwargs.get("hypermodel") or next(
+            (each for each in args if not isinstance(each, kt.Oracle)), None
+        )
+        self._trials: Trials | None = None
+        self._ended: set[str] = set()
+        self._ledger = Ledger()
+        super().__init__(*args, **kwargs)
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every attempt of every trial of the searches of this tuner; prints as a table."""
+        return self._ledger if self._trials is None else self._trials.ledger
+
+    def search(self, *args: Any, **kwargs: Any) -> None:
+        """As the tuner's. Arrays are written once, for all trials, into the project's folder.
+
+        Args:
+            args: Data: arrays, or a function at the top level that makes them (or a dataset, a
+                generator) in each process.
+            kwargs: Of `fit`; data likewise. `callbacks` may be a function that returns a list;
+                a MonitorCallback is added to them.
+
+        Raises:
+            TypeError: Another process cannot be told an argument; the message says what to write.
+            FoldsRefused: No process could find the function.
+            KeyboardInterrupt: Ctrl+C; the same tuner with `overwrite=False` goes on.
+        """
+        function = self._function(keras_trial.trial_in_a_process, list(args), dict(kwargs))
+        self._trials = Trials(function, study=self._folder(), usage=USAGE, **self._how)
+        try:
+            super().search(*args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
+        finally:
+            trials, self._trials = self._trials, None
+            self._ledger = trials.ledger
+            trials.close()
+
+    def run_trial(self, trial: Any, *args: Any, **kwargs: Any) -> Any:
+        """Each execution in a process; what KerasTuner makes of it is its own matter."""
+        if self.own_trial is not None:
+            return super().run_trial(trial, *args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
+        is_first = trial.trial_id not in self._ended
+        results: list[Any] = []
+        best: float | None = None
+        for execution in range(self.executions_per_trial):
+            result = self._executed(trial, execution, is_first=is_first)
+            trial.hyperparameters = kt.HyperParameters.from_config(
+                result.value[keras_trial.HYPERPARAMETERS]
+            )
+            found = _results(result.value[keras_trial.RESULTS])
+            results += found if isinstance(found, list) else [found]
+            best = self._keep_if_better(trial, result, found, best)
+        return results
+
+    def on_trial_end(self, trial: Any) -> None:
+        """As the tuner's; failures that only say that a model does not fit end no search."""
+        self._ended.add(trial.trial_id)
+        oracle = self.oracle
+        if self._is_worker():
+            super().on_trial_end(trial)  # pyright: ignore[reportAttributeAccessIssue]
+            return
+        trial.message = trial.message and _shortened(trial.message)
+        # It would count all that failed since the search began, at the end of every trial.
+        most, oracle.max_consecutive_failed_trials = oracle.max_consecutive_failed_trials, -1
+        try:
+            super().on_trial_end(trial)  # pyright: ignore[reportAttributeAccessIssue]
+        finally:
+            oracle.max_consecutive_failed_trials = most
+        failures = 0
+        for each in reversed([oracle.trials[name] for name in oracle.end_order]):
+            if each.status != "FAILED":
+                break
+            failures += not (each.message or "").startswith(_SPARED)
+        if failures >= most and oracle.end_order[-1] == trial.trial_id:
+            raise RuntimeError(
+                f"Number of consecutive failures exceeded the limit of {most}.\n{trial.message}"
+            )
+
+    def get_trial_dir(self, trial_id: str) -> str:
+        """As the tuner's; a trial's process keeps its checkpoint apart until it has finished."""
+        if self.own_trial is not None and trial_id == self.own_trial[0]:
+            return self.own_trial[1]
+        return super().get_trial_dir(trial_id)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def save(self) -> None:
+        """As the tuner's; a trial's process saves nothing."""
+        if self.own_trial is None:
+            super().save()  # pyright: ignore[reportAttributeAccessIssue]
+
+    def reload(self) -> None:
+        """As the tuner's; a trial's process is told all that it needs."""
+        if self.own_trial is None:
+            super().reload()  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _populate_initial_space(self) -> None:
+        """KerasTuner's own hook: models are built for it, and that in a process too."""
+        if self.own_trial is not None or self.hypermodel is None:
+            return
+        oracle = self.oracle
+        asked = {
+            keras_trial.HYPERPARAMETERS: oracle.get_space().get_config(),
+            "memory_bytes": self._memory_bytes,
+        }
+        function = self._function(keras_trial.space_in_a_process, [], {})
+        folder = self._folder() / "space"
+        trials = Trials(function, study=folder, usage=USAGE, quiet=True, **self._how)
+        try:
+            result = trials.run(0, lambda _: asked)
+        finally:
+            trials.close()
+        if not result.ok:
+            raise RuntimeError(
+                f"kmonitor's tuner: the hypermodel could not be asked for its hyperparameters:"
+                f" {result.cause.replace('_', ' ')}: {result.why} (see {result.output})"
+            )
+        oracle.update_space(kt.HyperParameters.from_config(result.value))
+
+    def _configure_tensorboard_dir(
+        self, callbacks: list[Any], trial: Any, execution: int = 0
+    ) -> None:
+        # WORKAROUND keras-tuner 1.4.8: on TensorFlow it imports tensorboard whether any callback
+        # is one of it or not, and fails where it is not installed, as TensorFlow no longer brings
+        # it along. Remove when it looks first.
+        if any(type(each).__name__ == "TensorBoard" for each in callbacks):
+            super()._configure_tensorboard_dir(callbacks, trial, execution)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _executed(self, trial: Any, execution: int, *, is_first: bool) -> FoldResult:
+        assert self._trials is not None  # noqa: S101 - `search` is under way
+        index = int(trial.trial_id) * self.executions_per_trial + execution
+        asked = self._asked(trial)
+        # A search that was killed goes on: executions that finished are not run again.
+        known = self._trials.finished(index) if is_first else None
+        if known is not None and known.value.get(keras_trial.ASKED) == asked:
+            return known
+        is_last = execution + 1 == self.executions_per_trial and self.remaining_trials == 0
+        ahead = None if is_last else index + 1
+        try:
+            result = self._trials.run(index, lambda _: asked, ahead=ahead)
+        except FoldsRefused as exc:
+            raise TrialsRefused(exc.why) from None
+        if not result.ok:
+            told = f"{result.cause.replace('_', ' ')}: {result.why} (see {result.output})"
+            if result.cause == "error":
+                raise RuntimeError(told)
+            raise kt.errors.FailedTrialError(told)
+        if keras_trial.FATAL in result.value:
+            raise kt.errors.FatalRuntimeError(result.value[keras_trial.FATAL])
+        if keras_trial.FAILED in result.value:
+            raise kt.errors.FailedTrialError(result.value[keras_trial.FAILED])
+        return result
+
+    def _asked(self, trial: Any) -> dict[str, Any]:
+        objective = self.oracle.objective
+        is_default = objective.name == _DEFAULT
+        several = getattr(objective, "objectives", None) or ([] if is_default else [objective])
+        return {
+            "id": trial.trial_id,
+            keras_trial.HYPERPARAMETERS: trial.hyperparameters.get_config(),
+            "objective": [[each.name, each.direction] for each in several],
+            "memory_bytes": self._memory_bytes,
+            "directory": str(Path(self.directory).absolute()),
+            "project_name": self.project_name,
+        }
+
+    def _keep_if_better(
+        self, trial: Any, result: FoldResult, found: Any, best: float | None
+    ) -> float | None:
+        """Move the checkpoint of an execution to the trial's, unless an earlier one was better."""
+        value = self._best_value(found)
+        is_worse = (
+            best is not None
+            and value is not None
+            and not self.oracle.objective.better_than(value, best)
+        )
+        if is_worse:
+            return best
+        folder = Path(super().get_trial_dir(trial.trial_id))  # pyright: ignore[reportAttributeAccessIssue]
+        for file in result.directory.iterdir():
+            if file.is_file():
+                fresh = folder / f"{file.name}.new"
+                shutil.copyfile(file, fresh)
+                fresh.replace(folder / file.name)
+        return value
+
+    def _best_value(self, found: Any) -> float | None:
+        """Of its epochs; None where they do not note the objective."""
+        objective, values = self.oracle.objective, []
+        for each in found if isinstance(found, list) else [found]:
+            history = getattr(each, "history", None) or {}
+            if not objective.has_value(history):
+                return None
+            epochs = zip(*history.values(), strict=False)
+            values += [objective.get_value(dict(zip(history, row, strict=True))) for row in epochs]
+        best: float | None = None
+        for value in values:
+            if best is None or objective.better_than(value, best):
+                best = value
+        return best
+
+    def _function(
+        self, called: Callable[..., Any], args: list[Any], named: dict[str, Any]
+    ) -> Callable[..., Any]:
+        """What a process calls, with all that it is told.
+
+        Raises: TypeError, FoldsRefused.
+        """
+        settings = {
+            name: getattr(self, name, None)
+            for name in ("max_model_size", "optimizer", "loss", "metrics")
+        }
+        handed = HandedOver(self._folder() / "data")
+        given = {
+            "tuner": type(self),
+            "hypermodel": self._hypermodel_given,
+            "settings": settings,
+        }
+        try:
+            told = handed.told("tuner", given)
+            told[1].append([["plain", "args"], ["list", [
+                handed.told(f"argument {at}", each) for at, each in enumerate(args)
+            ]]])  # fmt: skip
+            told[1].append([["plain", "named"], ["dict", [
+                [["plain", name], handed.told(name, each)] for name, each in named.items()
+            ]]])  # fmt: skip
+        except NotTold as exc:
+            raise TypeError(_refusal(exc)) from None
+        function = functools.partial(called, told=told, **handed.parts)
+        source_of(function, USAGE)
+        return function
+
+    def _folder(self) -> Path:
+        return Path(self.project_dir).absolute() / f"{_OURS}-{self.tuner_id}"
+
+
+class RandomSearch(InProcesses, kt.RandomSearch):
+    """`keras_tuner.RandomSearch` with each trial in a process of its own."""
+
+
+class BayesianOptimization(InProcesses, kt.BayesianOptimization):
+    """`keras_tuner.BayesianOptimization` with each trial in a process of its own."""
+
+
+class Hyperband(InProcesses, kt.Hyperband):
+    """`keras_tuner.Hyperband` with each trial in a process of its own."""
+
+
+class GridSearch(InProcesses, kt.GridSearch):
+    """`keras_tuner.GridSearch` with each trial in a process of its own."""
+
+
+def _results(plain: Any) -> Any:
+    """What KerasTuner takes for results."""
+    if isinstance(plain, list):
+        return [_results(each) for each in plain]
+    if "value" in plain:
+        return plain["value"]
+    import keras
+
+    history = keras.callbacks.History()
+    history.history = plain["history"]
+    return history
+
+
+def _shortened(message: str) -> str:
+    """The reason alone: KerasTuner keeps the traceback of the process that only waited."""
+    last = message.strip().rpartition("FailedTrialError: ")[2].rpartition("RuntimeError: ")[2]
+    return last or message
+
+
+def _refusal(exc: NotTold) -> str:
+    line = "callbacks=make_callbacks" if exc.where.startswith("callbacks") else "x=make_data"
+    if exc.kind == "MonitorCallback":
+        return "kmonitor's tuner: leave MonitorCallback out of callbacks; each trial has one."
+    name = line.partition("=")[2]
+    return (
+        f"kmonitor's tuner: {exc.where} is a {exc.kind}, which another process cannot be told."
+        f" Write a function at the top level that makes it, and give that: def {name}(): ...;"
+        f" tuner.search(..., {line})."
+    )

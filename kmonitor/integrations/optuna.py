@@ -1,0 +1,198 @@
+"""Optuna's trials, each in a process of its own.
+
+from kmonitor.integrations.optuna import in_processes
+study.optimize(in_processes(objective, memory="4 GiB"), n_trials=20)
+"""
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, Self, cast
+
+import optuna
+from optuna.trial import Trial
+from typing_extensions import override
+
+from kmonitor.integrations.optuna_trial import PRUNED, VALUES, objective_in_a_process
+from kmonitor_agent.folds.function_source import Usage, source_of
+from kmonitor_agent.folds.ledger import Cause, Ledger
+from kmonitor_agent.folds.rereading import stop_if_loading
+from kmonitor_agent.folds.study import FoldResult
+from kmonitor_agent.folds.trials import Trials
+
+__all__ = ["TrialError", "in_processes"]
+
+USAGE: Final = Usage(
+    caller="in_processes",
+    noun="trial",
+    example="objective",
+    argument="trial",
+    call="study.optimize(in_processes({name}), n_trials=20)",
+    file="my_search.py",
+)
+
+_CAUSE: Final = "kmonitor:cause"
+_WHY: Final = "kmonitor:why"
+_PEAK: Final = "kmonitor:peak_bytes"
+_SECONDS: Final = "kmonitor:seconds"
+_ASKED: Final = frozenset(
+    {
+        "suggest_float",
+        "suggest_int",
+        "suggest_categorical",
+        "report",
+        "should_prune",
+        "set_user_attr",
+        "set_constraint",
+        "params",
+        "user_attrs",
+        "constraints",
+        "datetime_start",
+        "number",
+    }
+)
+"""What a trial's process may call or read of the real trial, and nothing else."""
+
+
+class TrialError(RuntimeError):
+    """A trial's objective raised, or its process ended; for Optuna's `catch=(TrialError,)`.
+
+    Attributes:
+        cause: As in the ledger: "error", "out_of_memory", "timeout", "hang", "killed".
+        why: What is known of it, in words; of an error the exception's type and message.
+        output: File with what it printed, the traceback too.
+    """
+
+    def __init__(self, cause: Cause, why: str, output: Path) -> None:
+        super().__init__(f"{cause.replace('_', ' ')}: {why} (what it printed: {output})")
+        self.cause: Cause = cause
+        self.why = why
+        self.output = output
+
+
+class _NoValue(float):
+    """NaN, which Optuna takes for a trial that failed, and prints with the reason."""
+
+    def __new__(cls, why: str) -> Self:
+        made = super().__new__(cls, "nan")
+        made.why = why
+        return made
+
+    why: str
+
+    @override
+    def __format__(self, format_spec: str) -> str:
+        return f"nan ({self.why})"
+
+    @override
+    def __str__(self) -> str:
+        return f"nan ({self.why})"
+
+
+class InProcesses:
+    """An objective whose every call is a process; made by `in_processes`."""
+
+    def __init__(self, trials: Trials, raises: frozenset[str]) -> None:
+        """Keep the parts.
+
+        Args:
+            trials: Runs them; closed with this.
+            raises: Causes that end the search unless Optuna catches `TrialError`.
+        """
+        self._trials = trials
+        self._raises = raises
+        # Optuna does not say when a search is over; nobody holds its objective any longer then.
+        self._closes = weakref.finalize(self, trials.close)
+        self._lock = threading.Lock()
+        self._next = 1 + max((each.fold for each in trials.ledger), default=-1)
+
+    @property
+    def directory(self) -> Path:
+        """Where what the trials print, and the ledger, are kept."""
+        return self._trials.directory
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every attempt of every trial so far; prints as a table."""
+        return self._trials.ledger
+
+    def __call__(self, trial: Trial) -> float | Sequence[float]:
+        """Run a trial to its end; Optuna calls this.
+
+        Raises:
+            optuna.TrialPruned: The objective raised it.
+            TrialError: The trial ended for a cause that ends the search.
+            FoldsRefused: No process finds the objective.
+        """
+        with self._lock:
+            index, self._next = self._next, self._next + 1
+        result = self._trials.run(index, functools.partial(_answered, trial))
+        trial.set_user_attr(_CAUSE, result.cause)
+        trial.set_user_attr(_SECONDS, sum(each.seconds for each in result.attempts))
+        trial.set_user_attr(_PEAK, max(each.peak_bytes for each in result.attempts))
+        return self._outcome(trial, result)
+
+    def _outcome(self, trial: Trial, result: FoldResult) -> float | Sequence[float]:
+        if result.ok and PRUNED in result.value:
+            raise optuna.TrialPruned(result.value[PRUNED])
+        if result.ok:
+            return result.value[VALUES]
+        trial.set_user_attr(_WHY, result.why)
+        if result.cause in self._raises:
+            raise TrialError(result.cause, result.why, result.output)
+        return _NoValue(f"{result.cause.replace('_', ' ')}: {result.why}")
+
+    def close(self) -> None:
+        """The search is over; without it, when nobody holds the objective any longer."""
+        self._closes()
+
+
+def in_processes(
+    objective: Callable[[Trial], float | Sequence[float]],
+    *,
+    memory: str | float | None = None,
+    timeout_s: float | None = None,
+    retries: int = 1,
+    study: str | Path | None = None,
+    raises: Sequence[Literal["error", "out_of_memory", "timeout", "hang", "killed"]] = ("error",),
+) -> InProcesses:
+    """An objective for `study.optimize` that runs each trial in a fresh process.
+
+    The objective's `trial` is answered by the real one: `suggest_float`, `suggest_int`,
+    `suggest_categorical`, `report`, `should_prune`, `set_user_attr`, `params`, `number`. A trial
+    that ran out of memory, took too long, hung or was killed is Optuna's FAIL, and the search
+    goes on; "kmonitor:cause" and "kmonitor:why" of its `user_attrs` say what happened.
+
+    Args:
+        objective: Stands where a function of `run_folds` may stand; a `functools.partial` of it
+            may give plain data by name. Returns a number, or several.
+        memory: As for `run_folds`, for each trial.
+        timeout_s: Likewise.
+        retries: Likewise. A trial that is tried again gets the same suggestions.
+        study: Folder for what the trials print and the ledger; None: a new one below kmonitor's
+            state folder.
+        raises: Causes that raise `TrialError`, which ends the search unless it is in `catch=`.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: An argument makes no sense.
+        FoldsRefused: No process could find the objective, or the folder is in use.
+    """
+    stop_if_loading(objective)
+    source_of(objective, USAGE)
+    function = functools.partial(objective_in_a_process, objective=objective)
+    trials = Trials(
+        function, study=study, memory=memory, timeout_s=timeout_s, retries=retries, usage=USAGE
+    )
+    return InProcesses(trials, frozenset(raises))
+
+
+def _answered(trial: Trial, question: Any) -> Any:
+    name, args, named = cast("tuple[str, list[Any], dict[str, Any]]", question)
+    if name not in _ASKED:
+        raise AttributeError(f"a trial in a process of its own has no {name}")
+    found: Any = getattr(trial, name)
+    answer: Any = found(*args, **named) if callable(found) else found
+    return answer.isoformat() if name == "datetime_start" else answer

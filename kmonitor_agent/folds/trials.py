@@ -1,0 +1,186 @@
+"""A study whose folds come one by one: the trials of a search, each in a process of its own."""
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from kmonitor_agent.folds.account import Account
+from kmonitor_agent.folds.folding import place_of, wanted_by
+from kmonitor_agent.folds.followed import Followed
+from kmonitor_agent.folds.function_source import Usage
+from kmonitor_agent.folds.launch import Launch
+from kmonitor_agent.folds.ledger import Attempt, Ledger
+from kmonitor_agent.folds.progress import Progress
+from kmonitor_agent.folds.runner import Beside, Runner
+from kmonitor_agent.folds.study import FoldResult, last_result
+from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
+from kmonitor_agent.folds.telling import Telling
+from kmonitor_agent.local.folders import Folders, find_folders
+
+_TRIALS: Final = Usage(noun="trial")
+_FACTS: Final = "trials"
+"""In the place of the function: a search may go on with another one."""
+
+
+class Trials:
+    """Runs the trials of a search; from one thread, or several at the same time.
+
+    What is asked of a trial is not known before its time, so that it asks for it itself
+    (`Fold.ask`) and is answered by whoever runs it.
+    """
+
+    def __init__(  # noqa: PLR0913 - the user's arguments
+        self,
+        function: Callable[..., Any],
+        *,
+        study: str | Path | None = None,
+        memory: str | float | None = None,
+        timeout_s: float | None = None,
+        retries: int = 1,
+        usage: Usage = _TRIALS,
+        quiet: bool = False,
+    ) -> None:
+        """Begin, or go on with the study in that folder.
+
+        Args:
+            function: Of each trial, as for `run_folds`.
+            study: Folder; None: a new one below kmonitor's state folder.
+            memory: As for `run_folds`.
+            timeout_s: Likewise.
+            retries: Likewise.
+            usage: How the user handed the function over.
+            quiet: Nothing is told to the terminal or the hub.
+
+        Raises:
+            TypeError: An argument is of the wrong type.
+            ValueError: An argument makes no sense.
+            FoldsRefused: No process could find the function, or the folder is in use.
+            OSError: No process can be started.
+        """
+        self._wanted = wanted_by(
+            function, timeout_s, memory, retries, 1, usage=usage, answers=self._answer
+        )
+        self._answers: dict[int, Callable[[Any], Any]] = {}
+        self._lock = threading.Lock()
+        self._done = 0
+        self._warm: Runner | None = None
+        places = find_folders()
+        self._folder = StudyFolder(place_of(study, places))
+        try:
+            facts = self._folder.begin(StudyFacts(id=uuid4().hex, function=_FACTS, folds=0))
+            self._launch = self._launched(facts, places)
+        except BaseException:
+            self._folder.close()
+            raise
+        self._listener = _OneByOne()
+        if not quiet:
+            telling = Telling(self._wanted, facts, self._folder, places)
+            self._listener = _OneByOne(Progress(0, noun="trial"), telling)
+        self._beside = Beside()
+        self._known = Account(0, self._folder, self._listener).known
+
+    @property
+    def directory(self) -> Path:
+        """Where the study is kept."""
+        return self._folder.path
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every attempt of every trial so far."""
+        return Ledger(each for each in self._folder.attempts if each.cause != "interrupted")
+
+    def finished(self, index: int) -> FoldResult | None:
+        """What came of a trial before; None unless it finished and that can be read."""
+        try:
+            result = last_result(self._folder, index)
+        except (LookupError, OSError, ValueError):
+            return None
+        return result if result.ok else None
+
+    def run(
+        self,
+        index: int,
+        answers: Callable[[Any], Any],
+        *,
+        ahead: int | None = None,
+    ) -> FoldResult:
+        """Run a trial to its end.
+
+        Args:
+            index: From 0; not one that runs at the moment.
+            answers: Answers what it asks: plain data, on this thread. What it raises reaches the
+                trial as `NotAnswered`.
+            ahead: The one that this thread, and no other, will run next; its process starts
+                and imports already. None: not known.
+
+        Raises:
+            FoldsRefused: The function is not found.
+            KeyboardInterrupt: Ctrl+C; it is ended.
+            OSError: The ledger cannot be written.
+        """
+        runner, self._warm = self._warm, None
+        if runner is None:
+            account = Account(self._wanted.retries, self._folder, self._listener)
+            account.known = self._known
+            runner = Runner(self._wanted, self._launch, account, self._beside)
+        self._answers[index] = answers
+        try:
+            runner.run_one(index, self._done, ahead)
+        finally:
+            del self._answers[index]
+        if ahead is not None:
+            self._warm = runner
+        with self._lock:
+            self._done += 1
+        return last_result(self._folder, index)
+
+    def close(self) -> None:
+        """The search is over, or pauses."""
+        if self._warm is not None:
+            self._warm.close()
+        self._listener.close()
+        self._launch.close()
+        self._folder.write_table()
+        self._folder.close()
+
+    def _launched(self, facts: StudyFacts, places: Folders) -> Launch:
+        return Launch(self._wanted, facts, self._folder, places, self._folder.tried())
+
+    def _answer(self, index: int, question: Any) -> Any:
+        return self._answers[index](question)
+
+
+class _OneByOne:
+    """Terminal and hub, told by one thread after the other."""
+
+    def __init__(self, progress: Progress | None = None, telling: Telling | None = None) -> None:
+        self._progress = progress
+        self._telling = telling
+        self._lock = threading.Lock()
+
+    def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
+        """See `Listener`."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.move(done, running, finished_s)
+            if self._telling is not None:
+                self._telling.move(done, running, finished_s)
+
+    def ended(self, attempt: Attempt, *, again: bool) -> None:
+        """See `Listener`."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.ended(attempt, again=again)
+            if self._telling is not None:
+                self._telling.ended(attempt, again=again)
+
+    def close(self) -> None:
+        """The search is over, or an exception ends it."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.close()
+            if self._telling is not None:
+                self._telling.close(sys.exc_info()[0])

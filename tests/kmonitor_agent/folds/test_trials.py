@@ -1,0 +1,113 @@
+"""`Trials`: folds that come one by one, each of which asks for what it is to do."""
+
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from kmonitor_agent.folds.function_source import FoldsRefused
+from kmonitor_agent.folds.study_folder import StudyFacts
+from kmonitor_agent.folds.trials import Trials
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.facts import BootEnded, BootStarted, FoldEnded, StudyStarted
+from tests.support import asking
+from tests.support import fold_functions as functions
+from tests.support.spooled import spooled_events
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_trial_is_answered_by_whoever_runs_it(tmp_path: Path):
+    trials = Trials(asking.asked, study=tmp_path / "search")
+    threads: list[int] = []
+
+    def answers(question: object) -> dict[str, object]:
+        threads.append(threading.get_ident())
+        return {"q": question, "i": 7, "big": b"x" * 300_000}
+
+    result = trials.run(3, answers)
+    trials.close()
+
+    assert result.value == ["what", 7, 300_000, 400_000]
+    assert set(threads) == {threading.get_ident()}
+    assert trials.ledger[0].fold == 3
+
+
+def test_what_answering_raises_is_raised_in_the_trial(tmp_path: Path):
+    trials = Trials(asking.refused, study=tmp_path / "search")
+
+    def answers(question: object) -> object:
+        raise ValueError(f"no {question}")
+
+    result = trials.run(0, answers)
+    trials.close()
+
+    assert result.value == ["ValueError", "no what"]
+
+
+def test_trials_of_several_threads_run_at_the_same_time(tmp_path: Path):
+    trials = Trials(asking.met, study=tmp_path / "search")
+    together = threading.Barrier(2)
+    values: dict[int, object] = {}
+
+    def run(index: int) -> None:
+        # Each is answered only when the other has asked too.
+        values[index] = trials.run(index, lambda _: together.wait(60) * 0 + index).value
+
+    threads = [threading.Thread(target=run, args=(each,)) for each in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    trials.close()
+
+    assert values == {0: 0, 1: 1}
+    assert len(trials.ledger) == 2
+
+
+def test_the_next_trials_process_waits_warm_and_goes_with_the_search(tmp_path: Path):
+    trials = Trials(asking.met, study=tmp_path / "search")
+
+    first = trials.run(0, lambda _: 0, ahead=1)
+    second = trials.run(1, lambda _: 1, ahead=2)
+    trials.close()
+
+    assert (first.value, second.value) == (0, 1)
+
+
+def test_a_search_goes_on_in_its_folder(tmp_path: Path):
+    before = Trials(functions.told, study=tmp_path / "search")
+    told = before.run(0, lambda _: None).value
+    before.close()
+
+    after = Trials(functions.nothing, study=tmp_path / "search")
+    kept = after.finished(0)
+    never_run = after.finished(1)
+    after.close()
+
+    assert kept is not None
+    assert kept.value == told
+    assert never_run is None
+
+
+def test_a_function_that_no_process_finds_is_refused(tmp_path: Path):
+    with pytest.raises(FoldsRefused, match="stands inside of another function"):
+        Trials(lambda fold: fold, study=tmp_path / "search")
+
+
+def test_the_hub_is_told_of_a_search_as_of_a_study(tmp_path: Path, folders: Folders):
+    trials = Trials(asking.met, study=tmp_path / "search")
+    for index in range(2):
+        trials.run(index, lambda _: 0)
+    trials.close()
+
+    facts = msgspec.json.decode((tmp_path / "search" / "study.json").read_bytes(), type=StudyFacts)
+    events = spooled_events(folders, facts.id)
+    started = events[0]
+    assert isinstance(started, BootStarted)
+    assert started.name == "tests.support.asking · trials"
+    # They come one by one: nobody knows how many.
+    assert [each.folds for each in events if isinstance(each, StudyStarted)] == [0]
+    assert [each.fold for each in events if isinstance(each, FoldEnded)] == [0, 1]
+    assert isinstance(events[-1], BootEnded)

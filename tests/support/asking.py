@@ -1,0 +1,31 @@
+"""Functions of trials: each asks whoever runs it."""
+
+import multiprocessing.pool  # noqa: F401 - it names this process' main as `Trials` names scripts
+from typing import Any
+
+from kmonitor_agent import Fold
+from kmonitor_agent.folds.fold import NotAnswered
+
+
+def asked(fold: Fold) -> Any:
+    """What it is answered, twice, the second time to a large question."""
+    answer = fold.ask("what")
+    return [answer["q"], answer["i"], len(answer["big"]), len(fold.ask(b"y" * 400000)["q"])]
+
+
+def refused(fold: Fold) -> Any:
+    """What it is told when answering fails."""
+    try:
+        return fold.ask("what")
+    except NotAnswered as exc:
+        return [exc.kind, exc.why]
+
+
+def met(fold: Fold) -> Any:
+    """What it is answered."""
+    return fold.ask("met")
+
+
+def called(fold: Fold, function: Any) -> Any:
+    """What another function makes of 1."""
+    return function(1)
