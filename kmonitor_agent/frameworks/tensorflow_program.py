@@ -81,11 +81,14 @@ def _has_loops(model: Any) -> bool:
 
 
 def _built(traced: Sequence[TracedStep], began_s: float) -> StepProgram:
-    graphs = [_imported(each, size) for each, size in zip(traced, TRIED, strict=True)]
     first = traced[0]
-    builder = _Builder(first, graphs)
-    builder.add(graphs, [_wanted(graph, each.fetches)
-                         for graph, each in zip(graphs, traced, strict=True)])  # fmt: skip
+    try:
+        graphs = [_imported(each, size) for each, size in zip(traced, TRIED, strict=True)]
+        builder = _Builder(first, graphs)
+        builder.add(graphs, [_wanted(graph, each.fetches)
+                             for graph, each in zip(graphs, traced, strict=True)])  # fmt: skip
+    except ValueError as exc:  # TensorFlow's, of a graph that it made itself
+        raise CannotTrace(f"the optimized step cannot be read: {exc}"[:500]) from exc
     return StepProgram(
         graphs=tuple(builder.graphs),
         extents=tuple(builder.extents.found),

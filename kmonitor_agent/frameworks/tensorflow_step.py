@@ -17,6 +17,9 @@ _STEP: Final = "kmonitor_step"
 
 _CPU: Final = "/job:localhost/replica:0/task:0/device:CPU:0"
 
+_REORDERED: Final = "ArithmeticOptimizer/"
+"""Operations that grappler moved bear the shapes of what stood there before."""
+
 _SPARSE: Final = "sparse_"
 _ASSUMED: Final = "the targets' shape was taken from the loss"
 
@@ -312,4 +315,9 @@ def _optimized(definition: Any, fetches: Sequence[str], *, folds: bool) -> Any:
     options.memory_optimization = rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
     if not folds:
         options.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
-    return tf_optimizer.OptimizeGraph(config, whole)
+    made = tf_optimizer.OptimizeGraph(config, whole)
+    for nodes in (each.node_def for each in made.library.function):
+        for node in nodes:
+            if _REORDERED in node.name:
+                node.attr.pop("_output_shapes", None)
+    return made

@@ -139,3 +139,20 @@ def test_another_shape_and_another_optimizer_are_traced_where_the_model_takes_th
 def test_what_has_no_graph_is_told(model: Any, why: str):
     with pytest.raises(CannotTrace, match=why):
         trace(model())
+
+
+def test_a_loop_is_traced_where_constants_are_too_large_to_be_computed_ahead_for_one_batch():
+    inputs = layers.Input((3, 40, 40, 1))
+    model = keras.Model(inputs, layers.ConvLSTM2D(1, 3, padding="same")(inputs))
+    model.compile("sgd", "mse", jit_compile=False)
+
+    assert trace(model).unknown == 0
+
+
+def test_updates_of_some_rows_are_traced():
+    inputs = layers.Input((4,), dtype="int32")
+    x = layers.Flatten()(layers.Embedding(50, 3)(inputs))
+    model = keras.Model(inputs, layers.Dense(1)(x))
+    model.compile("rmsprop", "mse", jit_compile=False)
+
+    assert any(each.bodies for each in trace(model).graphs[0].operations)
