@@ -315,7 +315,7 @@ def _optimized(definition: Any, fetches: Sequence[str], *, folds: bool) -> Any:
     options.memory_optimization = rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
     if not folds:
         options.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
-    made = tf_optimizer.OptimizeGraph(config, whole)
+    made: Any = tf_optimizer.OptimizeGraph(config, whole)
     for nodes in (each.node_def for each in made.library.function):
         for node in nodes:
             if _REORDERED in node.name:
