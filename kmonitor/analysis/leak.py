@@ -102,6 +102,8 @@ def next_verdict(
     if in_a_row >= TO_ALARM:
         return _alarmed(Verdict(State.GROWING), growth, values, counters)
     state = State.CLEARED if before.state is State.CLEARED else State.STEADY
+    if growth.is_growing and before.state is State.LEARNING:
+        state = State.LEARNING  # it rose from the first: not steady, and not yet known to grow
     return Verdict(state, growth, in_a_row=in_a_row)
 
 

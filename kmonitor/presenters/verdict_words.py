@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MIN_UNITS: Final = 10
 """So many are needed before anything is said; as `analysis.growth` has it."""
 
+UNITS_TO_GROW: Final = 14
+"""What rises from the first is called growing with so many: five judgements, `analysis.leak`."""
+
 _WHOLE_FROM: Final = 10.0
 
 Tone = Literal["mute", "ok", "warn", "crit"]
@@ -74,15 +77,21 @@ def state_words(verdict: Verdict, *, is_final: bool = False) -> str:
     if is_final and verdict.state == "learning":
         return tr("not judged")
     is_time = verdict.metric == "step_time"
-    n = min(verdict.units, MIN_UNITS)
+    needed = _needed(verdict)
+    n = min(verdict.units, needed)
     words: dict[VerdictState, str] = {
-        "learning": tr("learning {n}/{all}").format(n=n, all=MIN_UNITS),
+        "learning": tr("learning {n}/{all}").format(n=n, all=needed),
         "steady": tr("steady"),
         "cleared": tr("no longer slower") if is_time else tr("no longer growing"),
         "growing": tr("slowing down") if is_time else tr("growing"),
         "suspected": suspicion_of(verdict.metric),
     }
     return words[verdict.state]
+
+
+def _needed(verdict: Verdict) -> int:
+    """Units until a verdict; more for what rises from the first, which must be seen to go on."""
+    return MIN_UNITS if verdict.units < MIN_UNITS else UNITS_TO_GROW
 
 
 def suspicion_of(metric: "VerdictMetric") -> str:
@@ -111,7 +120,7 @@ def headline(verdict: Verdict, *, is_final: bool = False) -> str:
         is_final: The run has ended, and learns nothing more.
     """
     if verdict.state == "learning":
-        needed, units = units_text(MIN_UNITS, verdict), count_text(verdict.units)
+        needed, units = units_text(_needed(verdict), verdict), count_text(verdict.units)
         text = tr("learning: a verdict takes {needed}, {n} measured so far")
         if is_final:
             text = tr("not judged: a verdict takes {needed}, {n} measured")

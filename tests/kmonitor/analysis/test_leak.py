@@ -34,11 +34,17 @@ def replay(values: np.ndarray, *counters: Counter, before: Verdict | None = None
     return told
 
 
-def test_a_leak_is_not_claimed_while_learning():
-    told = replay(LINE)
+def test_what_rises_from_the_first_is_neither_steady_nor_a_leak_while_learning():
+    states = [one.state for one in replay(LINE)]
 
-    assert {one.state for one in told[:9]} == {State.LEARNING}
-    assert told[9].state is State.STEADY
+    assert set(states[: 9 + TO_ALARM - 1]) == {State.LEARNING}
+    assert replay(FLAT)[9].state is State.STEADY
+
+
+def test_what_rose_at_first_and_no_more_is_steady():
+    values = np.concatenate((LINE[:11], np.full(4, LINE[0])))
+
+    assert replay(values)[-1].state is State.STEADY
 
 
 def test_growth_is_told_after_five_judgements_in_a_row():

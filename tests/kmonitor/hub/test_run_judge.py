@@ -59,7 +59,7 @@ def test_traces_that_nobody_needs_are_suspected_and_named():
     judge, told = _judged(events_of(grows, 40))
 
     ram = _of(told, "ram")
-    assert [one.state for one in ram if one.turned] == ["steady", "growing", "suspected"]
+    assert [one.state for one in ram if one.turned] == ["growing", "suspected"]
     (now,) = _of(judge.now(), "ram")
     assert (now.cause, now.sureness, now.name) == ("retained_traces", "counted", "train_function")
     assert now.advice[:2] == ["collect", "reload"]
@@ -76,7 +76,7 @@ def test_a_graph_that_grows_is_told_once_as_its_suspicion_says_the_same():
     _, told = _judged(events_of(Growing(ram_mib=4.0, traces=3, function="scale"), 40))
 
     graph = _of(told, "graph")
-    assert [one.state for one in graph if one.turned] == ["steady", "growing"]
+    assert [one.state for one in graph if one.turned] == ["growing"]
     assert graph[-1].state == "suspected"
 
 

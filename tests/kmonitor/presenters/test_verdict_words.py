@@ -3,6 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
+from kmonitor.analysis import growth, leak
+from kmonitor.presenters import verdict_words
 from kmonitor.presenters.event_log import event_line
 from kmonitor.presenters.formats import plain_text
 from kmonitor.presenters.verdict_words import (
@@ -43,6 +45,7 @@ LEAK = replace(
     ("verdict", "words", "tone"),
     [
         (replace(LEAK, state="learning", units=4), "learning 4/10", "mute"),
+        (replace(LEAK, state="learning", units=12), "learning 12/14", "mute"),
         (replace(LEAK, state="steady"), "steady", "mute"),
         (replace(LEAK, state="growing"), "growing", "warn"),
         (LEAK, "leak suspected", "crit"),
@@ -54,6 +57,11 @@ LEAK = replace(
 )
 def test_each_state_has_its_words_and_tone(verdict: Verdict, words: str, tone: str):
     assert (state_words(verdict), tone_of(verdict)) == (words, tone)
+
+
+def test_units_that_are_missing_are_those_of_the_judgement():
+    assert verdict_words.MIN_UNITS == growth.MIN_UNITS
+    assert verdict_words.UNITS_TO_GROW == growth.MIN_UNITS + leak.TO_ALARM - 1
 
 
 def test_learning_says_how_much_is_missing():
