@@ -68,13 +68,20 @@ def _to_plain(value: object, depth: int) -> Any:
         raise NotPlain("value nested too deeply")
     if isinstance(value, dict):
         named = cast("dict[Any, Any]", value)
-        return {_to_plain(k, depth + 1): _to_plain(v, depth + 1) for k, v in named.items()}
+        return {_key(k, depth + 1): _to_plain(v, depth + 1) for k, v in named.items()}
     if isinstance(value, list):
         return [_to_plain(each, depth + 1) for each in cast("list[Any]", value)]
     if isinstance(value, tuple):
         inner = [_to_plain(each, depth + 1) for each in cast("tuple[Any, ...]", value)]
         return msgspec.msgpack.Ext(_TUPLE, msgspec.msgpack.encode(inner))
     return _array_to_plain(value)
+
+
+def _key(value: object, depth: int) -> Any:
+    key = _to_plain(value, depth)
+    if isinstance(key, msgspec.msgpack.Ext):
+        raise NotPlain(f"dict with a key of type {type(value).__name__}")
+    return key
 
 
 _EXACT: Final = frozenset({type(None), bool, float, str, bytes})
@@ -101,7 +108,12 @@ def _array_to_plain(value: Any) -> Any:
         raise NotPlain(type(value).__name__)
     import numpy as np  # noqa: PLC0415 - whoever has an array has it loaded
 
-    array = np.asarray(value)
+    if isinstance(value, np.ma.MaskedArray):
+        raise NotPlain("MaskedArray")  # its mask would be lost
+    try:
+        array = np.asarray(value)
+    except Exception as exc:
+        raise NotPlain(f"{type(value).__name__} that cannot be read ({exc})") from exc
     if array.dtype.kind not in _PLAIN_KINDS:
         raise NotPlain(f"{type(value).__name__} of {array.dtype}")
     if isinstance(value, np.generic):

@@ -68,6 +68,8 @@ def test_numpys_numbers_become_plain_ones():
         ([{"f": print}], "builtin_function_or_method"),
         (np.array([object()]), "ndarray of object"),
         ({1, 2}, "set"),
+        ({(1, 2): 3}, "dict with a key of type tuple"),
+        (np.ma.array([1, 2], mask=[False, True]), "MaskedArray"),
     ],
 )
 def test_what_is_not_plain_is_named(value: object, kind: str):
@@ -83,6 +85,17 @@ def test_what_refers_to_itself_is_not_plain():
 
     with pytest.raises(NotPlain):
         packed(value)
+
+
+def test_what_fails_when_it_is_read_is_not_plain():
+    class Broken:
+        dtype = np.dtype("float32")
+
+        def __array__(self, *_: object) -> np.ndarray:
+            raise RuntimeError("it was released")
+
+    with pytest.raises(NotPlain, match="Broken that cannot be read"):
+        packed([Broken()])
 
 
 @given(st.binary())
