@@ -219,7 +219,8 @@ class Running:
         death = self._death()
         cause, why = self._cause(death)
         kills = 0 if self._group is None else self._group.kills()
-        if cause == "killed" and kills:
+        # What the kernel kills at a bound is counted for the host, too.
+        if kills and (cause == "killed" or (cause, why) == ("out_of_memory", death.why)):
             cause, why = "out_of_memory", "the kernel killed it at its memory bound"
         tail = self.process.tail() if death.signal == "SIGABRT" else ""
         if cause == "killed" and any(words in tail for words in _NATIVE_NO_MEMORY):
@@ -286,6 +287,8 @@ class Running:
         seen = self._seen
         if seen.returned is not None:
             return  # its exit gives back what it holds, which says nothing of its growth
+        if not resident_bytes([self.process.pid]):
+            return  # killed: it holds nothing any more, which says nothing of its growth either
         pids = self.process.processes()
         seen.now_bytes = resident_bytes(pids)
         alone = peak_bytes(self.process.pid) if len(pids) == 1 else 0

@@ -1,0 +1,99 @@
+"""What is told of an attempt that died, by what was seen of it; without processes."""
+
+import signal
+from typing import Any, cast
+
+import pytest
+
+from kmonitor_agent.folds import running
+from kmonitor_agent.folds.bounds import Habits, TimeBound
+from kmonitor_agent.folds.running import Bounds, Running
+from kmonitor_agent.folds.tidings import Ready
+from kmonitor_agent.local.memory_kills import MemoryKills
+
+MIB = 2**20
+
+
+class MadeUpProcess:
+    """A process that tells and holds what a test says."""
+
+    def __init__(self) -> None:
+        self.pid = 7
+        self.code: int | None = None
+        self.held = 40 * MIB
+
+    def hear(self) -> list[object]:
+        return [Ready()]
+
+    def exit_code(self) -> int | None:
+        return self.code
+
+    def processes(self) -> list[int]:
+        return [self.pid]
+
+    def go(self) -> bool:
+        return True
+
+    def bound_output(self) -> None: ...
+
+    def end(self) -> None: ...
+
+    def tail(self) -> str:
+        return ""
+
+
+class MadeUpGroup:
+    """A control group in which the kernel killed once."""
+
+    def kills(self) -> int:
+        return 1
+
+    def remove_soon(self) -> None: ...
+
+
+@pytest.fixture
+def process(monkeypatch: pytest.MonkeyPatch) -> MadeUpProcess:
+    made_up = MadeUpProcess()
+    monkeypatch.setattr(running, "resident_bytes", lambda _: made_up.held)
+    monkeypatch.setattr(running, "peak_bytes", lambda _: made_up.held)
+    monkeypatch.setattr(running, "memory_kills", lambda: MemoryKills(host=0))
+    return made_up
+
+
+def attempt_of(process: MadeUpProcess, group: MadeUpGroup | None = None) -> Running:
+    bounds = Bounds(None, TimeBound(None), Habits(), [])
+    made = Running(0, 1, cast("Any", process), bounds, group=cast("Any", group))
+    made.began_s = 1.0
+    return made
+
+
+def test_a_fold_that_died_did_not_shrink(process: MadeUpProcess):
+    attempt = attempt_of(process)
+    attempt.look(1.1)
+    process.held = 50 * MIB
+    attempt.look(1.2)
+    process.held = 0  # a zombie holds nothing
+    attempt.look(1.3)
+    process.code = -signal.SIGSEGV
+
+    assert attempt.look(1.4)
+    ended = attempt.finish(1.4)
+
+    assert (ended.cause, ended.signal) == ("killed", "SIGSEGV")
+    assert ended.growth_bytes == 10 * MIB
+    assert ended.peak_bytes == 50 * MIB
+
+
+def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(
+    process: MadeUpProcess, monkeypatch: pytest.MonkeyPatch
+):
+    attempt = attempt_of(process, MadeUpGroup())
+    process.code = -signal.SIGKILL
+    attempt._seen.kills = MemoryKills(host=0)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(running, "memory_kills", lambda: MemoryKills(host=1))
+
+    attempt.look(1.1)
+    ended = attempt.finish(1.1)
+
+    assert ended.cause == "out_of_memory"
+    assert ended.why == "the kernel killed it at its memory bound"
