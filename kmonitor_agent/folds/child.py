@@ -150,13 +150,21 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def _ended_by(exc: BaseException) -> Returned:
     traceback.print_exception(exc)
-    text = f"{type(exc).__name__}: {exc}"[:MOST_TEXT]
+    text = _text_of(exc)
     trace = "".join(traceback.format_exception(exc))[-MOST_TEXT:]
     if isinstance(exc, KeyboardInterrupt):
         return Returned("interrupted", text, trace)
     is_oom = any(kind.__name__ in _NO_MEMORY for kind in type(exc).__mro__)
     is_oom = is_oom or any(words in text for words in _NO_MEMORY_WORDS)
     return Returned("out_of_memory" if is_oom else "error", text, trace)
+
+
+def _text_of(exc: BaseException) -> str:
+    try:
+        said = str(exc)
+    except Exception:  # noqa: BLE001 - a class of the script's own may do anything
+        said = "its text cannot be told"
+    return f"{type(exc).__name__}: {said}"[:MOST_TEXT]
 
 
 def _leaves_for_restart(exc: BaseException) -> bool:

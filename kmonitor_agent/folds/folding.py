@@ -4,6 +4,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Final, cast
 from uuid import uuid4
@@ -173,6 +174,7 @@ def _run(
         telling = Telling(wanted, facts, folder, places)
         account = Account(wanted.retries, folder, Listeners(progress, telling))
         account.begin(left, facts.folds - len(left))
+        progress.known(facts.folds - len(left))
         left_by: type[BaseException] | None = None
         try:
             run(_Begun(wanted, facts, folder, account, places))
@@ -223,7 +225,7 @@ def _begun(folder: StudyFolder, source: FunctionSource, folds: object) -> StudyF
 
 
 def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:
-    if isinstance(folds, int):
+    if isinstance(folds, Integral):
         return _count("folds", folds, 1, _MOST_FOLDS), ""
     if isinstance(folds, str | bytes) or not isinstance(folds, Iterable):
         told = "write a number, such as folds=5, or pairs of indices, such as KFold(5).split(x)"
@@ -242,18 +244,19 @@ def place_of(study: object, places: Folders) -> Path:
 
 
 def _count(argument: str, given: object, least: int, most: int) -> int:
-    if isinstance(given, bool) or not isinstance(given, int):
+    if isinstance(given, bool) or not isinstance(given, Integral):
         raise TypeError(f"run_folds: {argument}={given!r} is no whole number.")
-    if not least <= given <= most:
-        raise ValueError(f"run_folds: {argument}={given} is outside of {least} to {most}.")
-    return given
+    number = int(given)  # numpy's are whole numbers too
+    if not least <= number <= most:
+        raise ValueError(f"run_folds: {argument}={number} is outside of {least} to {most}.")
+    return number
 
 
 def _seconds(timeout_s: object) -> float | None:
     if timeout_s is None:
         return None
-    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float):
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, Real):
         raise TypeError(f"run_folds: timeout_s={timeout_s!r} is no number of seconds.")
-    if not 0 < timeout_s <= _LONGEST_S:
+    if not 0 < float(timeout_s) <= _LONGEST_S:
         raise ValueError(f"run_folds: timeout_s={timeout_s} makes no sense; write seconds.")
     return float(timeout_s)

@@ -26,7 +26,7 @@ MAIN: Final = "__mp_main__"
 
 _IN_A_FILE: Final = """\
     {name}: {what} A {noun} runs in a process of its own, which can only read it from a file.
-    Write it to one, for example {file} next to this {place}:
+    Write it to one, for example {file} {place}:
 
         {magic}def {name}({argument}):
             ...
@@ -78,7 +78,7 @@ class Usage(msgspec.Struct, frozen=True):
             name=name,
             what="it was typed into a notebook or an interpreter, or read from its input.",
             noun=self.noun,
-            place="notebook" if in_notebook else "folder",
+            place="next to this notebook" if in_notebook else "in this folder",
             magic=f"%%writefile {self.file}\n        " if in_notebook else "",
             file=self.file,
             module=self.file.removesuffix(".py"),

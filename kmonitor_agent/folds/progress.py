@@ -45,6 +45,13 @@ class Progress:
         self._width = 0
         self._write(f"{line}\n")
 
+    def known(self, finished: int) -> None:
+        """So many folds finished at an earlier start: their results may be of earlier code."""
+        if finished:
+            are = "is" if finished == 1 else "are"
+            told = f"{finished} of {self._folds} folds finished earlier and {are} not run again"
+            self.tell(f"kmonitor: {told}")
+
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """An attempt ended."""
         took = f"{seconds_text(attempt.seconds)} s, {bytes_text(attempt.peak_bytes)}"

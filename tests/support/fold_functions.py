@@ -10,6 +10,8 @@ import time
 from multiprocessing import shared_memory
 from typing import Any
 
+from typing_extensions import override
+
 from kmonitor_agent import Fold
 from kmonitor_agent.local.supervised import RESTART_STATUS, Leaving, supervision_of
 
@@ -110,6 +112,20 @@ def print_much(fold: Fold) -> str:
     return "printed"
 
 
+class Unspeakable(Exception):
+    """An error whose text cannot be told."""
+
+    @override
+    def __str__(self) -> str:
+        """Fails."""
+        raise RuntimeError("no text")
+
+
+def fail_without_text(fold: Fold) -> None:
+    """Raises what cannot be told."""
+    raise Unspeakable
+
+
 def leave(fold: Fold) -> None:
     """Leaves by itself."""
     os._exit(4)
@@ -188,4 +204,5 @@ WAYS = (
     print_much,
     leave,
     out_of_address_space,
+    fail_without_text,
 )

@@ -3,6 +3,7 @@
 import os
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import psutil
@@ -48,10 +49,12 @@ def test_each_way_to_end_is_told_apart_and_none_harms_the_others(tmp_path: Path)
         ("finished", ""),
         ("error", ""),
         ("out_of_memory", ""),
+        ("error", ""),
     ]
     assert "no luck with fold 1" in study.results[1].why
     assert "return plain data" in study.results[5].why
     assert "exit status 4" in study.results[7].why
+    assert study.results[9].why == "Unspeakable: its text cannot be told"
     printed = study.results[6].output
     assert printed.stat().st_size < 32 * 2**20
     assert "the last line" in printed.read_text()[-100:]
@@ -179,10 +182,14 @@ def test_folds_may_be_pairs_of_indices(tmp_path: Path):
         run_folds(functions.split, [(1.5, 2)], study=tmp_path / "other")
 
 
-def test_a_study_goes_on_where_it_was(tmp_path: Path):
-    first = run_folds(functions.by_index, folds=2, study=tmp_path / "study")
+def test_a_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    first = run_folds(functions.by_index, folds=cast("int", np.int64(2)), study=tmp_path / "study")
+    assert "earlier" not in capsys.readouterr().err
 
     second = run_folds(functions.by_index, folds=2, study=tmp_path / "study")
+
+    told = "kmonitor: 1 of 2 folds finished earlier and is not run again"
+    assert told in capsys.readouterr().err
 
     assert second.results[0].value == first.results[0].value
     assert [each.fold for each in second.ledger] == [0, 1, 1]
