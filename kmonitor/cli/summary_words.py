@@ -28,10 +28,13 @@ def state_words(run: RunSummary) -> str:
 def epoch_words(run: RunSummary) -> str:
     """The running or last epoch as people count, "3 of 10"; a dash before the first.
 
-    Of a study: "3 of 10 folds".
+    Of a study: "3 of 10 folds, 1 failed".
     """
     if is_study(run) and run.tally is not None:
-        return f"{run.tally.over} of {run.folds} folds"
+        lost = ((run.tally.failed, "failed"), (run.tally.killed, "killed"))
+        told = [f"{count} {how}" for count, how in lost if count]
+        of = f" of {run.folds}" if run.folds else ""  # nobody knows how many a search will have
+        return ", ".join([f"{run.tally.over}{of} folds", *told])
     if run.epoch is None:
         return NOT_KNOWN
     number = run.epoch + 1

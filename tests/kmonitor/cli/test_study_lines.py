@@ -28,5 +28,5 @@ def test_each_try_of_each_fold_has_a_line(capsys: pytest.CaptureFixture[str]):
 def test_a_study_has_folds_in_the_place_of_epochs():
     own, fold, *_ = MadeUpStudy(RUNNING).runs()
 
-    assert epoch_words(own) == "5 of 10 folds"
+    assert epoch_words(own) == "5 of 10 folds, 1 failed, 1 killed"
     assert epoch_words(fold) == "20 of 20"
