@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,6 +25,11 @@ from kmonitor_agent.local.supervised import studies
 from kmonitor_agent.protocol.identity import new_id
 
 __all__ = ["cross_validate"]
+
+_NO_CALLBACKS: Final = (
+    'cross_validate: fit={"callbacks": ...} cannot be given to another process. Make the callbacks'
+    " in a function of your own that calls fit with them, and give that one to run_folds."
+)
 
 
 def cross_validate(  # noqa: PLR0913 - the user's arguments
@@ -57,10 +62,12 @@ def cross_validate(  # noqa: PLR0913 - the user's arguments
         each metric, arrays `[n_folds]` with NaN for a fold that did not finish; and "study".
 
     Raises:
-        TypeError: The data are no arrays of plain numbers or texts.
+        TypeError: The data are no arrays of plain numbers or texts; `fit` has callbacks.
         Whatever `run_folds` raises before the first fold.
     """
     stop_if_loading(build_model)
+    if "callbacks" in (fit or {}):
+        raise TypeError(_NO_CALLBACKS)
     folder = studies(find_folders()) / new_id() if study is None else Path(study).expanduser()
     splits = list(_splits(cv, x, y, groups))
     data = {name: _kept(folder.absolute() / "data", name, each) for name, each in _named(x, y)}

@@ -19,6 +19,15 @@ def test_data_that_are_no_arrays_are_refused_before_the_first_fold(tmp_path: Pat
         cross_validate(nothing, [object()], cv=[([0], [0])], study=tmp_path)  # pyright: ignore[reportArgumentType]
 
 
+def test_callbacks_are_refused_before_the_first_fold(tmp_path: Path):
+    with pytest.raises(TypeError, match="give that one to run_folds"):
+        cross_validate(
+            make_nothing, np.zeros(2), cv=[([0], [1])], fit={"callbacks": []}, study=tmp_path / "s"
+        )
+
+    assert not (tmp_path / "s").exists()
+
+
 @pytest.mark.keras
 @pytest.mark.full
 def test_a_fold_that_fails_is_nan_and_the_study_says_why(tmp_path: Path):
