@@ -189,18 +189,7 @@ class Telling:
         elapsed_s = running.elapsed_s(now_s)
         if told is None or told.attempt != running.attempt:
             self._running[running.fold] = told = _Told(running.attempt, now_s)
-            self._tallies.began(running.fold, running.attempt)
-            link.emit(
-                FoldBegan(
-                    t_s=link.now_s(),
-                    fold=running.fold,
-                    attempt=running.attempt,
-                    began_wall_s=time.time() - elapsed_s,
-                    device=running.device[:200],
-                    resumed=running.resumed,
-                    tally=self._tallies.now(),
-                )
-            )
+            self._tell_begin(link, running, time.time() - elapsed_s)
         if now_s < told.next_s:
             return
         told.next_s = now_s + max(_LEAST_PAUSE_S, _PAUSE_SHARE * elapsed_s)
@@ -217,11 +206,27 @@ class Telling:
             )
         )
 
+    def _tell_begin(self, link: Link, begun: Followed | Attempt, wall_s: float) -> None:
+        self._tallies.began(begun.fold, begun.attempt)
+        link.emit(
+            FoldBegan(
+                t_s=link.now_s(),
+                fold=begun.fold,
+                attempt=begun.attempt,
+                began_wall_s=max(0.0, wall_s),
+                device=begun.device[:200],
+                resumed=begun.resumed,
+                tally=self._tallies.now(),
+            )
+        )
+
     def _tell_end(self, attempt: Attempt, *, again: bool) -> None:
         link = self._link
         if link is None:
             return
-        self._running.pop(attempt.fold, None)
+        told = self._running.pop(attempt.fold, None)
+        if told is None or told.attempt != attempt.attempt:  # it died before it was looked at
+            self._tell_begin(link, attempt, attempt.began_wall_s)
         self._tallies.ended(attempt, again=again)
         link.emit(self._ending(link, attempt, again=again))
 

@@ -157,6 +157,19 @@ def test_a_fold_that_runs_is_told_with_its_forecast_and_not_at_every_look(
     assert _of(events, FoldBegan)[1].tally == StudyTally(running=2)
 
 
+def test_a_try_that_died_before_it_was_looked_at_is_told_to_have_begun(
+    telling: Telling, folders: Folders
+):
+    telling.ended(msgspec.structs.replace(_ended(1, "killed", 2), began_wall_s=5.0), again=False)
+    telling.close(None)
+
+    events = spooled_events(folders, "a1")
+    (began,) = _of(events, FoldBegan)
+    assert (began.fold, began.attempt, began.began_wall_s) == (1, 2, 5.0)
+    (ended,) = _of(events, FoldEnded)
+    assert ended.tally == StudyTally(over=1, killed=1, retried=1)
+
+
 def test_what_the_end_of_the_study_cut_off_is_told(
     telling: Telling, folder: StudyFolder, folders: Folders
 ):
