@@ -2,9 +2,8 @@
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from kmonitor.presenters.chart_picture import XKind
 from kmonitor.presenters.formats import (
     NARROW_SPACE,
     Unit,
@@ -15,6 +14,9 @@ from kmonitor.presenters.formats import (
     unit_bytes,
 )
 from kmonitor.presenters.language import tr
+
+if TYPE_CHECKING:  # that module brings numpy along, which the window's shell starts without
+    from kmonitor.presenters.chart_picture import XKind
 
 AIR_PX: Final = 26
 """Room above the limit line, for its label and the flags."""
@@ -144,7 +146,7 @@ def _ticks_within(lo: float, hi: float, height_px: float) -> tuple[float, ...]:
     return tuple(tick for tick in ticks if tick > 0.0)
 
 
-def x_axis(kind: XKind, lo: float, hi: float, *, width_px: float) -> Axis:
+def x_axis(kind: "XKind", lo: float, hi: float, *, width_px: float) -> Axis:
     """The horizontal axis: the unit is said once, at the first tick behind 0."""
     per_tick = (hi - lo) * _PX_AN_X_TICK / max(width_px, 1.0)
     if kind != "seconds":

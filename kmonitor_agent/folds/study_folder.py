@@ -31,6 +31,9 @@ from kmonitor_agent.local.run_spool import write_private
 
 _ATTEMPT: Final = msgspec.json.Decoder(Attempt)
 
+_BEFORE_BEGIN: Final = frozenset({"data", "space", "splits", "values", "output", "lock"})
+"""What a study that is not begun yet may have in its folder: data and splits come first."""
+
 
 class StudyFacts(msgspec.Struct, frozen=True):
     """What a study is; the same at every start.
@@ -91,9 +94,10 @@ class StudyFolder(StudyPaths):
         """Open or make it, and lock it.
 
         Raises:
-            FoldsRefused: It runs already, or the folder cannot be used.
+            FoldsRefused: It runs already, or the folder cannot be used, or holds something else.
         """
         super().__init__(path)
+        self._refuse_another_folder()
         try:
             for folder in (path, path / "values", path / "output"):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -107,6 +111,17 @@ class StudyFolder(StudyPaths):
             )
         self._lock = lock
         self.attempts: list[Attempt] = []
+
+    def _refuse_another_folder(self) -> None:
+        """A study tidies up in its folder: nobody else's things may lie there."""
+        with suppress(OSError):  # it is not there yet, or told below why it cannot be used
+            names = {each.name for each in self.path.iterdir()}
+            other = sorted(names - _BEFORE_BEGIN)
+            if other and "study.json" not in names:
+                raise FoldsRefused(
+                    f"run_folds: study={str(self.path)!r} is no folder of a study: it holds"
+                    f" {other[0]!r}. Name a new folder, or an empty one."
+                )
 
     def begin(self, facts: StudyFacts) -> StudyFacts:
         """See that this is the study that was begun here, if one was; the facts in force.
