@@ -4,6 +4,7 @@ from kmonitor.integrations.optuna import in_processes
 study.optimize(in_processes(objective, memory="4 GiB"), n_trials=20)
 """
 
+import atexit
 import functools
 import threading
 import weakref
@@ -129,6 +130,10 @@ class InProcesses:
         with self._lock:
             index, self._next = self._next, self._next + 1
         result = self._trials.run(index, functools.partial(_answered, trial))
+        # What a trial raises keeps its search alive to the end: it is closed then, before the
+        # links of this process are, which were registered earlier.
+        atexit.unregister(self._closes)
+        atexit.register(self._closes)
         trial.set_user_attr(_CAUSE, result.cause)
         trial.set_user_attr(_SECONDS, sum(each.seconds for each in result.attempts))
         trial.set_user_attr(_PEAK, max(each.peak_bytes for each in result.attempts))

@@ -22,18 +22,24 @@ class Account:
         has_noted: An attempt ended since this start.
     """
 
-    def __init__(self, retries: int, folder: StudyFolder, listener: Listener) -> None:
+    def __init__(
+        self, retries: int, folder: StudyFolder, listener: Listener, *, learns: bool = True
+    ) -> None:
         """Begin.
 
         Args:
             retries: How often a fold that was killed is tried again.
             folder: Keeps what came of each attempt.
             listener: Hears how it goes.
+            learns: Folds are alike: those that finished say how long others may take.
         """
         self.queue: deque[int] = deque()
         self.done = 0
         self.known = Known()
-        self.known.finished_s += [a.seconds for a in folder.attempts if a.cause == "finished"]
+        self._learns = learns
+        if learns:
+            known = [each.seconds for each in folder.attempts if each.cause == "finished"]
+            self.known.finished_s += known
         self.has_noted = False
         self._retries = retries
         self.folder = folder
@@ -60,6 +66,8 @@ class Account:
 
     def learn(self, attempt: Attempt, habits: Habits) -> None:
         """A fold finished; its gaps between steps were healthy."""
+        if not self._learns:
+            return
         self.known.finished_s.append(attempt.seconds)
         self.known.habits.learn(habits)
 

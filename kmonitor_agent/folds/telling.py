@@ -153,7 +153,8 @@ class Telling:
     def _name(self) -> str:
         source = self._wanted.source
         script = PurePath(source.file).name if source.file else source.module
-        name = script or default_run_name()
+        # A search's function is the integration's: the script has the name.
+        name = (script if self._wanted.noun == "fold" else "") or default_run_name()
         path = self._folder.path
         count = self._facts.folds
         is_named = path.parent != studies(self._places) and count > 0

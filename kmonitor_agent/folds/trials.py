@@ -80,7 +80,6 @@ class Trials:
             telling = Telling(self._wanted, facts, self._folder, places)
             self._listener = _OneByOne(Progress(0, noun="trial"), telling)
         self._beside = Beside()
-        self._known = Account(0, self._folder, self._listener).known
 
     @property
     def directory(self) -> Path:
@@ -123,8 +122,9 @@ class Trials:
         """
         runner, self._warm = self._warm, None
         if runner is None:
-            account = Account(self._wanted.retries, self._folder, self._listener)
-            account.known = self._known
+            retries = self._wanted.retries
+            # A pruned trial, or a small model's, says nothing of how long another may take.
+            account = Account(retries, self._folder, self._listener, learns=False)
             runner = Runner(self._wanted, self._launch, account, self._beside)
         self._answers[index] = answers
         try:

@@ -152,6 +152,21 @@ def studies(folders: Folders) -> Path:
     return folders.state / "studies"
 
 
+def make_studies(folders: Folders) -> Path:
+    """That folder, for this user alone; earlier versions left it open to others.
+
+    Raises:
+        NotPrivate: It is a link, or somebody else's.
+        OSError: It cannot be made.
+    """
+    place = studies(folders)
+    with contextlib.suppress(OSError):
+        if not place.is_symlink() and place.stat().st_uid == os.getuid():
+            place.chmod(0o700)
+    make_private_folder(place)
+    return place
+
+
 def new_supervision(folders: Folders) -> Supervision:
     """Make the folder of a new one.
 

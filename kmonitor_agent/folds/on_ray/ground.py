@@ -22,7 +22,7 @@ from kmonitor_agent.folds.study_folder import StudyFacts, StudyPaths
 from kmonitor_agent.link.hub_choice import HUB_VARIABLE
 from kmonitor_agent.local.folders import PLACE_VARIABLES, SPOOL_VARIABLE, find_folders
 from kmonitor_agent.local.sockets import make_private_folder
-from kmonitor_agent.local.supervised import Supervision, studies
+from kmonitor_agent.local.supervised import Supervision, make_studies
 
 _COMPUTING: Final = (
     "KERAS_",
@@ -87,8 +87,7 @@ def settle_in(errand: Errand) -> Ground:
         OSError: They cannot be made.
         NotPrivate: Others may enter them.
     """
-    own = studies(find_folders()) / errand.study
-    make_private_folder(own.parent)
+    own = make_studies(find_folders()) / errand.study
     make_private_folder(own)
     has_folder = _is_study(Path(errand.folder), errand.study)
     paths = StudyPaths(Path(errand.folder) if has_folder else own)

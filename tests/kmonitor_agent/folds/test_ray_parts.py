@@ -18,6 +18,7 @@ from kmonitor_agent.folds.tidings import Phase
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_spool import RunSpool
 from kmonitor_agent.local.spool_format import BootFacts
+from kmonitor_agent.local.supervised import make_studies, studies
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.facts import Notice
 from tests.support import fold_functions as functions
@@ -32,6 +33,13 @@ def test_without_ray_it_is_refused_with_the_line_that_installs_it(
         run_folds(functions.told, folds=1, study=tmp_path / "study", on="ray")
 
     assert not (tmp_path / "study").exists()
+
+
+def test_the_folder_of_studies_is_closed_to_others_though_one_was_left_open(folders: Folders):
+    """A study without a folder of its own makes it first, under whatever umask."""
+    studies(folders).mkdir(parents=True, mode=0o755)
+
+    assert make_studies(folders).stat().st_mode & 0o777 == 0o700
 
 
 class FakeRay:

@@ -6,11 +6,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from kmonitor_agent.folds.account import Account
+from kmonitor_agent.folds.bounds import Habits
 from kmonitor_agent.folds.function_source import FoldsRefused
-from kmonitor_agent.folds.study_folder import StudyFacts
+from kmonitor_agent.folds.ledger import Attempt
+from kmonitor_agent.folds.listeners import Listeners
+from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.folds.trials import Trials
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import BootEnded, BootStarted, FoldEnded, StudyStarted
+from kmonitor_agent.session.process_facts import default_run_name
 from tests.support import asking
 from tests.support import fold_functions as functions
 from tests.support.spooled import spooled_events
@@ -106,8 +111,20 @@ def test_the_hub_is_told_of_a_search_as_of_a_study(tmp_path: Path, folders: Fold
     events = spooled_events(folders, facts.id)
     started = events[0]
     assert isinstance(started, BootStarted)
-    assert started.name == "tests.support.asking · trials"
+    assert started.name == f"{default_run_name()} · trials"
     # They come one by one: nobody knows how many.
     assert [each.folds for each in events if isinstance(each, StudyStarted)] == [0]
     assert [each.fold for each in events if isinstance(each, FoldEnded)] == [0, 1]
     assert isinstance(events[-1], BootEnded)
+
+
+def test_how_long_a_trial_took_says_nothing_of_the_next(tmp_path: Path):
+    folder = StudyFolder(tmp_path / "study")
+    account = Account(1, folder, Listeners(), learns=False)
+    ended = Attempt(0, 1, "finished", "", began_wall_s=0.0, seconds=0.1)
+
+    account.learn(ended, Habits({"begin": 0.1}))
+
+    assert account.known.finished_s == []
+    assert account.known.habits.longest_s == {}
+    folder.close()
