@@ -2,7 +2,6 @@
 
 import json
 import os
-import queue
 import shlex
 import signal
 import subprocess
@@ -10,6 +9,7 @@ import tempfile
 import threading
 import urllib.error
 import urllib.request
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Final
@@ -63,7 +63,7 @@ def why_no_webhook(address: str) -> str:
 
 
 class AlertOutlet:
-    """Owns the thread `kmonitor-alerts`, which runs only once there is something to hand over.
+    """Owns the thread `kmonitor-alerts`, which is there only while something is handed over.
 
     `send` and `stop` are for the thread that made it.
     """
@@ -71,7 +71,8 @@ class AlertOutlet:
     def __init__(self, failed: Callable[[str], object]) -> None:
         """Args: `failed`: told what went wrong, in a sentence; called from this part's thread."""
         self._failed = failed
-        self._waiting: queue.Queue[Delivery | None] = queue.Queue(_MOST_WAITING)
+        self._lock = threading.Lock()
+        self._waiting: deque[Delivery] = deque()
         self._thread: threading.Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._ends = False
@@ -80,39 +81,46 @@ class AlertOutlet:
         """Hand it over; neither waits nor raises."""
         if not (delivery.command or delivery.webhook) or self._ends:
             return
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._main, name="kmonitor-alerts", daemon=True)
-            self._thread.start()
-        try:
-            self._waiting.put_nowait(delivery)
-        except queue.Full:
+        with self._lock:
+            has_room = len(self._waiting) < _MOST_WAITING
+            if has_room:
+                self._waiting.append(delivery)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._main, name="kmonitor-alerts", daemon=True
+                )
+                self._thread.start()
+        if not has_room:
             self._failed("Alerts come faster than they can be handed over; this one is not.")
 
     def stop(self) -> None:
         """End the thread, and a command that still runs."""
-        self._ends = True
-        if self._thread is None:
-            return
-        process = self._process
+        with self._lock:
+            self._ends = True
+            self._waiting.clear()
+            thread, process = self._thread, self._process
         if process is not None:
             _kill(process)
-        while True:
-            try:
-                self._waiting.put_nowait(None)
-                break
-            except queue.Full:
-                self._waiting.get_nowait()
-        self._thread.join(_JOIN_S)
+        if thread is not None:
+            thread.join(_JOIN_S)
 
     def _main(self) -> None:
-        while (delivery := self._waiting.get()) is not None and not self._ends:
+        while (delivery := self._next()) is not None:
             for act, target in ((self._run, delivery.command), (self._post, delivery.webhook)):
                 try:
-                    why = act(target, delivery.facts) if target else ""
+                    why = act(target, delivery.facts) if target and not self._ends else ""
                 except Exception as exc:  # noqa: BLE001 - a thread's main: told, and the next is tried
                     why = f"An alert was not handed over: {type(exc).__name__}: {exc}"
                 if why and not self._ends:
                     self._failed(why[:_LONGEST_SAID])
+
+    def _next(self) -> Delivery | None:
+        """What waits longest; None: nothing does, and this thread is given up."""
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            self._thread = None
+            return None
 
     def _run(self, command: str, facts: dict[str, str | float]) -> str:
         words = shlex.split(command)
@@ -129,7 +137,7 @@ class AlertOutlet:
                 )
             except OSError as exc:
                 return f"The command for alerts cannot be run: {words[0]}: {exc.strerror}."
-            self._process = process
+            self._begin(process)
             try:
                 process.communicate(json.dumps(facts).encode(), timeout=_COMMAND_S)
             except subprocess.TimeoutExpired:
@@ -142,6 +150,14 @@ class AlertOutlet:
                 return ""
             last = _last_line(said)
         return f"The command for alerts ended with status {process.returncode}. {last}".strip()
+
+    def _begin(self, process: subprocess.Popen[bytes]) -> None:
+        """It runs now; where all has been ended meanwhile it goes, too."""
+        with self._lock:
+            self._process = process
+            is_late = self._ends
+        if is_late:
+            _kill(process)
 
     def _post(self, address: str, facts: dict[str, str | float]) -> str:
         request = urllib.request.Request(  # noqa: S310 - http and https only, see why_no_webhook

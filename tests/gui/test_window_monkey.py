@@ -148,17 +148,16 @@ def play(loop: WatchedLoop, monkey: Monkey, fleet: Fleet, actions: int) -> None:
 
 def grown(half: Calm, end: Calm, actions: int) -> list[str]:
     """What there is more of than after the first half."""
-    more_widgets = end.widgets - half.widgets
-    found = [f"{n} {name} more" for name, n in more_widgets.items()]
+    more = (end.widgets - half.widgets) + (end.threads - half.threads)
+    found = [f"{n} {name} more" for name, n in more.items()]
     for name, most in (
         ("timers", 0.0),
-        ("threads", 0.0),
         ("objects", GROWTH_AN_ACTION * actions),
         ("rss_bytes", MOST_GROWTH_BYTES),
     ):
-        more = getattr(end, name) - getattr(half, name)
-        if more > most:
-            found.append(f"{more} {name} more")
+        risen = getattr(end, name) - getattr(half, name)
+        if risen > most:
+            found.append(f"{risen} {name} more")
     return found
 
 
@@ -194,7 +193,8 @@ def table(loop: WatchedLoop, half: Calm, end: Calm) -> str:
     ]
     lines += [
         f"{name}: {getattr(half, name)} at half, {getattr(end, name)} at the end"
-        for name in ("timers", "threads", "objects", "rss_bytes")
+        for name in ("timers", "objects", "rss_bytes")
     ]
+    lines.append(f"threads: {dict(half.threads)} at half, {dict(end.threads)} at the end")
     lines.append(f"widgets: {half.widgets.total()} at half, {end.widgets.total()} at the end")
     return "\n".join(lines)

@@ -26,7 +26,7 @@ class Calm:
     windows: Counter[str]
     widgets: Counter[str]
     timers: int
-    threads: int
+    threads: Counter[str]
     objects: int
     rss_bytes: int
 
@@ -76,7 +76,7 @@ def counted(app: KmonitorApp) -> Calm:
         windows=windows,
         widgets=widgets,
         timers=len(app.findChildren(QTimer)) + len(app.window.findChildren(QTimer)),
-        threads=threading.active_count(),
+        threads=Counter(thread.name for thread in threading.enumerate()),
         objects=len(gc.get_objects()),
         rss_bytes=int(Path("/proc/self/statm").read_text().split()[1])
         * os.sysconf("SC_PAGE_SIZE"),

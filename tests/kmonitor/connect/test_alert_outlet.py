@@ -208,6 +208,16 @@ def test_without_command_and_webhook_no_thread_is_made(outlet: AlertOutlet):
     assert not [t for t in threading.enumerate() if t.name == "kmonitor-alerts"]
 
 
+def test_no_thread_stays_once_all_is_handed_over_and_later_alerts_go_out(
+    outlet: AlertOutlet, web: Web
+):
+    for n in (1, 2, 3):
+        outlet.send(Delivery(FACTS, webhook=web.address))
+        wait_until(lambda: not [t for t in threading.enumerate() if t.name == "kmonitor-alerts"])
+
+        assert len(web.posted) == n
+
+
 @pytest.mark.parametrize(
     ("address", "is_good"),
     [
