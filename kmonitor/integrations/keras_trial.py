@@ -8,8 +8,15 @@ from typing import Any, Final
 import keras_tuner as kt
 
 from kmonitor.integrations.handed_over import taken
-from kmonitor.integrations.model_size import TooLarge, check_step, weights_within
+from kmonitor.integrations.model_size import (
+    TooLarge,
+    check_step,
+    check_training,
+    weights_within,
+    without_values,
+)
 from kmonitor_agent.folds.fold import Fold
+from kmonitor_agent.folds.host import devices
 
 FAILED: Final = "failed"
 FATAL: Final = "fatal"
@@ -34,7 +41,7 @@ def space_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str
     asked, given = fold.ask("space"), taken(told, parts)
     known = kt.HyperParameters.from_config(asked[HYPERPARAMETERS])
     oracle = kt.Oracle(hyperparameters=known)
-    hypermodel = _hypermodel(given, asked["memory_bytes"])
+    hypermodel = _hypermodel(given, asked["memory_bytes"], for_space=True)
     kt.Tuner(
         oracle, hypermodel, directory=str(fold.directory), project_name="space", overwrite=True
     )
@@ -85,20 +92,23 @@ def _tuner(given: dict[str, Any], asked: dict[str, Any], folder: Path) -> Any:
     return tuner
 
 
-def _hypermodel(given: dict[str, Any], bound: int | None) -> Any:
-    """The user's, which refuses models that do not fit."""
+def _hypermodel(given: dict[str, Any], bound: int | None, *, for_space: bool = False) -> Any:
+    """The user's, which refuses models that do not fit; for the space they need no values."""
     found = given["hypermodel"]
     if isinstance(found, kt.HyperModel):
         kt.HyperModel.__init__(found, name=found.name, tunable=found.tunable)
     elif found is not None:
         found = _OfFunction(found)
     keras = _keras3()
-    if found is None or bound is None or keras is None:
-        return found
+    if found is None or bound is None or keras is None or devices():
+        return found  # a GPU has the model, and the bound is of RAM
     build, fit = found.build, found.fit
     is_own_fit = type(found).fit is not kt.HyperModel.fit
 
     def built(hp: Any, *args: Any, **named: Any) -> Any:
+        if for_space:
+            return without_values(keras, lambda: build(hp, *args, **named), bound)
+        check_training(keras, lambda: build(hp.copy(), *args, **named), bound)
         with weights_within(keras, bound):
             return build(hp, *args, **named)
 

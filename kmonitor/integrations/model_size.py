@@ -1,11 +1,14 @@
 """Whether a model that is about to be made or trained would fit; asked in its own process."""
 
+import gc
 import os
-from collections.abc import Generator
+import random
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import psutil
 
 from kmonitor.memory_map.dtypes import item_bytes
@@ -33,13 +36,84 @@ def held_bytes() -> int:
     return psutil.Process(os.getpid()).memory_info().rss
 
 
+def check_training(keras: Any, build: Callable[[], Any], bound_bytes: int) -> None:
+    """What a training needs at least must fit: weights, their gradients, the optimizer's slots.
+
+    The model is built once without values for that, and let go.
+
+    Args:
+        keras: Keras 3.
+        build: Makes it; what cannot be made so, or described, passes.
+        bound_bytes: For this process, all in all.
+
+    Raises:
+        TooLarge: It does not; nothing of its size was made.
+    """
+    held = held_bytes()
+    found = _map_without_values(keras, build, bound_bytes)
+    if found is None or not found.optimizer:
+        return
+    # Gradients need not all be there at one time.
+    all_bytes = found.parameter_bytes + found.gradient_bytes + found.slot_bytes
+    least = min(found.low_bytes, all_bytes)
+    if held + least <= bound_bytes:
+        return
+    raise TooLarge(
+        f"the weights of this model ({bytes_text(found.parameter_bytes)}), their gradients and"
+        f" what {found.optimizer} keeps of them take {bytes_text(least)} or more, beside"
+        f" {bytes_text(held)} that its process holds already, of memory={bytes_text(bound_bytes)};"
+        " it was not built"
+    )
+
+
+def _map_without_values(
+    keras: Any, build: Callable[[], Any], bound_bytes: int
+) -> MemoryMap | None:
+    states = random.getstate(), np.random.get_state()
+    try:
+        with weights_within(keras, bound_bytes, are_made=False):
+            return estimate(read_layout(build()), Plan(1))
+    except TooLarge:
+        raise
+    except Exception:  # noqa: BLE001 - it is built in earnest, where its own error shows
+        return None
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        # Its variables without values and its layers' names are forgotten.
+        keras.backend.clear_session()
+        gc.collect()
+
+
+def without_values(keras: Any, build: Callable[[], Any], bound_bytes: int) -> Any:
+    """The model without values, whatever its size; with them where it cannot be made otherwise.
+
+    Args:
+        keras: Keras 3.
+        build: Makes it.
+        bound_bytes: For this process, all in all, where it has values.
+
+    Raises:
+        TooLarge: The values do not fit.
+    """
+    try:
+        with weights_within(keras, None, are_made=False):
+            return build()
+    except Exception:  # noqa: BLE001 - likewise
+        with weights_within(keras, bound_bytes):
+            return build()
+
+
 @contextmanager
-def weights_within(keras: Any, bound_bytes: int) -> Generator[None]:
+def weights_within(
+    keras: Any, bound_bytes: int | None, *, are_made: bool = True
+) -> Generator[None]:
     """While a model is built: its weights alone must fit, else they are not even made.
 
     Args:
         keras: Keras 3.
-        bound_bytes: For this process, all in all.
+        bound_bytes: For this process, all in all; None: none.
+        are_made: They get values; without, only their shapes are known.
 
     Raises:
         TooLarge: They do not.
@@ -51,13 +125,16 @@ def weights_within(keras: Any, bound_bytes: int) -> Generator[None]:
         for length in shape or ():
             size *= length or 1
         made[0] += size
-        if held + made[0] > bound_bytes:
+        if bound_bytes is not None and held + made[0] > bound_bytes:
             raise TooLarge(
                 f"the weights of this model take {bytes_text(made[0])} or more, beside"
                 f" {bytes_text(held)} that its process holds already, of"
                 f" memory={bytes_text(bound_bytes)}; it was not built"
             )
-        return add_weight(layer, shape, *args, **named)
+        if are_made:
+            return add_weight(layer, shape, *args, **named)
+        with keras.StatelessScope(initialize_variables=False):  # values are made when it ends
+            return add_weight(layer, shape, *args, **named)
 
     with mock.patch.object(keras.layers.Layer, "add_weight", counted):
         yield

@@ -95,11 +95,12 @@ class _NoValue(float):
 class InProcesses:
     """An objective whose every call is a process; made by `in_processes`."""
 
-    def __init__(self, trials: Trials, raises: frozenset[str]) -> None:
+    def __init__(self, trials: Trials, raises: frozenset[str], first: int) -> None:
         """Keep the parts.
 
         Args:
             trials: Runs them; closed with this.
+            first: Index of the trial that comes first.
             raises: Causes that end the search unless Optuna catches `TrialError`.
         """
         self._trials = trials
@@ -107,7 +108,7 @@ class InProcesses:
         # Optuna does not say when a search is over; nobody holds its objective any longer then.
         self._closes = weakref.finalize(self, trials.close)
         self._lock = threading.Lock()
-        self._next = 1 + max((each.fold for each in trials.ledger), default=-1)
+        self._next = first
 
     @property
     def directory(self) -> Path:
@@ -191,7 +192,13 @@ def in_processes(
     trials = Trials(
         function, study=study, memory=memory, timeout_s=timeout_s, retries=retries, usage=USAGE
     )
-    return InProcesses(trials, frozenset(raises))
+    first = 1 + max((each.fold for each in trials.ledger), default=-1)
+    try:
+        trials.find(first)
+    except BaseException:
+        trials.close()
+        raise
+    return InProcesses(trials, frozenset(raises), first)
 
 
 def _answered(trial: Trial, question: Any) -> Any:

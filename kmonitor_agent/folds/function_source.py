@@ -40,7 +40,7 @@ _AT_THE_TOP: Final = """\
     {name}: {what} Write it at the top level of the script or of a module:
 
         def {example}({argument}):
-            ...
+            {body}
 
         if __name__ == "__main__":
             {call}"""
@@ -86,14 +86,27 @@ class Usage(msgspec.Struct, frozen=True):
             call=self.call.format(name=name),
         )
 
-    def at_the_top(self, name: str, what: str) -> str:
+    def at_the_top(self, name: str, what: str, body: str = "...") -> str:
         """Refuses a function that stands where another process does not come to it."""
         return self.begin + _AT_THE_TOP.format(
             name=name,
             what=what,
             example=self.example,
             argument=self.argument,
+            body=body,
             call=self.call.format(name=self.example),
+        )
+
+    def of_an_object(self, given: object) -> str:
+        """Refuses a method of an object, or an object that can be called."""
+        kind, method = type(given), ""
+        if inspect.ismethod(given):
+            kind, method = type(given.__self__), f".{given.__name__}"
+        what = "a method of an object" if method else "an object that can be called"
+        return self.at_the_top(
+            f"{kind.__name__}{method}",
+            f"it is {what}, which no other process has; make the object in a function.",
+            f"return {kind.__name__}(...){method}({self.argument})",
         )
 
 
@@ -159,8 +172,9 @@ def source_of(function: object, usage: Usage = RUN_FOLDS) -> FunctionSource:
     """Where a function stands.
 
     Args:
-        function: A function, or a `functools.partial` of one with arguments by name: plain data,
-            or functions, partials of those, or classes that can be found likewise.
+        function: A function, a method of a class, or a `functools.partial` of one with arguments
+            by name: plain data, or functions, partials of those, or classes that can be found
+            likewise.
         usage: How it was handed over.
 
     Raises:
@@ -169,7 +183,11 @@ def source_of(function: object, usage: Usage = RUN_FOLDS) -> FunctionSource:
     """
     if isinstance(function, functools.partial):
         return _of_partial(cast("functools.partial[Any]", function), usage)
+    if inspect.ismethod(function) and inspect.isclass(function.__self__):
+        return _standing(function.__self__, 0, usage, f".{function.__name__}")
     if not inspect.isfunction(function):
+        if callable(function) and not inspect.isclass(function) and not _is_built_in(function):
+            raise FoldsRefused(usage.of_an_object(function))
         call = usage.call.format(name=usage.example)
         raise TypeError(
             f"{usage.caller}: {function!r} is no function; write {call} with"
@@ -178,9 +196,13 @@ def source_of(function: object, usage: Usage = RUN_FOLDS) -> FunctionSource:
     return _standing(function, function.__code__.co_firstlineno, usage)
 
 
-def _standing(function: Any, line: int, usage: Usage) -> FunctionSource:
-    """Of a function or a class."""
-    name = function.__qualname__
+def _is_built_in(function: object) -> bool:
+    return type(function).__module__ == "builtins" and not inspect.ismethod(function)
+
+
+def _standing(function: Any, line: int, usage: Usage, method: str = "") -> FunctionSource:
+    """Of a function, a class, or a method of a class."""
+    name = f"{function.__qualname__}{method}"
     if function.__module__ not in {"__main__", MAIN}:
         _refuse_unless_found(function, name, usage)
         return FunctionSource(name, line, module=function.__module__, usage=usage)
@@ -297,7 +319,8 @@ def _handed(value: Any, usage: Usage) -> FunctionSource | None:
     """Of an argument that is found where it stands; None for plain data."""
     if inspect.isclass(value):
         return _standing(value, 0, usage)
-    is_one = inspect.isfunction(value) or isinstance(value, functools.partial)
+    is_of_class = inspect.ismethod(value) and inspect.isclass(value.__self__)
+    is_one = is_of_class or inspect.isfunction(value) or isinstance(value, functools.partial)
     return source_of(cast("object", value), usage) if is_one else None
 
 

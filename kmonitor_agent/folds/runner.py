@@ -18,6 +18,8 @@ from kmonitor_agent.folds.running import Running
 from kmonitor_agent.local.byte_sizes import bytes_text
 
 _LOOK_S: Final = 0.1
+_FOUND_WITHIN_S: Final = 60.0
+"""A script that takes longer to be read shows in its first fold whether the function is found."""
 _CLOSE_LOOK_S: Final = 0.02
 _WARM_NEEDS: Final = 0.25
 """Part of the host's memory that must be free before another process is started ahead of time."""
@@ -86,6 +88,30 @@ class Runner:
             raise
         if ahead is None:
             self.close()
+
+    def find(self, fold: int) -> None:
+        """Have a process look for the function; it waits warm, for the fold that is run first.
+
+        Raises:
+            FoldsRefused: It is not found.
+            KeyboardInterrupt: Ctrl+C; nothing is left.
+            OSError: No process can be started.
+        """
+        self._warm = warm = self._launch.start(fold, self._free_device(), self._account.known)
+        end_s = time.monotonic() + _FOUND_WITHIN_S
+        is_gone = False
+        try:
+            while not is_gone and not warm.is_ready and time.monotonic() < end_s:
+                wait_for([warm])
+                is_gone = warm.look(time.monotonic())
+        except BaseException:
+            self._drop_warm()
+            raise
+        if is_gone:
+            self._drop_warm()
+        if warm.refused:
+            self._drop_warm()
+            raise FoldsRefused(warm.refused)
 
     def run_one(self, fold: int, done: int, ahead: int | None = None) -> None:
         """Run one fold more, to its end.

@@ -99,6 +99,18 @@ class Trials:
             return None
         return result if result.ok else None
 
+    def find(self, index: int) -> None:
+        """See that a process finds the function; it waits for this trial, the first to be run.
+
+        Raises:
+            FoldsRefused: It does not.
+            KeyboardInterrupt: Ctrl+C.
+            OSError: No process can be started.
+        """
+        runner = self._runner()
+        runner.find(index)
+        self._warm = runner
+
     def run(
         self,
         index: int,
@@ -120,12 +132,9 @@ class Trials:
             KeyboardInterrupt: Ctrl+C; it is ended.
             OSError: The ledger cannot be written.
         """
-        runner, self._warm = self._warm, None
-        if runner is None:
-            retries = self._wanted.retries
-            # A pruned trial, or a small model's, says nothing of how long another may take.
-            account = Account(retries, self._folder, self._listener, learns=False)
-            runner = Runner(self._wanted, self._launch, account, self._beside)
+        with self._lock:
+            warm, self._warm = self._warm, None
+        runner = warm or self._runner()
         self._answers[index] = answers
         try:
             runner.run_one(index, self._done, ahead)
@@ -145,6 +154,12 @@ class Trials:
         self._launch.close()
         self._folder.write_table()
         self._folder.close()
+
+    def _runner(self) -> Runner:
+        retries = self._wanted.retries
+        # A pruned trial, or a small model's, says nothing of how long another may take.
+        account = Account(retries, self._folder, self._listener, learns=False)
+        return Runner(self._wanted, self._launch, account, self._beside)
 
     def _launched(self, facts: StudyFacts, places: Folders) -> Launch:
         return Launch(self._wanted, facts, self._folder, places, self._folder.tried())

@@ -57,6 +57,14 @@ def by_way(hp: Any) -> keras.Model:
     return model
 
 
+def largest_first(hp: Any) -> keras.Model:
+    """Its first model has 64 GiB of weights."""
+    width = hp.Choice("width", [2**32, 1])
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(width)])
+    model.compile(keras.optimizers.Adam(hp.Choice("rate", [0.1, 0.01])), "mse")
+    return model
+
+
 class Scaled(kt.HyperModel):
     """A hypermodel with an attribute of its own."""
 

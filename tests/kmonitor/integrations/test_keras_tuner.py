@@ -88,6 +88,13 @@ def test_each_way_to_end_fails_its_own_trial_only(tmp_path: Path):
 
 
 @pytest.mark.full
+def test_a_search_whose_first_model_is_too_large_learns_its_hyperparameters(tmp_path: Path):
+    tuner = ours.GridSearch(models.largest_first, directory=tmp_path, memory="2 GiB", retries=0)
+
+    assert tuner.oracle.get_space().values == {"width": 2**32, "rate": 0.1}
+
+
+@pytest.mark.full
 def test_failures_that_are_the_scripts_end_the_search_as_keras_tuner_does(tmp_path: Path):
     tuner = ours.RandomSearch(
         models.small,

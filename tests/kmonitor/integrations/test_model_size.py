@@ -1,9 +1,18 @@
 """A model that would not fit is not built, or not trained; one that would is left alone."""
 
+import random
+
 import keras
 import pytest
 
-from kmonitor.integrations.model_size import TooLarge, check_step, held_bytes, weights_within
+from kmonitor.integrations.model_size import (
+    TooLarge,
+    check_step,
+    check_training,
+    held_bytes,
+    weights_within,
+    without_values,
+)
 
 
 def wide(features: int) -> keras.Model:
@@ -30,6 +39,55 @@ def test_weights_within_the_bound_are_made_as_ever():
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
 
     assert model.count_params() == 15
+
+
+def dense(optimizer: str) -> keras.Model:
+    """256 MiB of weights."""
+    model = keras.Sequential([keras.Input((1024,)), keras.layers.Dense(2**16, use_bias=False)])
+    model.compile(optimizer, "mse")
+    return model
+
+
+def test_weights_that_fit_without_their_gradients_and_slots_are_not_made():
+    before = held_bytes()
+
+    with pytest.raises(
+        TooLarge,
+        match=r"\(256.0 MiB\), their gradients and what Adam .* 1.0 GiB or more.*not built",
+    ):
+        check_training(keras, lambda: dense("adam"), before + 3 * 2**28)
+
+    assert held_bytes() < before + 2**27
+
+
+def test_an_optimizer_that_keeps_less_lets_the_same_model_be_built():
+    check_training(keras, lambda: dense("sgd"), held_bytes() + 3 * 2**28)
+
+
+def test_the_look_at_a_model_leaves_random_numbers_and_names_as_they_are():
+    keras.backend.clear_session()
+    state = random.getstate()
+    check_training(keras, lambda: dense("adam"), held_bytes() + 2**31)
+
+    assert random.getstate() == state
+    assert keras.Sequential([keras.layers.Dense(1)]).layers[0].name == "dense"
+
+
+def test_a_model_that_cannot_be_made_without_values_is_left_to_be_built():
+    def build() -> keras.Model:
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+        model.set_weights([each + 1.0 for each in model.get_weights()])
+        return model
+
+    check_training(keras, build, held_bytes() + 2**31)
+    assert without_values(keras, build, held_bytes() + 2**31).count_params() == 15
+
+
+def test_a_model_of_any_size_is_made_without_values():
+    before = held_bytes()
+
+    assert without_values(keras, lambda: dense("adam"), before).count_params() == 2**26
+    assert held_bytes() < before + 2**27
 
 
 def test_a_step_beyond_the_bound_is_told_with_how_sure_that_is():

@@ -111,6 +111,26 @@ def test_an_objective_within_a_function_is_refused_with_the_lines(tmp_path: Path
     assert "run_folds" not in refused.value.why
 
 
+def test_an_objective_that_no_process_finds_is_refused_before_optuna_begins_a_trial(
+    tmp_path: Path,
+):
+    ran = run_script(
+        tmp_path,
+        """
+        import optuna
+        from kmonitor.integrations.optuna import in_processes
+
+        if __name__ == "__main__":
+            in_processes(lambda trial: trial.suggest_float("x", 0.0, 1.0), study="search")
+            print("goes on")
+        """,
+    )
+
+    assert not ran.stdout
+    assert "in_processes: no trial was begun" in ran.stderr
+    assert "def objective(trial):" in ran.stderr
+
+
 SCRIPT = """
     import optuna
     from kmonitor.integrations.optuna import in_processes

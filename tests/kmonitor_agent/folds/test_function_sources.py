@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kmonitor_agent import FoldsRefused, run_folds
-from kmonitor_agent.folds.function_source import source_of
+from kmonitor_agent.folds.function_source import load, source_of
 from kmonitor_agent.local.folders import Folders
 from tests.support import fold_functions as functions
 from tests.support.fold_scripts import GUARDED, run_script
@@ -167,6 +167,43 @@ def test_what_is_no_function_at_the_top_of_a_module_is_refused():
         source_of(inner)
     with pytest.raises(TypeError, match="no function"):
         source_of(functions)
+
+
+def test_a_method_of_an_object_is_refused_with_the_lines_that_make_the_object():
+    made = Scaled()
+
+    with pytest.raises(FoldsRefused) as method:
+        source_of(made.fold)
+    with pytest.raises(FoldsRefused) as called:
+        source_of(made)
+
+    assert "Scaled.fold: it is a method of an object" in method.value.why
+    assert "return Scaled(...).fold(fold)" in method.value.why
+    assert "return Scaled(...)(fold)" in called.value.why
+
+
+def test_a_method_of_a_class_is_found():
+    source = source_of(Wide.of_class)
+
+    assert load(source)("fold") == ("Wide", "fold")
+
+
+class Scaled:
+    """Its objects can be called."""
+
+    def __call__(self, fold: object) -> None: ...
+
+    def fold(self, fold: object) -> None:
+        """A fold of an object."""
+
+    @classmethod
+    def of_class(cls, fold: object) -> tuple[str, object]:
+        """A fold of a class."""
+        return cls.__name__, fold
+
+
+class Wide(Scaled):
+    """Inherits its function."""
 
 
 def test_further_functions_of_a_script_are_found_although_multiprocessing_is_imported(
