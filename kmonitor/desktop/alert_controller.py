@@ -141,7 +141,8 @@ class AlertController(QObject):
     def _on_dialog_test_wanted(self, settings: AlertSettings) -> None:
         now_wall_s = self._desk.now_wall_s()
         text = self.tr("This is a test: nothing happened.")
-        test = Alert("ended", "test", "", "kmonitor", text, "info", now_wall_s)
+        host = self._desk.link.hub.host if self._desk.link.hub else ""
+        test = Alert("ended", "test", "", "kmonitor", host, text, "info", now_wall_s)
         self._hand_over(test, settings)
 
     @Slot()

@@ -27,6 +27,7 @@ class Alert:
         subject: Run id, or address of a host.
         metric: Of a limit or verdict; else empty.
         title: Whose: the run's or host's name.
+        host: Where the run is, or the host's name; empty: not known.
         text: What happened, in a sentence.
         gravity: How bad it is.
         wall_s: When it happened, UTC.
@@ -37,6 +38,7 @@ class Alert:
     subject: str
     metric: AlertMetric
     title: str
+    host: str
     text: str
     gravity: Gravity
     wall_s: float
@@ -56,6 +58,7 @@ class Alert:
             "subject": self.subject,
             "metric": self.metric,
             "title": self.title,
+            "host": self.host,
             "text": self.sentence,
             "gravity": self.gravity,
             "wall_s": self.wall_s,
@@ -86,13 +89,21 @@ class AlertDesk:
         self._lost: set[str] = set()
 
     def happened(
-        self, run: str, name: str, event: facts.AnyEvent, *, wall_s: float, now_wall_s: float
+        self,
+        run: str,
+        name: str,
+        host: str,
+        event: facts.AnyEvent,
+        *,
+        wall_s: float,
+        now_wall_s: float,
     ) -> None:
         """An event of a run; what is long over is passed over.
 
         Args:
             run: Run id.
             name: Its name.
+            host: Where it is; empty: not known.
             event: Any.
             wall_s: When it happened, UTC.
             now_wall_s: Now, UTC.
@@ -112,7 +123,7 @@ class AlertDesk:
                 kind = _kind_of(event)
                 if kind is not None:
                     metric = _metric_of(event)
-                    alert = Alert(kind, run, metric, name, line.text, line.level, wall_s)
+                    alert = Alert(kind, run, metric, name, host, line.text, line.level, wall_s)
                     self._wait(alert, now_wall_s)
             case _:
                 pass
@@ -131,7 +142,8 @@ class AlertDesk:
         for address, name, why in lost:
             if address not in self._lost:
                 text = tr("The host is lost: {why}").format(why=why) if why else tr("Host lost")
-                self._wait(Alert("host", address, "", name, text, "error", now_wall_s), now_wall_s)
+                alert = Alert("host", address, "", name, name, text, "error", now_wall_s)
+                self._wait(alert, now_wall_s)
         self._lost = gone
 
     def due(self, now_wall_s: float) -> list[Alert]:

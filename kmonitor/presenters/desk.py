@@ -331,7 +331,10 @@ class Desk:
         summary, now_wall_s = self.book.get(row.run), self._clock.wall_s()
         name = summary.name if summary else row.run[:8]
         wall_s = (summary.started_wall_s if summary else now_wall_s - row.t_s) + row.t_s
-        return self._rows.note(row, event, name=name, wall_s=wall_s, now_wall_s=now_wall_s)
+        host = summary.host if summary else ""
+        return self._rows.note(
+            row, event, name=name, host=host, wall_s=wall_s, now_wall_s=now_wall_s
+        )
 
     def _take_series(self, told: SeriesTold) -> None:
         readings = self.readings(told.run)

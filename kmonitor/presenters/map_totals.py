@@ -16,6 +16,7 @@ _TIERS: Final = {
     2: later("Tier 2 \u00b7 rules scaled by one measurement"),
     3: later("Tier 3 \u00b7 nothing ran"),
 }
+_NOT_MEASURED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +113,9 @@ def totals_picture(
     return TotalsPicture(
         peak=peak,
         interval=f"{totals} \u00b7 {interval}\n{plan}",
-        tier=tr(_TIERS[found.tier]),
-        tier_tooltip=said(found.method),
-        tone="ok" if found.tier < 3 else "warn",  # noqa: PLR2004 - the tier's name
+        tier=_tier(found, subject),
+        tier_tooltip=_method(found, subject),
+        tone="ok" if found.tier < _NOT_MEASURED else "warn",
         measured=measured,
         notes=tuple(_notes(found, uncalibrated)),
         parts=parts,
@@ -123,6 +124,19 @@ def totals_picture(
         reach=1.06 * max([span[1], *near, 1.0]),
         description=". ".join((f"{tr('Peak')} {peak}", totals, interval, plan, measured)),
     )
+
+
+def _tier(found: MemoryMap, subject: MapSubject) -> str:
+    # Of a run something did run: only no measurement corrects what is told here.
+    if subject.kind == "run" and found.tier == _NOT_MEASURED:
+        return tr("Tier 3 \u00b7 not corrected by measurements")
+    return tr(_TIERS[found.tier])
+
+
+def _method(found: MemoryMap, subject: MapSubject) -> str:
+    if subject.kind == "run" and found.tier == _NOT_MEASURED:
+        return tr("rules of each class of layer")
+    return said(found.method)
 
 
 def _interval_words(found: MemoryMap) -> str:

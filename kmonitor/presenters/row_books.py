@@ -60,7 +60,14 @@ class RowBooks:
         return True
 
     def note(
-        self, row: Row, event: AnyEvent, *, name: str, wall_s: float, now_wall_s: float
+        self,
+        row: Row,
+        event: AnyEvent,
+        *,
+        name: str,
+        host: str,
+        wall_s: float,
+        now_wall_s: float,
     ) -> bool:
         """Note what happened; whether the log has a line more.
 
@@ -68,6 +75,7 @@ class RowBooks:
             row: Of the hub.
             event: What it says.
             name: Of its run.
+            host: Of its run; empty: not known.
             wall_s: When it happened, UTC.
             now_wall_s: Now, UTC.
         """
@@ -78,5 +86,5 @@ class RowBooks:
         self.studies.take(row, event)
         is_new = self.log.add(row.row, event, run=row.run, name=name, wall_s=wall_s)
         if is_new or isinstance(event, Verdict):
-            self.alerts.happened(row.run, name, event, wall_s=wall_s, now_wall_s=now_wall_s)
+            self.alerts.happened(row.run, name, host, event, wall_s=wall_s, now_wall_s=now_wall_s)
         return is_new

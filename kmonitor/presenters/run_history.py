@@ -298,8 +298,8 @@ def _order_by(column: HistoryColumn) -> Callable[[HistoryRow], float | str | Non
 def _severity(run: RunSummary) -> float | None:
     if not run.verdicts:
         return None
-    states = list(run.verdicts.values())
-    return 10.0 * states.count("suspected") + states.count("growing")
+    told = [_said_of(metric, state) for metric, state in run.verdicts.items()]
+    return 100.0 * told.count("suspected") + 10.0 * told.count("growing") + told.count("slowing")
 
 
 _ORDERS: Final[dict[HistoryColumn, Callable[[HistoryRow], float | str | None]]] = {

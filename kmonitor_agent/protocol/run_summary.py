@@ -69,7 +69,8 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         versions: Package to version.
         fit: Ordinal of the last fit.
         fits_done: Fits that ended.
-        epoch: Epoch index from 0 in the last fit; None before the first.
+        epoch: Epoch index from 0 in the last fit; None before the first. Of a fit that goes on in
+            a later process, until it begins one there, the last that is known.
         epochs: Planned epochs of that fit; 0 unknown.
         epochs_done: Epochs ended in all fits together.
         step: Steps done in the running epoch.

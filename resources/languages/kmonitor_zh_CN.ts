@@ -5366,6 +5366,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>Tier 3 · not corrected by measurements</source>
+        <translation>第 3 级 · 未经实测校正</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
         <source>Tier 3 · nothing ran</source>
         <translation>第 3 级 · 未运行</translation>
     </message>
@@ -7090,6 +7095,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>role {role}, was {name}, {before}</source>
         <translation>角色：{role}，之前为 {name}，{before}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <source>rules of each class of layer</source>
+        <translation>各类层的规则</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_sentences.py"/>

@@ -75,7 +75,7 @@ def test_a_crossed_limit_is_told_and_leads_to_its_run(
     alerts._on_timer_timeout()
 
     (alert,) = told.alerts
-    assert (alert.title, alert.kind) == ("other", "limit")
+    assert (alert.title, alert.kind, alert.host) == ("other", "limit", "gpu-01")
     wanted: list[str] = []
     alerts.run_wanted.connect(wanted.append)
     alerts._notices.wanted.emit()
@@ -173,7 +173,7 @@ def test_settings_that_are_damaged_or_cannot_be_written_are_told(tmp_path: Path)
 def test_without_a_tray_it_is_said_how_alerts_are_shown(window: DeskWindow) -> None:
     notices = DesktopNotices(window.window)
     notices.start()
-    notices.tell(Alert("ended", "run1", "", "net", "Process finished", "info", 1.0))
+    notices.tell(Alert("ended", "run1", "", "net", "gpu-01", "Process finished", "info", 1.0))
     notices.seen()
 
     assert "no tray" in notices.way()

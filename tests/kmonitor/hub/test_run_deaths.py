@@ -4,7 +4,14 @@ import pytest
 
 from kmonitor.hub.run_fold import fold
 from kmonitor.hub.run_record import RunRecord
-from kmonitor_agent.protocol.facts import BootDied, BootEnded, BootStarted, FitEnded, FitStarted
+from kmonitor_agent.protocol.facts import (
+    BootDied,
+    BootEnded,
+    BootStarted,
+    EpochEnded,
+    FitEnded,
+    FitStarted,
+)
 
 
 def _training() -> RunRecord:
@@ -74,6 +81,32 @@ def test_a_run_that_starts_again_is_starting_until_its_next_process():
     assert (record.supervisor, record.summary().state) == (0, "idle")
     assert fold(record, FitStarted(t_s=2.0, fit=1, model="model", initial_epoch=3)) == 32.0
     assert record.state == "training"
+
+
+@pytest.mark.parametrize("initial_epoch", [4, 0])
+def test_a_resumed_run_that_dies_before_its_next_epoch_keeps_the_last_one(initial_epoch: int):
+    record = _training()
+    fold(record, EpochEnded(t_s=8.0, fit=1, epoch=3, steps=50, seconds=2.0))
+    fold(record, BootDied(t_s=9.0, boot="one", how="memory", signal="SIGKILL", supervisor=7))
+    fold(record, _boot("two", 130.0))
+
+    fold(
+        record,
+        FitStarted(t_s=2.0, fit=1, model="model", epochs=9, steps=50, initial_epoch=initial_epoch),
+    )
+    fold(record, BootDied(t_s=3.0, boot="two", how="memory", signal="SIGKILL"))
+
+    told = record.summary()
+    assert (told.state, told.epoch, told.epochs, told.step) == ("failed", 3, 9, 50)
+
+
+def test_another_fit_has_no_epoch_before_its_first():
+    record = _training()
+    fold(record, EpochEnded(t_s=8.0, fit=1, epoch=3, steps=50, seconds=2.0))
+
+    fold(record, FitStarted(t_s=9.0, fit=2, model="model"))
+
+    assert (record.epoch, record.step) == (None, 0)
 
 
 def test_a_crash_that_is_resumed_is_no_end():

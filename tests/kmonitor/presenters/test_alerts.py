@@ -36,7 +36,7 @@ def desk(kind: AlertKind = "limit", **rule: Any) -> AlertDesk:
 
 def tell(alerts: AlertDesk, event: facts.AnyEvent, at_s: float = 0.0, age_s: float = 0.0) -> None:
     now_s = NOW_WALL_S + at_s
-    alerts.happened("run1", "resnet", event, wall_s=now_s - age_s, now_wall_s=now_s)
+    alerts.happened("run1", "resnet", "gpu-07", event, wall_s=now_s - age_s, now_wall_s=now_s)
 
 
 def due(alerts: AlertDesk, at_s: float) -> list[Alert]:
@@ -94,6 +94,19 @@ def test_what_nobody_need_leave_their_work_for_is_not_told(event: facts.AnyEvent
     assert due(alerts, 100.0) == []
 
 
+def test_programs_are_told_the_host_of_a_run_and_of_a_lost_host_its_name():
+    alerts = AlertDesk(AlertSettings(rules={"host": AlertRule(hold_s=0.0)}))
+    tell(alerts, CROSSED)
+    alerts.hosts([("me@gpu-01", "big one", "")], now_wall_s=NOW_WALL_S)
+
+    told = [alert.facts() for alert in due(alerts, 0.0)]
+
+    assert {(each["kind"], each["host"]) for each in told} == {
+        ("limit", "gpu-07"),
+        ("host", "big one"),
+    }
+
+
 def test_history_that_comes_with_a_connection_is_no_news():
     alerts = AlertDesk()
     tell(alerts, DIED, age_s=121.0)
@@ -130,7 +143,7 @@ def test_a_cool_down_is_counted_and_told_with_the_next():
 def test_runs_and_metrics_have_cool_downs_of_their_own():
     alerts = AlertDesk()
     tell(alerts, CROSSED)
-    alerts.happened("run2", "other", CROSSED, wall_s=NOW_WALL_S, now_wall_s=NOW_WALL_S)
+    alerts.happened("run2", "other", "gpu-07", CROSSED, wall_s=NOW_WALL_S, now_wall_s=NOW_WALL_S)
     tell(alerts, SUSPECTED)
 
     assert {(a.subject, a.kind) for a in due(alerts, 0.0)} == {

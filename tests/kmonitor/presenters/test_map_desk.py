@@ -180,6 +180,19 @@ def test_totals_tell_resident_transient_tier_interval_and_what_was_measured():
     assert picture.span == (desk.answer.found.low_bytes, desk.answer.found.high_bytes)
 
 
+def test_only_of_a_file_it_is_said_that_nothing_ran():
+    of_file, of_run = file_subject(), replace(file_subject(), kind="run")
+    found = desk_of(of_file).answer.found
+    assert found is not None
+
+    told = [totals_picture(found, each, None) for each in (of_file, of_run)]
+
+    assert "nothing ran" in told[0].tier
+    assert "nothing ran" in told[0].tier_tooltip
+    assert told[1].tier == "Tier 3 \u00b7 not corrected by measurements"
+    assert "nothing ran" not in told[1].tier_tooltip
+
+
 def test_a_model_too_small_for_what_counts_has_no_measured_mark():
     source = "tensorflow allocator, CPU:0 peak (tensors of 256 KiB and more)"
     subject = file_subject(reading=Reading(0, source, 16))

@@ -203,6 +203,17 @@ def test_the_worst_verdicts_sort_to_the_top():
     assert shelf.sorted_by("verdicts", is_falling=True) == ["leaks", "grows", "quiet"]
 
 
+def test_a_graph_that_grows_is_no_leak_where_verdicts_are_sorted():
+    shelf = Shelf(
+        ended("slows", started_wall_s=9.0, verdicts={"step_time": "growing"}),
+        ended("traces", started_wall_s=8.0, verdicts={"graph": "suspected"}),
+        ended("both", verdicts={"ram": "growing", "graph": "growing"}),
+        ended("leaks", verdicts={"ram": "suspected"}),
+    )
+
+    assert shelf.sorted_by("verdicts", is_falling=True) == ["leaks", "both", "traces", "slows"]
+
+
 def test_a_row_stays_the_same_object_until_something_of_it_changes():
     shelf = Shelf(ended("a"), ended("b"))
     before = {r.run: r for r in shelf.history.rows(shelf.book, now_wall_s=NOW_WALL_S)}
