@@ -1,4 +1,4 @@
-"""The version of this release for agent, hub and app; a test keeps it equal to pyproject.toml."""
+"""The version of this release: of agent, hub and app, and of the package built of them."""
 
 from typing import Final
 

@@ -1,14 +1,18 @@
 """Chooses the versions in `packaging/lock.txt`: one set for Python 3.11 to 3.13 and all systems.
 
-The file is a list of pip constraints: it says which version of a package is taken if one is, and
+The file says which version of a package is taken if one is, with the hashes of its files, and
 names no index. Run by `make lock`; `--upgrade` takes the newest versions instead of keeping those
 that still fit.
 """
 
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
+
+from kmonitor_setup.environment import Project, install_locked
+from kmonitor_setup.words import CannotSetUp, complain
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOL = ROOT / ".setup" / "lock"
@@ -17,20 +21,33 @@ TOOL = ROOT / ".setup" / "lock"
 
 def main() -> int:
     """Write the lock and give the exit status."""
-    if not (TOOL / "bin" / "uv").exists():
-        venv.create(TOOL, with_pip=True, clear=True)
-        pip = [str(TOOL / "bin" / "python"), "-m", "pip", "install", "--quiet", "uv"]
-        subprocess.run(pip, check=True)
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    groups = settings["dependency-groups"]
+    try:
+        _provide_resolver(groups["lock"])
+    except CannotSetUp as failure:
+        complain(failure)
+        return 1
     command = [
         str(TOOL / "bin" / "uv"),
         *("pip", "compile", "pyproject.toml"),
         *("--universal", "--python-version", "3.11"),
-        *("--all-extras", "--group", "build"),
+        *("--generate-hashes", "--only-binary", ":all:"),
+        "--all-extras",
+        *(word for name in groups for word in ("--group", name)),
         *("--custom-compile-command", "make lock"),
         *("--quiet", "--output-file", "packaging/lock.txt"),
         *sys.argv[1:],
     ]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+def _provide_resolver(requirements: list[str]) -> None:
+    if (TOOL / "bin" / "uv").exists():
+        return
+    venv.create(TOOL, with_pip=True, clear=True)
+    log = TOOL / "install.log"
+    install_locked(Project.at(ROOT), TOOL / "bin" / "python", requirements, log=log)
 
 
 if __name__ == "__main__":

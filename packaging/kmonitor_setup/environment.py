@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kmonitor_setup.lock_file import part_for, read_lock, write_hashed
 from kmonitor_setup.pip_run import pip_install
 from kmonitor_setup.words import CannotSetUp, say
 
@@ -24,7 +25,7 @@ class Project:
     Attributes:
         root: The clone.
         venv: The environment.
-        lock: Versions that were tried together, in pip's constraints form.
+        lock: Versions that were tried together, with the hashes of their files.
         work: Logs and locks of set-up; may be deleted.
     """
 
@@ -75,6 +76,7 @@ def fingerprint(project: Project) -> str:
     """
     settings = tomllib.loads((project.root / "pyproject.toml").read_text(encoding="utf-8"))
     kept = {name: settings.get(name) for name in ("project", "build-system")}
+    kept["build"] = settings.get("dependency-groups", {}).get("build")
     digest = hashlib.sha256(json.dumps(kept, sort_keys=True).encode())
     digest.update(project.lock.read_bytes())
     digest.update(f"{platform.python_version()} {project.root}".encode())
@@ -105,18 +107,35 @@ def make_ready(project: Project, extras: Sequence[str]) -> None:
     project.unfinished.touch()
     log = project.work / "install.log"
     log.unlink(missing_ok=True)
-    locked = ["--constraint", str(project.lock)]
     say(f"installing Python packages for: {', '.join(wanted)} (the first time takes minutes)")
-    # The build backend comes from the lock as well, so pip need not make an environment for it.
-    pip_install(project.python, [*locked, *_build_requirements(project)], log=log)
-    source = f"{project.root}[{','.join(wanted)}]"
-    pip_install(
-        project.python,
-        [*locked, "--no-build-isolation", "--editable", source],
-        log=log,
-    )
+    install_locked(project, project.python, _requirements(project, wanted), log=log)
+    # The build backend came from the lock as well, so pip need not make an environment for it.
+    options = ["--no-deps", "--no-build-isolation"]
+    pip_install(project.python, [*options, "--editable", str(project.root)], log=log)
     _write_stamp(project, wanted)
     project.unfinished.unlink()
+
+
+def install_locked(
+    project: Project, python: Path, requirements: Sequence[str], *, log: Path
+) -> None:
+    """Install requirements and what they need, each file checked against the lock's hashes.
+
+    Only wheels are taken: building from source would run code, and fetch tools that no lock knows.
+
+    Args:
+        project: Whose lock it is.
+        python: Of the environment that gets them.
+        requirements: Names are enough; the lock says the versions.
+        log: Gets what pip says.
+
+    Raises:
+        CannotSetUp: With what to do.
+    """
+    listed = project.work / f"{python.parents[1].name.lstrip('.')}-requirements.txt"
+    write_hashed(part_for(read_lock(project.lock), requirements), listed)
+    options = ["--require-hashes", "--only-binary", ":all:"]
+    pip_install(python, [*options, "--requirement", str(listed)], log=log)
 
 
 @contextmanager
@@ -171,9 +190,11 @@ def _runs_this_python(project: Project) -> bool:
     return told.returncode == 0 and told.stdout.strip() == platform.python_version()
 
 
-def _build_requirements(project: Project) -> list[str]:
+def _requirements(project: Project, extras: Sequence[str]) -> list[str]:
     settings = tomllib.loads((project.root / "pyproject.toml").read_text(encoding="utf-8"))
-    return [*settings["dependency-groups"]["build"]]
+    ours = settings["project"]
+    of_extras = [one for extra in extras for one in ours["optional-dependencies"][extra]]
+    return [*ours["dependencies"], *of_extras, *settings["dependency-groups"]["build"]]
 
 
 def _write_stamp(project: Project, extras: Sequence[str]) -> None:

@@ -25,6 +25,8 @@ _NO_NETWORK = (
 )
 
 
+_WRONG_HASH = "DO NOT MATCH THE HASHES"
+
 _NOT_FOUND = ("No matching distribution found", "ResolutionImpossible")
 
 
@@ -73,6 +75,15 @@ def failure_of(said: str, log: Path) -> CannotSetUp:
             "the Python packages could not be fetched: the package index does not answer.",
             "Is this machine online? pip's own settings hold here: behind a proxy set\n"
             "HTTPS_PROXY, with an index of your own set PIP_INDEX_URL, then run this again.\n"
+            f"pip's whole output is in {log}",
+        )
+    if _WRONG_HASH in said:
+        return CannotSetUp(
+            "a package is not the file that was locked: its hash is another one. Nothing of it\n"
+            "was installed.",
+            "The package index, or something on the way to it, hands out other files than those\n"
+            "that packaging/lock.txt was made from. Use another index (PIP_INDEX_URL), or find\n"
+            f"out why they differ; `make lock` makes the lock anew.\n{_first_error(said)}\n"
             f"pip's whole output is in {log}",
         )
     if "No space left on device" in said:

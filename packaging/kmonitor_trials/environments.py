@@ -5,9 +5,12 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
+from kmonitor_setup.environment import Project
+from kmonitor_setup.lock_file import read_lock, write_constraints
+
 from kmonitor_trials.outcome import ROOT, WORK, Failed, expect, tell
 
-LOCK = ROOT / "packaging" / "lock.txt"
+LOCK = Project.at(ROOT).lock
 
 TEST_TOOLS = ("pytest", "hypothesis", "ipykernel", "jupyter_client", "pyarrow")
 
@@ -29,7 +32,7 @@ def try_wheel() -> None:
     pip = [python, "-m", "pip"]
     expect([*pip, "wheel", "-q", "--no-deps", "-w", made, ROOT], what="pip wheel")
     (wheel,) = made.glob("*.whl")
-    expect([*pip, "install", "-q", "-c", LOCK, wheel], what="install the wheel, no extras")
+    expect([*pip, "install", "-q", *locked_versions(), wheel], what="install the wheel, no extras")
     _expect_a_working_command(python)
 
 
@@ -103,12 +106,19 @@ def install(python: Path, wanted: Sequence[str], *, locked: bool) -> None:
     Raises:
         Failed: pip could not.
     """
-    constraints = ["-c", str(LOCK)] if locked else []
+    constraints = locked_versions() if locked else []
     expect(
         [python, "-m", "pip", "install", "-q", *constraints, *wanted],
         what=f"install {' '.join(wanted)}",
         environ=_OWN_ENVIRON,
     )
+
+
+def locked_versions() -> list[str]:
+    """What tells pip to take the versions of the lock, for whatever part of it is asked for."""
+    constraints = WORK / "constraints.txt"
+    write_constraints(read_lock(LOCK), constraints)
+    return ["-c", str(constraints)]
 
 
 def expect_missing(python: Path, *modules: str) -> None:

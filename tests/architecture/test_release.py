@@ -1,4 +1,4 @@
-"""One version everywhere, and nothing in the project that only holds on one machine."""
+"""One version, said in one place, and nothing in the project that only holds on one machine."""
 
 import re
 import subprocess
@@ -21,10 +21,13 @@ _SOMEBODYS_FOLDER = re.compile(r"(?<![\w.$}])/(?:home|Users|root|work|mnt|opt)/\
 _INDEX = re.compile(r"(?:https?|file|git\+\w+)://|--(?:index|extra-index|find-links|trusted)")
 
 
-def test_the_version_is_the_same_in_the_program_and_in_the_package():
+def test_the_package_takes_its_version_from_the_program():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    source = settings["tool"]["hatch"]["version"]
+    text = (ROOT / source["path"]).read_text(encoding="utf-8")
 
-    assert settings["project"]["version"] == VERSION
+    assert "version" not in settings["project"]
+    assert re.findall(source["pattern"], text) == [VERSION]
 
 
 def test_the_changelog_knows_this_version():

@@ -30,12 +30,21 @@ dependencies = [{dependency}]
 line-length = {line_length}
 """
 
+LOCK = f"""\
+hatchling==1.29 \\
+    --hash=sha256:{"1" * 64}
+msgspec=={{version}} \\
+    --hash=sha256:{"0" * 64}
+unneeded==3 \\
+    --hash=sha256:{"2" * 64}
+"""
+
 
 def project_in(folder: Path, *, dependency: str = "", line_length: int = 99) -> Project:
     """A clone with a lock and settings, and nothing else."""
     project = Project.at(folder)
     project.lock.parent.mkdir(parents=True, exist_ok=True)
-    project.lock.write_text("msgspec==0.22.0\n")
+    project.lock.write_text(LOCK.format(version="0.22.0"))
     settings = SETTINGS.format(dependency=dependency, line_length=line_length)
     (folder / "pyproject.toml").write_text(settings)
     return project
@@ -75,7 +84,7 @@ def test_a_changed_lock_asks_for_another_set_up(tmp_path: Path):
     project = project_in(tmp_path)
     mark_ready(project, "demo")
 
-    project.lock.write_text("msgspec==0.22.1\n")
+    project.lock.write_text(LOCK.format(version="0.22.1"))
 
     assert not is_ready(project, ["demo"])
 
@@ -143,11 +152,17 @@ def test_an_interrupted_environment_is_thrown_away_and_made_afresh(
         lambda _python, arguments, log: installed.append(list(arguments)),
     )
     with (tmp_path / "pyproject.toml").open("a") as settings:
+        settings.write('\n[project.optional-dependencies]\ndemo = ["msgspec"]\n')
         settings.write('\n[dependency-groups]\nbuild = ["hatchling"]\n')
 
     make_ready(project, ["demo"])
 
     assert not half_installed.exists()
     assert is_ready(project, ["demo"])
-    assert installed[1][-2:] == ["--editable", f"{tmp_path}[demo]"]
+    assert installed[0][0] == "--require-hashes"
+    listed = Path(installed[0][-1]).read_text()
+    assert "msgspec==0.22.0" in listed
+    assert "hatchling==1.29" in listed
+    assert "unneeded" not in listed
+    assert installed[1] == ["--no-deps", "--no-build-isolation", "--editable", str(tmp_path)]
     assert (project.venv / "pyvenv.cfg").read_text().count(sys.base_prefix)

@@ -68,6 +68,20 @@ def test_a_missing_network_is_told_apart_from_a_missing_package(tmp_path: Path):
     assert "no version of a package that fits" in unknown.what
 
 
+def test_a_file_that_is_not_the_locked_one_is_named_as_such(tmp_path: Path):
+    log = tmp_path / "log"
+    wheel = tmp_path / "thing-1.0-py3-none-any.whl"
+    wheel.write_bytes(b"PK\x05\x06" + bytes(18))
+    listed = tmp_path / "requirements.txt"
+    listed.write_text(f"thing==1.0 --hash=sha256:{'0' * 64}\n")
+    options = ["--no-index", "--find-links", str(tmp_path), "--require-hashes"]
+
+    with pytest.raises(CannotSetUp, match="its hash is another one") as refused:
+        pip_install(Path(sys.executable), [*options, "-r", str(listed)], log=log)
+
+    assert "PIP_INDEX_URL" in refused.value.remedy
+
+
 def test_what_pip_said_is_kept_in_the_log(tmp_path: Path):
     log = tmp_path / "logs" / "install.log"
 
