@@ -16,7 +16,7 @@ SET_UP := KMONITOR_TARGET=$@ packaging/set_up.sh
 BIN := .venv/bin
 CODE := kmonitor kmonitor_agent tests packaging
 
-.PHONY: help setup run test test-full check bench languages lock wheel clean
+.PHONY: help setup run test test-full check bench languages lock audit wheel clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -55,6 +55,10 @@ languages:  ## bring the translations up to date with the code, and compile them
 lock:  ## choose the versions in packaging/lock.txt anew
 	@$(SET_UP) --testing
 	@$(BIN)/python packaging/make_lock.py $(if $(UPGRADE),--upgrade)
+
+audit:  ## ask the package index for known holes in what is locked
+	@$(SET_UP)
+	@$(BIN)/python packaging/audit.py
 
 wheel:  ## dist/*.whl
 	@$(SET_UP) --testing
