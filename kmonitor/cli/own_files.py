@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from kmonitor.cli.desktop_entry import installed_files, is_entry_of_home
 from kmonitor.cli.hub_unit import is_unit_of, unit_path
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.key_pair import keys_folder
@@ -80,6 +81,9 @@ def belongings(folders: Folders) -> Belongings:
     unit = unit_path()
     if unit.is_file() and not unit.is_symlink() and is_unit_of(unit, folders):
         found.ours.append(unit)
+    if is_entry_of_home():
+        files = (path for path in installed_files() if path.is_file() and not path.is_symlink())
+        found.ours += files
     return found
 
 

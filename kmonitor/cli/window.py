@@ -11,11 +11,13 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from kmonitor.cli.desktop_entry import entry_path, install_entry, remove_entry
 from kmonitor.cli.hub_access import FolderOption, HostOption, open_hub, see_hub
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.run_search import run_anywhere
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
-from kmonitor.cli.statuses import Misuse
+from kmonitor.cli.statuses import DONE, Misuse
+from kmonitor.cli.terminal import say
 from kmonitor.connect.folder_view import FolderView
 from kmonitor.connect.host_visit import known_host
 from kmonitor.desktop.qt_guard import settle_platform
@@ -44,6 +46,10 @@ def window(
     theme: Annotated[Literal["system", "dark", "light"] | None, Parameter(name="--theme")] = None,
     folder: FolderOption = None,
     host: HostOption = None,
+    entry: Annotated[
+        bool | None,
+        Parameter(name="--install-desktop-entry", negative="--remove-desktop-entry"),
+    ] = None,
 ) -> int:
     """Open the window.
 
@@ -56,7 +62,10 @@ def window(
         folder: Show the runs whose spools lie in this folder, live; it is only read.
         host: Show the runs of this host too, and look for `--run` there: as for ssh, or a name of
             `kmonitor hosts`. It is not remembered for that.
+        entry: Put kmonitor into the menu of your desktop, or take it out again; no window opens.
     """
+    if entry is not None:
+        return _change_menu(is_wanted=entry)
     if host is not None and folder is not None:
         raise Misuse("--host and --folder show different things.", "Give one of them.")
     folders = find_folders()
@@ -86,6 +95,20 @@ def window(
             shown=folder,
             also=also,
         )
+
+
+def _change_menu(*, is_wanted: bool) -> int:
+    if is_wanted:
+        _see_packages()
+        say(f"In the menu of your desktop now: {install_entry()}")
+        say("Take it out again: kmonitor --remove-desktop-entry")
+        return DONE
+    removed = remove_entry()
+    for path in removed:
+        say(f"Removed: {path}")
+    if not removed:
+        say(f"There is nothing to remove: no {entry_path()}")
+    return DONE
 
 
 def _selected(folders: Folders, run: str | None, host: str | None) -> str | None:
