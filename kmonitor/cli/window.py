@@ -75,12 +75,7 @@ def window(
     ready_for_qt(offscreen=screenshot is not None)
     selected = run if folder is not None else _selected(folders, run, host)
     if screenshot is not None:
-        # A picture is the same whatever the screen, and no window flashes up for it.
-        settle_platform(offscreen=True)
-        see_place(screenshot)
-        # The window itself would try again and again, and each time say why in vain.
-        if folder is None:
-            see_hub(folders)
+        _see_picture(screenshot, folders if folder is None else None)
     # Imported only now: without Qt everything else works, and Qt is slow to load.
     opening = importlib.import_module("kmonitor.desktop.run_window")
     with contextlib.ExitStack() as stack:
@@ -95,6 +90,16 @@ def window(
             shown=folder,
             also=also,
         )
+
+
+def _see_picture(screenshot: Path, asked: Folders | None) -> None:
+    """All that a picture needs is there, the hub of these folders with it."""
+    # A picture is the same whatever the screen, and no window flashes up for it.
+    settle_platform(offscreen=True)
+    see_place(screenshot)
+    # The window itself would try again and again, and each time say why in vain.
+    if asked is not None:
+        see_hub(asked)
 
 
 def _change_menu(*, is_wanted: bool) -> int:
