@@ -66,8 +66,7 @@ def window(
     """
     if entry is not None:
         return _change_menu(is_wanted=entry)
-    if host is not None and folder is not None:
-        raise Misuse("--host and --folder show different things.", "Give one of them.")
+    _see_one_place(host, folder)
     folders = find_folders()
     also = None if host is None else known_host(folders, host)
     if screenshot is not None:
@@ -90,6 +89,11 @@ def window(
             shown=folder,
             also=also,
         )
+
+
+def _see_one_place(host: str | None, folder: Path | None) -> None:
+    if host is not None and folder is not None:
+        raise Misuse("--host and --folder show different things.", "Give one of them.")
 
 
 def _see_picture(screenshot: Path, asked: Folders | None) -> None:
