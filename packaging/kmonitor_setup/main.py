@@ -11,7 +11,15 @@ from kmonitor_setup.words import CannotSetUp, complain, say
 
 ROOT = Path(__file__).resolve().parents[2]
 
-WORKS_WITH = ("keras-tuner", "optuna", "ray", "scikit-learn")
+WORKS_WITH = (
+    "keras-tuner",
+    "optuna",
+    "otlp",
+    "postgresql",
+    "prometheus",
+    "ray",
+    "scikit-learn",
+)
 """Extras of libraries that kmonitor works with; each is tested against the real one."""
 
 EXTRAS = {

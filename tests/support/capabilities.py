@@ -149,6 +149,9 @@ CAPABILITIES = (
             ("keras_tuner", "KerasTuner"),
             ("optuna", "Optuna"),
             ("ray", "Ray"),
+            ("prometheus_client", "prometheus-client"),
+            ("opentelemetry", "the OpenTelemetry SDK"),
+            ("psycopg", "psycopg"),
         )
     ),
 )
