@@ -6,6 +6,7 @@
 #   NO_APT=1              never install system packages; print the line that does
 #   ALLOW_NO_WINDOW=1     let `make test` pass although the window's tests could not run
 #   ALLOW_NO_SSH=1        the same for the tests with an ssh server
+#   ALLOW_NO_POSTGRESQL=1 the same for the tests with a PostgreSQL server
 #   UPGRADE=1             `make lock` takes the newest versions instead of keeping what stands
 
 SHELL := /bin/sh

@@ -14,6 +14,7 @@ from kmonitor.cli.disk_probe import free_bytes, nearest_existing, write_fault
 from kmonitor.cli.finding import Finding, State
 from kmonitor.cli.host_examinations import examine_hosts, examine_ssh
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
+from kmonitor.cli.store_examination import examine_store
 from kmonitor.cli.terminal import counted
 from kmonitor.cli.window import INSTALL_WINDOW, trouble_of, version_of, window_packages
 from kmonitor.connect.host_book import HostBook
@@ -59,6 +60,7 @@ def examine(folders: Folders) -> Iterator[Finding]:
     yield _driver()
     yield from _frameworks()
     yield from _hub(folders)
+    yield from examine_store(folders)
     yield from _keys(folders)
     yield _state_folder(folders)
     yield from _room(folders)

@@ -28,6 +28,7 @@ from kmonitor.hub.options import (
     stored_keep,
     write_keep,
 )
+from kmonitor.hub.store.opening import store_named
 from kmonitor.presenters.formats import bytes_text, duration_text, plain_text
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.sockets import NotPrivate, view_socket
@@ -46,6 +47,11 @@ app = App(
     help="Run the hub in this terminal, without a window. Trainings send to it, `kmonitor` and "
     "the other commands read from it; they start one by themselves when none answers.",
 )
+app.command(
+    "kmonitor.cli.hub_store:store",
+    name="store",
+    help="Say or set where every hub of yours keeps its history.",
+)
 app.command("kmonitor.cli.hub_ensure:ensure", name="ensure", help="See that a hub runs here.")
 
 
@@ -59,6 +65,7 @@ def run(
     keep_days: KeepDays = None,
     keep_size: KeepSize = None,
     bind: Annotated[str, Parameter(name="--bind")] = "",
+    store: Annotated[str | None, Parameter(name="--store")] = None,
 ) -> int:
     """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`.
 
@@ -70,6 +77,8 @@ def run(
         keep_size: Remove the oldest ended runs while the history is larger: `20GiB`.
         bind: Also listen on the network at this ADDRESS:PORT, such as 0.0.0.0:5577: encrypted,
             and only for keys that were let in with `kmonitor authorize`.
+        store: Keep the history in this team's database: `postgresql://USER@HOST/DATABASE`, without
+            a password; or `here`, in a file of its own. Otherwise as `kmonitor hub store` says.
     """
     folders = find_folders()
     is_chosen = keep_days is not None or keep_size is not None
@@ -81,7 +90,8 @@ def run(
     saying.start()
     try:
         with folder_faults_named(folders):
-            _serve(folders, HubOptions(keep=keep, bind=bind))
+            named = None if store is None else store_named(store)
+            _serve(folders, HubOptions(keep=keep, bind=bind, store=named))
     finally:
         is_over.set()
         saying.join()

@@ -19,7 +19,7 @@ from kmonitor_agent.local.supervised import studies, supervisions
 _RUN: Final = re.compile(r"[0-9a-f]{32}")
 _STATE: Final = re.compile(r"launcher-[0-9A-Za-z_.-]{1,64}\.json(\.new)?|host-salt(\.\d+\.new)?")
 _DATABASE: Final = re.compile(
-    r"hub\.lock|hub\.sqlite3(\.damaged-\d+|\.schema-\d+)?(-wal|-shm|-journal)?"
+    r"hub\.lock|team-hub-id(\.new)?|hub\.sqlite3(\.damaged-\d+|\.schema-\d+)?(-wal|-shm|-journal)?"
 )
 _SPOOLED: Final = re.compile(r"\d{20}\.(events|thin|aside)|(acked|commands)(\.new)?|lock|reserve")
 _CHECKPOINT: Final = re.compile(
@@ -29,7 +29,7 @@ _LOG: Final = re.compile(
     r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|crash-[\d-]+\.txt|window-[\d-]+\.trail|hub\.err|demo-[a-z]+\.log"
 )
 _SETTINGS: Final = re.compile(
-    r"(window|hub)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.(\d+\.new|lock)|no-hub"
+    r"(window|hub|store)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.(\d+\.new|lock)|no-hub"
 )
 _SUPERVISED: Final = re.compile(r"(terms|runs)\.json(\.new)?|leaving(\.new)?|lock")
 _STUDY: Final = re.compile(r"study\.json(\.new)?|ledger\.(jsonl|txt)|lock")

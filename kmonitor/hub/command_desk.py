@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from kmonitor.hub.command_book import MAX_OPEN_PER_RUN, CommandEntry
+from kmonitor.hub.edit_desk import OF_ANOTHER
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.run_record import RunRecord
 from kmonitor_agent.local.clock import Clock
@@ -27,6 +28,8 @@ class CommandDesk:
         entry = self._known(asked.id)
         if entry is None:
             record = self._ledger.registry.get(asked.run)
+            if self._ledger.registry.is_of_another(asked.run):
+                return lambda: _error(asked, "invalid", OF_ANOTHER)
             if record is None:
                 return lambda: _error(asked, "not_found", "this hub knows no such run")
             entry = self._add(asked)

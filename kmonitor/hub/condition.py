@@ -6,7 +6,6 @@ from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.options import KeepUnreadable, stored_keep
 from kmonitor.hub.retention import Retention
-from kmonitor.hub.store.aside import newest_put_aside
 from kmonitor_agent.local.folders import Folders
 
 LOOK_EVERY_S = 2.0
@@ -42,7 +41,7 @@ class Condition:
         self._is_fixed, self._of_spools = is_fixed, of_spools
         self._has_kept = False
         self._keep_trouble = ""
-        self._aside_trouble = ""
+        self._store_trouble = ""
 
     @property
     def unwritten(self) -> str:
@@ -53,7 +52,7 @@ class Condition:
         """What is wrong and what to do, a sentence each, without a full stop."""
         found = (
             self._ledger.trouble,
-            self._aside_trouble,
+            self._store_trouble,
             self._keep_trouble,
             self._of_spools(),
         )
@@ -64,8 +63,7 @@ class Condition:
         """See what is to be kept from now on, and what lies beside the database."""
         if not self._is_fixed:
             self._look_at_keep()
-        aside = newest_put_aside(self._ledger.database.path)
-        self._aside_trouble = "" if aside is None else aside.words()
+        self._store_trouble = self._ledger.database.standing_trouble()
 
     def _look_at_keep(self) -> None:
         try:

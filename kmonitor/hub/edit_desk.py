@@ -1,6 +1,6 @@
 """Where a desktop's edits of runs are judged and done: names, notes, pins, deletions."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.run_record import RunRecord
@@ -8,6 +8,9 @@ from kmonitor_agent.protocol.messages import EditAsked, EditTold, ErrorMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+OF_ANOTHER: Final = "this run is kept by another hub of the team, which alone can change it"
 
 
 class EditDesk:
@@ -31,6 +34,8 @@ class EditDesk:
             asked: The wish.
         """
         record = self._ledger.registry.get(asked.run)
+        if self._ledger.registry.is_of_another(asked.run):
+            return _error(asked, "invalid", OF_ANOTHER)
         if record is None:
             return _error(asked, "not_found", "this hub knows no such run")
         if self.is_read_only:

@@ -1,17 +1,17 @@
 """The hub's own faults: counted, logged at a bounded rate, never the end of the hub."""
 
 import logging
-import sqlite3
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from kmonitor.hub.store.connection import CANNOT_NOW
 from kmonitor_agent.protocol.errors import ProtocolError
 
 _MAX_PLACES = 64
 _MAX_WORDS = 500
 
-_NOT_OUR_FAULT = (ProtocolError, OSError, sqlite3.OperationalError)
+_NOT_OUR_FAULT = (ProtocolError, OSError, *CANNOT_NOW)
 """A peer's bytes or the disk: where in our code it was noticed helps nobody."""
 
 

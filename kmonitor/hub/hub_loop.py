@@ -26,7 +26,9 @@ from kmonitor.hub.sample_packing import SamplePacking
 from kmonitor.hub.schedule import Schedule
 from kmonitor.hub.series_desk import SeriesDesk
 from kmonitor.hub.spool_shipping import SpoolShipping
-from kmonitor.hub.store.database import Database
+from kmonitor.hub.store.opening import open_database
+from kmonitor.hub.team_watch import TAKE_EVERY_S as TEAM_EVERY_S
+from kmonitor.hub.team_watch import TeamWatch
 from kmonitor.hub.verdict_desk import VerdictDesk
 from kmonitor.hub.views import Views
 from kmonitor.hub.wake import Wake
@@ -43,9 +45,6 @@ from kmonitor_agent.release import VERSION
 
 if TYPE_CHECKING:
     import zmq
-
-DATABASE_NAME = "hub.sqlite3"
-"""File name of the hub's database in its folder."""
 
 _BOUND_EVERY_S = 300.0
 """How often all spools together are brought below their bound; living agents do so too."""
@@ -78,18 +77,18 @@ class HubLoop:
             options: How it runs; None: as this user's hub, for ever.
 
         Raises:
-            NewerDatabase: A newer program wrote the database.
+            Expected: The database cannot be used, or a newer program wrote it.
             zmq.ZMQError: A socket cannot be bound.
         """
-        self._clock = clock
-        self._wake, self._faults = wake, faults
+        self._clock, self._wake, self._faults = clock, wake, faults
         self._started_wall_s = clock.wall_s()
-        database = Database(folders.database / DATABASE_NAME)
+        self._options = options = options or HubOptions()
+        database = open_database(folders, options.store or "")
         self.hub = database.hub
         self._ledger = Ledger(database, faults, clock)
         self._doors = doors = Doors(folders, context, faults, clock)
-        self._series = SeriesDesk(database.path, wake.wake)
-        self._verdicts = VerdictDesk(database.path, wake.wake)
+        self._series = SeriesDesk(database.open_reader, wake.wake)
+        self._verdicts = VerdictDesk(database.open_reader, wake.wake)
         self._judging = Judging(self._ledger, self._verdicts, faults, doors.to_desktop)
         processes = ProcessWatch(folders.state)
         self._host = processes.host
@@ -101,10 +100,10 @@ class HubLoop:
         self._folders = folders
         spool, sessions = folders.spool, self._ingest.sessions
         self._spools = SpoolShipping(spool, self._ledger, sessions, faults, clock)
-        self._options = options = options or HubOptions()
         keep, is_abandoned = options.keep or Keep(), self._liveness.is_abandoned
         self._retention = Retention(self._ledger, keep, clock, is_abandoned)
         self._condition = self._made_condition()
+        self._team = TeamWatch(self._ledger, clock) if database.is_shared else None
         self._feed = self._made_feed(options.folder)
         self._busy_s = clock.monotonic_s()
         self._is_stopping = self._is_moved = False
@@ -145,6 +144,8 @@ class HubLoop:
         self._doors.watch(self._wake.fileno())
         self._series.start()
         self._verdicts.start()
+        if self._team is not None:
+            self._team.start()
         while not (self._is_stopping or self._is_moved):
             now_s = self._clock.monotonic_s()
             wait_s = schedule.wait_s(now_s)
@@ -166,6 +167,8 @@ class HubLoop:
                 self._ingest.acknowledge()
         self._series.stop()
         self._verdicts.stop()
+        if self._team is not None:
+            self._team.stop()
         self._doors.close()
         self._ledger.database.close()
 
@@ -215,12 +218,14 @@ class HubLoop:
         schedule.every(0.5, "sweep", self._sweep)
         schedule.every(1.0, "retention", self._retention.step)
         schedule.every(CONDITION_EVERY_S, "condition", self._condition.look)
+        if self._team is not None:
+            schedule.every(TEAM_EVERY_S, "team", self._team.take)
         if self._feed is not None:
             schedule.every(0.1, "folder", self._feed.step)
         packing = SamplePacking(self._ledger, self._series, self._clock)
         schedule.every(PACK_EVERY_S, "packing", packing.step)
         schedule.every(0.2, "keys", self._doors.look_at_keys)
-        schedule.every(3600.0, "audit", self._ledger.database.bound_audit)
+        schedule.every(3600.0, "audit", self._bound_audit)
         schedule.every(LOOK_EVERY_S, "memory", self._look_at_memory)
         if self._options.idle_s is not None:
             schedule.every(1.0, "idle", self._end_when_idle)
@@ -243,7 +248,12 @@ class HubLoop:
             self._views.hint()
 
     def _sweep(self) -> None:
-        self._ledger.database.sweep()
+        if not self._ledger.database.is_away:
+            self._ledger.database.sweep()
+
+    def _bound_audit(self) -> None:
+        if not self._ledger.database.is_away:
+            self._ledger.database.bound_audit()
 
     def _end_when_idle(self) -> None:
         now_s, idle_s = self._clock.monotonic_s(), self._options.idle_s

@@ -1,9 +1,7 @@
 """What the hub knows, made durable in group commits: nothing is acknowledged before."""
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -13,6 +11,7 @@ from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.registry import Registry
 from kmonitor.hub.run_fold import fold
 from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.store.connection import CANNOT_NOW
 from kmonitor.hub.store.database import Changes, Database
 from kmonitor.hub.store.sample_blocks import SampleBlock
 from kmonitor_agent.local.clock import Clock
@@ -45,9 +44,6 @@ _STORED_OVERHEAD_BYTES = 70
 """What a row takes in the database besides its body: columns, and its place in two indexes.
 Source: measured by filling a database with 100 000 samples."""
 
-
-_PRIMARY = 0xFF
-"""The part of SQLite's error codes that is the same for all kinds of one error."""
 
 _ENDS_UNIT = (EpochEnded, FitEnded, EpochStarted, GraphSize)
 """With one of these an epoch or a fit is over and has all that belongs to it."""
@@ -110,6 +106,12 @@ class Ledger:
     def head(self) -> int:
         """Newest row id that is committed."""
         return self.database.head
+
+    @property
+    def used_bytes(self) -> int:
+        """What this hub's history takes; in a shared database what was counted for its runs."""
+        used = self.database.used_bytes()
+        return sum(record.stored_bytes for record in self.registry.all()) if used is None else used
 
     @property
     def is_full(self) -> bool:
@@ -269,8 +271,8 @@ class Ledger:
         """Write what waits; False if it could not be written (it will be tried again).
 
         Raises:
-            sqlite3.DatabaseError: Trying again is no use: the database is damaged, or holds rows
-                that this hub does not know of.
+            READ_ANEW, sqlite3.DatabaseError: Trying again is no use: the database holds rows that
+                this hub does not know of, or is damaged.
         """
         if self._has_changes() and not self._write():
             return False
@@ -289,10 +291,10 @@ class Ledger:
         started_s = self._clock.monotonic_s()
         try:
             self.database.write(changes)
-        except sqlite3.OperationalError as exc:
+        except CANNOT_NOW as exc:
             # No acknowledgement leaves; the agents keep what they have and resend.
             self._faults.record("store", exc)
-            self._trouble = _trouble(exc, self.database.path.parent)
+            self._trouble = self.database.trouble(exc)
             self._not_before_s = started_s + _RETRY_S
             return False
         self._trouble = ""
@@ -334,12 +336,6 @@ class Ledger:
     def _audit_end(self, entry: CommandEntry) -> None:
         result = f"{entry.state}: {entry.why}" if entry.why else entry.state
         self.audit(entry.asked_by, f"command {entry.name}", entry.run, entry.id, result)
-
-
-def _trouble(exc: sqlite3.OperationalError, folder: Path) -> str:
-    if exc.sqlite_errorcode & _PRIMARY == sqlite3.SQLITE_FULL:
-        return f"the disk of {folder} is full; free some space there"
-    return f"the database in {folder} cannot be written ({exc})"
 
 
 def _nothing() -> None: ...

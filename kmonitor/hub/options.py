@@ -35,12 +35,15 @@ class HubOptions:
         keep: What is kept; None: as it stands in the settings.
         folder: Only show the spools of this folder; None: be this user's hub.
         bind: Also listen at this ADDRESS:PORT, for keys that were let in; empty: this host only.
+        store: Store in this team's database, `postgresql://...`; empty: in the hub's own file;
+            None: as it stands in the settings.
     """
 
     idle_s: float | None = None
     keep: Keep | None = None
     folder: Path | None = None
     bind: str = ""
+    store: str | None = None
 
 
 class KeepUnreadable(Expected):

@@ -1,6 +1,5 @@
 """Packed samples of a run for its judge: a million of them need not be decoded again."""
 
-import sqlite3
 from collections.abc import Iterator
 from typing import Final
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from kmonitor.hub.run_judge import RunJudge
 from kmonitor.hub.run_units import KINDS, SAMPLED
+from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.pages import Wanted, read_page
 from kmonitor.hub.store.sample_blocks import DamagedBlocks, PackedSamples
 from kmonitor_agent.protocol.codec import decode_event
@@ -19,7 +19,7 @@ _OTHERS: Final = tuple(kind for kind in KINDS if kind != "sample")
 _PAGE_ROWS: Final = 2_000
 
 
-def read_packed(connection: sqlite3.Connection, run_key: int, judge: RunJudge) -> None:
+def read_packed(connection: Connection, run_key: int, judge: RunJudge) -> None:
     """Give a judge that has read nothing all up to the newest packed sample, other events too.
 
     Nothing is given where no sample is packed, or blocks are damaged: events stay the truth.
@@ -58,9 +58,7 @@ def _part(
     return {name: values[first:last] for name, values in columns.items()}
 
 
-def _events(
-    connection: sqlite3.Connection, run_key: int, last_row: int
-) -> Iterator[tuple[float, Event]]:
+def _events(connection: Connection, run_key: int, last_row: int) -> Iterator[tuple[float, Event]]:
     cursor, more = 0, True
     while more:
         page = read_page(connection, Wanted(cursor, _PAGE_ROWS, (run_key,), _OTHERS), last_row)

@@ -22,6 +22,8 @@ class Registry:
     def __init__(self, next_key: int) -> None:
         self._runs: OrderedDict[str, RunRecord] = OrderedDict()
         self._by_key: dict[int, str] = {}
+        self._others: OrderedDict[str, RunRecord] = OrderedDict()
+        self._others_gone: dict[str, int] = {}
         self._deleted: dict[str, int] = {}
         self._dirty: dict[str, RunRecord] = {}
         self._gone: list[tuple[int, str, int]] = []
@@ -58,11 +60,49 @@ class Registry:
         found = self._runs.get(run)
         if found is not None:
             return found
+        other = self._others.pop(run, None)
+        if other is not None:  # it goes on here, and each hub keeps what it was told
+            self._by_key.pop(other.key, None)
         record = RunRecord(key=self._next_key, run=run)
         self._next_key += 1
         self._runs[run] = record
         self._by_key[record.key] = run
         return record
+
+    def find(self, run: str) -> RunRecord | None:
+        """A run of this hub, else of another that shares its database; None: not known."""
+        return self._runs.get(run) or self._others.get(run)
+
+    def is_of_another(self, run: str) -> bool:
+        """Whether only another hub that shares the database can change a run."""
+        return run not in self._runs and run in self._others
+
+    def others(self) -> list[RunRecord]:
+        """Runs of other hubs, least recently changed first."""
+        return list(self._others.values())
+
+    def show_other(self, record: RunRecord) -> None:
+        """Tell desktops of a run of another hub; one that this hub has too is told as its own."""
+        if record.run in self._runs:
+            return
+        before = self._others.pop(record.run, None)
+        if before is not None and before.key > record.key:
+            record = before  # of two hubs the one that came to this database later
+        elif before is not None and before.key != record.key:
+            self._by_key.pop(before.key, None)
+        self.change += 1
+        record.change = self.change
+        self._others[record.run] = record
+        self._by_key[record.key] = record.run
+
+    def drop_others(self, keys: Iterable[int]) -> None:
+        """Forget runs that other hubs have deleted."""
+        for key in keys:
+            run = self._by_key.get(key, "")
+            if run in self._others and self._others[run].key == key:
+                del self._by_key[key], self._others[run]
+                self.change += 1
+                self._others_gone[run] = self.change
 
     def id_of(self, key: int) -> str | None:
         """Run id of a key in the database; None if that run was deleted."""
@@ -111,12 +151,13 @@ class Registry:
     def changed_since(self, change: int) -> tuple[list[RunRecord], bool]:
         """At most 200 known runs changed after `change`, in order; whether there are more."""
         found: list[RunRecord] = []
-        for record in reversed(self._runs.values()):
-            if record.change <= change:
-                break
-            if record.is_known:
-                found.append(record)
-        found.reverse()
+        for runs in (self._runs, self._others):
+            for record in reversed(runs.values()):
+                if record.change <= change:
+                    break
+                if record.is_known:
+                    found.append(record)
+        found.sort(key=lambda record: record.change)
         return found[:_PAGE_RUNS], len(found) > _PAGE_RUNS
 
     def deleted_since(self, change: int) -> list[str]:
@@ -125,8 +166,9 @@ class Registry:
             return []
         return [
             run
-            for run, deleted in self._deleted.items()
-            if deleted > change and run not in self._runs
+            for gone in (self._deleted, self._others_gone)
+            for run, deleted in gone.items()
+            if deleted > change and self.find(run) is None
         ]
 
     def take_dirty(self) -> list[tuple[int, str, int, bytes]]:

@@ -48,7 +48,7 @@ class Retention:
     def step(self) -> None:
         """Remove one run if one has to go, or give some room back to the disk."""
         database = self._ledger.database
-        if database.is_sweeping() or self._ledger.registry.is_deleting:
+        if database.is_away or database.is_sweeping() or self._ledger.registry.is_deleting:
             return
         found = self._next_to_go()
         if found is None:
@@ -71,7 +71,7 @@ class Retention:
         if keep.days and age_s > keep.days * _DAY_S:
             return oldest, f"it ended {age_s / _DAY_S:.0f} days ago, {keep.days:g} are kept"
         if keep.n_bytes:
-            used = self._ledger.database.used_bytes()
+            used = self._ledger.used_bytes
             if used > keep.n_bytes:
                 return oldest, f"{used} bytes are stored, {keep.n_bytes} are kept"
         return None

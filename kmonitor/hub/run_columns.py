@@ -4,11 +4,11 @@ Old samples lie there packed, a column at a time; the newest, and all others, ar
 """
 
 import math
-import sqlite3
 from collections.abc import Sequence
 
 import numpy as np
 
+from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.sample_blocks import PackedSamples, decoded_samples
 from kmonitor.hub.thinning import Floats
 from kmonitor_agent.protocol.codec import decode_event
@@ -98,6 +98,7 @@ class RunColumns:
     """Owned by the series thread.
 
     Attributes:
+        run_key: The run.
         epochs: Its epochs.
         gaps_t_s: Run times at which events are lost or a later process began.
         row: Newest row id that is in here.
@@ -108,7 +109,7 @@ class RunColumns:
         self.epochs = EpochColumns()
         self.gaps_t_s: list[float] = []
         self.row = 0
-        self._run_key = run_key
+        self.run_key = run_key
         self._is_packed_wanted = is_packed_wanted
         self._packed: PackedSamples | None = None
         self._packed_t_s = np.empty(0)
@@ -124,7 +125,7 @@ class RunColumns:
         tail = self._t_s.n_bytes + sum(column.n_bytes for column in self._columns.values())
         return packed + tail
 
-    def update(self, connection: sqlite3.Connection, head: int, wanted: Sequence[str]) -> None:
+    def update(self, connection: Connection, head: int, wanted: Sequence[str]) -> None:
         """Read what was stored since, up to row `head`, and have the `wanted` columns ready.
 
         Raises:
@@ -135,11 +136,11 @@ class RunColumns:
             for column in wanted:
                 self._packed.read(connection, column)
 
-    def _read_stored(self, connection: sqlite3.Connection, head: int) -> None:
+    def _read_stored(self, connection: Connection, head: int) -> None:
         if head <= self.row:
             return
         if self._packed is None and self._is_packed_wanted:
-            self._packed = PackedSamples(connection, self._run_key)
+            self._packed = PackedSamples(connection, self.run_key)
             self._packed_t_s = np.maximum.accumulate(self._packed.t_s)
         self._read_samples(connection, head)
         self._read_counts(connection, head)
@@ -187,22 +188,22 @@ class RunColumns:
         order = np.argsort(t_s, kind="stable")
         return t_s[order], np.concatenate([values, counted[:, 1]])[order]
 
-    def _read_samples(self, connection: sqlite3.Connection, head: int) -> None:
+    def _read_samples(self, connection: Connection, head: int) -> None:
         packed = 0 if self._packed is None else self._packed.last_row
-        asked = (self._run_key, "sample", max(self.row, packed), head)
+        asked = (self.run_key, "sample", max(self.row, packed), head)
         found = connection.execute(_EVENTS + " ORDER BY row", asked)
         while rows := found.fetchmany(_BLOCK_ROWS):
             times = np.array([t_s for t_s, _ in rows], dtype=np.float64)
             self._add(times, decoded_samples([body for _, body in rows]))
 
-    def _read_counts(self, connection: sqlite3.Connection, head: int) -> None:
+    def _read_counts(self, connection: Connection, head: int) -> None:
         for t_s, body in self._rows(connection, "graph", head):
             event = _decoded(body)
             if isinstance(event, GraphSize):
                 self._counted.setdefault("graph_operations", []).append((t_s, event.operations))
                 self._counted.setdefault("functions", []).append((t_s, event.functions))
 
-    def _read_epochs(self, connection: sqlite3.Connection, head: int) -> None:
+    def _read_epochs(self, connection: Connection, head: int) -> None:
         for t_s, body in self._rows(connection, "epoch_start", head):
             event = _decoded(body)
             if isinstance(event, EpochStarted):
@@ -226,14 +227,12 @@ class RunColumns:
         for name, column in self._columns.items():
             column.extend(block.get(name, unread))
 
-    def _rows(
-        self, connection: sqlite3.Connection, kind: str, head: int
-    ) -> list[tuple[float, bytes]]:
+    def _rows(self, connection: Connection, kind: str, head: int) -> list[tuple[float, bytes]]:
         found = connection.execute(_EVENTS + " ORDER BY row", self._asked(kind, head))
         return found.fetchall()
 
     def _asked(self, kind: str, head: int) -> tuple[int, str, int, int]:
-        return self._run_key, kind, self.row, head
+        return self.run_key, kind, self.row, head
 
 
 def _present(t_s: Floats, values: Floats | None) -> tuple[Floats, Floats]:

@@ -1,20 +1,18 @@
 """Questions for series go to a thread of their own, which only reads; it packs samples too."""
 
 import queue
-import sqlite3
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.run_columns import RunColumns
+from kmonitor.hub.store.connection import CANNOT_NOW, Connection, newest_row
 from kmonitor.hub.store.sample_blocks import DamagedBlocks, SampleBlock, next_block
-from kmonitor.hub.store.schema import open_reader
 from kmonitor.hub.thinning import Floats, thin, with_gaps
 from kmonitor_agent.protocol.facts import SourceOf
 from kmonitor_agent.protocol.messages import (
@@ -54,15 +52,15 @@ class SeriesDesk:
         is_working: Whether it computes an answer now, which may take much memory for a while.
     """
 
-    def __init__(self, path: Path, wake: Callable[[], None]) -> None:
+    def __init__(self, open_reader: Callable[[], Connection], wake: Callable[[], None]) -> None:
         """Nothing runs before `start`.
 
         Args:
-            path: The database.
+            open_reader: Gives a connection for the thread.
             wake: Makes the hub's loop take answers; called from this desk's thread.
         """
         self.is_working = False
-        self._path = path
+        self._open_reader = open_reader
         self._wake = wake
         self._jobs: queue.Queue[_Job | _Packing | None] = queue.Queue()
         self._packed: deque[tuple[SampleBlock | None, list[int]]] = deque()
@@ -105,7 +103,7 @@ class SeriesDesk:
         return self._packed.popleft() if self._packed else None
 
     def _main(self) -> None:
-        connection = open_reader(self._path)
+        connection = self._open_reader()
         try:
             while (job := self._jobs.get()) is not None:
                 if isinstance(job, _Packing):
@@ -119,17 +117,17 @@ class SeriesDesk:
         finally:
             connection.close()
 
-    def _answer(self, connection: sqlite3.Connection, job: _Job) -> msgspec.Struct:
+    def _answer(self, connection: Connection, job: _Job) -> msgspec.Struct:
         try:
             return _told(self._columns_of(connection, job), job)
         except Exception as exc:  # noqa: BLE001 - a thread's main: one chart must not end all
             LOG.exception("series of %s", job.asked.run)
             self._cache.pop(job.run_key, None)
             text = f"the series could not be read: {exc}"
-            retry_ms = _RETRY_MS if isinstance(exc, sqlite3.OperationalError) else 0
+            retry_ms = _RETRY_MS if isinstance(exc, CANNOT_NOW) else 0
             return ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=job.asked.ask)
 
-    def _columns_of(self, connection: sqlite3.Connection, job: _Job) -> RunColumns:
+    def _columns_of(self, connection: Connection, job: _Job) -> RunColumns:
         columns = self._cache.setdefault(job.run_key, RunColumns(job.run_key))
         self._cache.move_to_end(job.run_key)
         try:
@@ -146,12 +144,11 @@ class SeriesDesk:
         return columns
 
     @staticmethod
-    def _update(connection: sqlite3.Connection, columns: RunColumns, wanted: list[str]) -> None:
+    def _update(connection: Connection, columns: RunColumns, wanted: list[str]) -> None:
         # One read transaction, so that all kinds of events end at the same row.
         connection.execute("BEGIN")
         try:
-            head = connection.execute("SELECT max(row) FROM events").fetchone()[0] or 0
-            columns.update(connection, head, wanted)
+            columns.update(connection, newest_row(connection, columns.run_key), wanted)
         finally:
             connection.execute("COMMIT")
 
@@ -159,9 +156,7 @@ class SeriesDesk:
         return sum(columns.n_bytes for columns in self._cache.values())
 
 
-def _pack(
-    connection: sqlite3.Connection, run_keys: list[int]
-) -> tuple[SampleBlock | None, list[int]]:
+def _pack(connection: Connection, run_keys: list[int]) -> tuple[SampleBlock | None, list[int]]:
     too_few: list[int] = []
     for run_key in run_keys:
         try:

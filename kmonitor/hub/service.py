@@ -6,6 +6,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
@@ -14,10 +15,13 @@ import zmq
 from kmonitor.errors import Expected
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.hub_lock import AnotherHub, HubLock
-from kmonitor.hub.hub_loop import DATABASE_NAME, HubLoop
+from kmonitor.hub.hub_loop import HubLoop
 from kmonitor.hub.logbook import LOG, close_log, open_log
 from kmonitor.hub.options import HubOptions
 from kmonitor.hub.store.aside import put_aside
+from kmonitor.hub.store.connection import READ_ANEW, StoreAway
+from kmonitor.hub.store.opening import store_named, stored_store
+from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders, find_folders
@@ -67,11 +71,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="ADDRESS:PORT",
         help="also listen there, encrypted, for keys that were let in with `kmonitor authorize`",
     )
+    parser.add_argument(
+        "--store",
+        metavar="URL",
+        help="store in this team's database, postgresql://USER@HOST/DATABASE, or `here`",
+    )
     options = parser.parse_args(argv)
     try:
         run(
             find_folders(),
-            HubOptions(idle_s=options.idle_s, folder=options.folder, bind=options.bind),
+            HubOptions(
+                idle_s=options.idle_s,
+                folder=options.folder,
+                bind=options.bind,
+                store=None if options.store is None else store_named(options.store),
+            ),
         )
     except Expected as exc:
         sys.stderr.write(f"kmonitor hub: {exc}\n")
@@ -91,6 +105,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         AnotherHub: One is running already.
         CannotStart: The runtime folder is not private, or a folder cannot be made.
         NewerDatabase: A newer program wrote the database.
+        Expected: The team's database cannot be used.
     """
     options = options or HubOptions()
     os.umask(0o077)
@@ -103,6 +118,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
     if not faulthandler.is_enabled():
         faulthandler.enable()
     try:
+        options = replace(options, store=_store(folders, options))
         # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted
         # database) is answered by starting anew: a restart loses nothing.
         while _run_once(folders, options) is Ending.MOVED:
@@ -119,6 +135,12 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         raise
     finally:
         close_log(handler)
+
+
+def _store(folders: Folders, options: HubOptions) -> str:
+    if options.folder is not None:
+        return ""  # what is only looked at is kept nowhere
+    return stored_store(folders) if options.store is None else options.store
 
 
 def _run_once(folders: Folders, options: HubOptions) -> Ending:
@@ -156,7 +178,9 @@ def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions)
         return _serve(folders, locks, options)
     except sqlite3.OperationalError as exc:
         raise CannotStart(f"The database in {folders.database} cannot be used: {exc}.") from exc
-    except sqlite3.IntegrityError:
+    except StoreAway as exc:
+        raise CannotStart(f"The team's database cannot be used: {exc}.") from exc
+    except READ_ANEW:
         # Rows that this hub does not know of: what it knows is read again, agents resend.
         LOG.exception("database and memory differ")
     except sqlite3.DatabaseError as exc:

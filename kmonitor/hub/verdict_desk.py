@@ -1,18 +1,16 @@
 """Runs are judged on a thread of its own, which only reads."""
 
-import sqlite3
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from kmonitor.hub.packed_reading import read_packed
 from kmonitor.hub.run_judge import RunJudge
 from kmonitor.hub.run_units import KINDS
+from kmonitor.hub.store.connection import CANNOT_NOW, Connection, newest_row
 from kmonitor.hub.store.pages import Wanted, read_page
-from kmonitor.hub.store.schema import open_reader
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.facts import Verdict
@@ -60,15 +58,15 @@ class VerdictDesk:
         dropped: Looks that were not taken because too many waited.
     """
 
-    def __init__(self, path: Path, wake: Callable[[], None]) -> None:
+    def __init__(self, open_reader: Callable[[], Connection], wake: Callable[[], None]) -> None:
         """Nothing runs before `start`.
 
         Args:
-            path: The database.
+            open_reader: Gives a connection for the thread.
             wake: Makes the hub's loop take what was found; called from this desk's thread.
         """
         self.dropped = 0
-        self._path = path
+        self._open_reader = open_reader
         self._wake = wake
         self._news = threading.Condition()
         self._is_stopping = threading.Event()
@@ -123,7 +121,7 @@ class VerdictDesk:
         return bool(self._found)
 
     def _main(self) -> None:
-        connection = open_reader(self._path)
+        connection = self._open_reader()
         try:
             while not self._is_stopping.is_set():
                 self._round(connection)
@@ -136,7 +134,7 @@ class VerdictDesk:
     def _has_work(self) -> bool:
         return bool(self._asked or self._waiting or self._is_stopping.is_set())
 
-    def _round(self, connection: sqlite3.Connection) -> None:
+    def _round(self, connection: Connection) -> None:
         with self._news:
             asked, waiting = list(self._asked), dict(self._waiting)
             self._asked.clear()
@@ -155,11 +153,11 @@ class VerdictDesk:
         self._wake()
 
     def _answer(
-        self, connection: sqlite3.Connection, identity: bytes, asked: VerdictsAsked, run_key: int
+        self, connection: Connection, identity: bytes, asked: VerdictsAsked, run_key: int
     ) -> Found:
         found = self._look(connection, asked.run, run_key)
         if found.fault is not None:
-            retry_ms = _RETRY_MS if isinstance(found.fault, sqlite3.OperationalError) else 0
+            retry_ms = _RETRY_MS if isinstance(found.fault, CANNOT_NOW) else 0
             text = f"the run could not be judged: {found.fault}"
             told = ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=asked.ask)
             return Found(asked.run, identity=identity, told=told, fault=found.fault)
@@ -167,7 +165,7 @@ class VerdictDesk:
         answer = VerdictsTold(ask=asked.ask, run=asked.run, verdicts=now)
         return Found(asked.run, found.verdicts, identity, answer)
 
-    def _look(self, connection: sqlite3.Connection, run: str, run_key: int) -> Found:
+    def _look(self, connection: Connection, run: str, run_key: int) -> Found:
         try:
             judge = self._judges.setdefault(run_key, RunJudge())
             self._judges.move_to_end(run_key)
@@ -180,8 +178,8 @@ class VerdictDesk:
             self._judges.pop(run_key, None)
             return Found(run, fault=exc)
 
-    def _read(self, connection: sqlite3.Connection, run_key: int, judge: RunJudge) -> None:
-        head = int(connection.execute("SELECT max(row) FROM events").fetchone()[0] or 0)
+    def _read(self, connection: Connection, run_key: int, judge: RunJudge) -> None:
+        head = newest_row(connection, run_key)
         if not judge.row:
             read_packed(connection, run_key, judge)
         while judge.row < head and not self._is_stopping.is_set():

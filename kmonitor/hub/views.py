@@ -1,6 +1,5 @@
 """The desktops' side of the hub: runs, rows, series, commands, edits; one answer a question."""
 
-import sqlite3
 from typing import TYPE_CHECKING, Literal, Protocol, assert_never
 
 import msgspec
@@ -11,6 +10,7 @@ from kmonitor.hub.edit_desk import EditDesk
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.intake import Intake, Send
 from kmonitor.hub.ledger import Ledger
+from kmonitor.hub.store.connection import CANNOT_READ
 from kmonitor.hub.store.pages import Wanted
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import unpack_from_desktop
@@ -120,7 +120,7 @@ class Views:
         self._hear(identity)
         try:
             self._serve(identity, message)
-        except sqlite3.Error as exc:
+        except CANNOT_READ as exc:
             self._faults.record("view: store", exc)
             text = f"the database could not be read: {exc}"
             ask = getattr(message, "ask", 0)
@@ -225,7 +225,7 @@ class Views:
     def _rows(self, asked: RowsAsked) -> RowsTold:
         registry = self._ledger.registry
         head = self._ledger.head
-        records = [registry.get(run) for run in asked.runs]
+        records = [registry.find(run) for run in asked.runs]
         keys = tuple(record.key for record in records if record is not None)
         told = RowsTold(
             ask=asked.ask,
@@ -248,7 +248,7 @@ class Views:
         return msgspec.structs.replace(told, cursor=page.cursor, rows=rows, more=page.more)
 
     def _ask_series(self, identity: bytes, asked: SeriesAsked) -> None:
-        record = self._ledger.registry.get(asked.run)
+        record = self._ledger.registry.find(asked.run)
         if record is None:
             self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
             return
@@ -261,7 +261,7 @@ class Views:
             self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
 
     def _ask_verdicts(self, identity: bytes, asked: VerdictsAsked) -> None:
-        record = self._ledger.registry.get(asked.run)
+        record = self._ledger.registry.find(asked.run)
         if record is None:
             self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
         elif self.judges is None or not self.judges.ask(identity, asked, record.key):

@@ -15,6 +15,11 @@ _SSH_SERVER = "openssh-server"
 _SSH_STAYS_OFF = "/etc/ssh/sshd_not_to_be_run"
 """While this file exists, Debian starts no ssh server. Source: its ssh.service and init script."""
 
+_POSTGRES_SERVER = "postgresql"
+_NO_CLUSTER = "/etc/postgresql-common/createcluster.d/kmonitor.conf"
+"""With this file Debian makes no database when it installs the server, and starts none.
+Source: pg_createcluster(1), `create_main_cluster`."""
+
 
 def install_line(packages: Sequence[str]) -> str:
     """The one line that a user can paste."""
@@ -43,6 +48,11 @@ def install(packages: Sequence[str]) -> None:
         # The tests start one of their own on loopback; nobody asked for one that listens to all.
         say(f"no ssh server is started: {_SSH_STAYS_OFF}")
         _run(["install", "-D", "/dev/null", _SSH_STAYS_OFF])
+    if _POSTGRES_SERVER in packages:
+        say(f"no PostgreSQL server is started: {_NO_CLUSTER}")
+        text = "create_main_cluster = false"
+        _run(["install", "-d", str(Path(_NO_CLUSTER).parent)])
+        _run(["sh", "-c", f"echo '{text}' > {_NO_CLUSTER}"])
     if not any(_LISTS.glob("*_Packages*")):
         # A list that cannot be had (a third party's, say) is no reason to stop: the install tells.
         _run(["apt-get", "update", "-q"])

@@ -1,6 +1,7 @@
 """Which system libraries, programs and fonts are missing, told by soname, not by package name."""
 
 import ctypes
+import os
 import platform
 import shutil
 import subprocess
@@ -22,6 +23,8 @@ FONT_PLACES = (
     Path.home() / ".fonts",
 )
 """Where fontconfig looks by itself."""
+
+_SERVER_PLACES = ("/usr/sbin", "/usr/local/sbin")
 
 _LDCONFIG_PLACES = ("/sbin/ldconfig", "/usr/sbin/ldconfig")
 """Not on the PATH of an ordinary Debian user."""
@@ -99,7 +102,8 @@ def _is_there(one: Needed, cache: set[str]) -> bool:
 
 def _find_program(name: str) -> str | None:
     # A server's program is not on the PATH of a user who is not root.
-    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
+    servers = [*_SERVER_PLACES, *map(str, Path("/usr/lib/postgresql").glob("*/bin"))]
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(servers))
 
 
 def _loader_cache() -> set[str]:

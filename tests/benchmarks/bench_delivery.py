@@ -22,9 +22,9 @@ from kmonitor.hub.event_body import TakenEvent, read_event
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.logbook import LOG
-from kmonitor.hub.store.database import Database
 from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, TIMES
 from kmonitor.hub.store.schema import open_reader
+from kmonitor.hub.store.sqlite_database import SqliteDatabase
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders, find_folders
@@ -296,7 +296,7 @@ def million(folders: Folders) -> None:
 
 def store_samples(folders: Folders, run: str, n_samples: int) -> None:
     """Have a hub that is not running store so many samples of a run that it knows."""
-    database = Database(folders.database / "hub.sqlite3")
+    database = SqliteDatabase(folders.database / "hub.sqlite3")
     ledger = Ledger(database, HubFaults(LOG), SystemClock())
     record = ledger.registry.get_or_add(run)
     taken: list[TakenEvent] = []

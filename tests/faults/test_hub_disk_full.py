@@ -25,7 +25,7 @@ from tests.support.live_hub import LiveHub
 def test_nothing_is_confirmed_that_could_not_be_written(parts: HubParts):
     record = parts.started_run(pid=1)
     assert parts.ledger.commit()
-    parts.database.limit_pages(10)
+    parts.limit_pages(10)
 
     parts.take(record, *(Sample(t_s=float(t), ram_bytes=1e9) for t in range(3000)))
 
@@ -64,14 +64,14 @@ def test_all_is_written_once_there_is_room(parts: HubParts):
     record = parts.started_run(pid=1)
     assert parts.ledger.commit()
     told: list[int] = []
-    parts.database.limit_pages(10)
+    parts.limit_pages(10)
     parts.take(record, *(Sample(t_s=float(t), ram_bytes=1e9) for t in range(3000)))
     parts.ledger.then(lambda: told.append(1))
     parts.ledger.commit()
     parts.take(record, Sample(t_s=3000.0))
     assert told == []
 
-    parts.database.limit_pages(100_000)
+    parts.limit_pages(100_000)
     assert parts.ledger.commit()
 
     assert told == [1]
@@ -161,7 +161,7 @@ def test_a_command_that_finds_no_room_is_refused_at_once_and_never_sent(
 def test_retries_wait_so_that_a_full_disk_is_not_hammered(parts: HubParts):
     record = parts.started_run(pid=1)
     assert parts.ledger.commit()
-    parts.database.limit_pages(10)
+    parts.limit_pages(10)
     parts.take(record, *(Sample(t_s=float(t), ram_bytes=1e9) for t in range(3000)))
     parts.ledger.commit()
 

@@ -103,6 +103,19 @@ def ssh_missing() -> str:
     return f"not installed: {', '.join(gone)}" if gone else ""
 
 
+def postgres_program(name: str) -> str:
+    """A program of a PostgreSQL server, which Debian keeps off the PATH; empty: there is none."""
+    places = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
+    return shutil.which(name, path=os.pathsep.join([*places, os.environ.get("PATH", "")])) or ""
+
+
+@functools.cache
+def postgres_missing() -> str:
+    """Why no team's database can be tried here; empty if one can."""
+    server = "" if postgres_program("initdb") else "the PostgreSQL server is not installed"
+    return library_missing("psycopg") or server
+
+
 CAPABILITIES = (
     Capability(
         marker="gui",
@@ -136,6 +149,13 @@ CAPABILITIES = (
         missing=ssh_missing,
         allowed_by="ALLOW_NO_SSH",
     ),
+    Capability(
+        marker="psycopg",
+        tests="the tests with a PostgreSQL server",
+        missing=postgres_missing,
+        allowed_by="ALLOW_NO_POSTGRESQL",
+        modules=("psycopg", "kmonitor.hub.store.postgresql"),
+    ),
     *(
         Capability(
             marker=marker,
@@ -151,7 +171,6 @@ CAPABILITIES = (
             ("ray", "Ray"),
             ("prometheus_client", "prometheus-client"),
             ("opentelemetry", "the OpenTelemetry SDK"),
-            ("psycopg", "psycopg"),
         )
     ),
 )

@@ -2,7 +2,10 @@
 
 import logging
 import socket
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,9 @@ from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.local_process import own_pid_namespace
 from kmonitor.hub.run_record import RunRecord
-from kmonitor.hub.store.database import Database
+from kmonitor.hub.store.opening import open_database
+from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
+from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.facts import BootStarted, Event
 from kmonitor_agent.protocol.identity import new_id
@@ -22,8 +27,11 @@ from tests.support.clock import MovedClock
 class HubParts:
     """A ledger on a database in `folder`; `reopen` is what a new hub process does."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "hub.sqlite3"
+    def __init__(self, folder: Path, store: str = "") -> None:
+        """Args: `store`: URL of a team's database; empty: a file in `folder`."""
+        self.folders = replace(find_folders(), database=folder)
+        self.path = folder / DATABASE_NAME
+        self.store = store
         self.clock = MovedClock()
         self.log = logging.getLogger("kmonitor.test-hub")
         self.log.propagate = False
@@ -32,13 +40,28 @@ class HubParts:
     def open(self) -> None:
         """Open the database."""
         self.faults = HubFaults(self.log)
-        self.database = Database(self.path)
+        self.database = open_database(self.folders, self.store)
         self.ledger = Ledger(self.database, self.faults, self.clock)
 
     def reopen(self) -> None:
         """Close without a commit, and open again."""
         self.database.close()
         self.open()
+
+    def limit_pages(self, n: int) -> None:
+        """Let the disk be full once the file has `n` pages."""
+        assert isinstance(self.database, SqliteDatabase)
+        self.database.limit_pages(n)
+
+    def spoil(self, statement: str) -> None:
+        """What a stranger does to the database."""
+        if self.store:
+            stranger = self.database.open_reader()
+            stranger.execute(statement)
+            stranger.close()
+            return
+        with closing(sqlite3.connect(self.path)) as file, file:
+            file.execute(statement)
 
     def take(self, record: RunRecord, *events: Event) -> None:
         """Events that follow what was taken before."""
@@ -67,9 +90,16 @@ class HubParts:
         return record
 
 
+on_both_stores = pytest.mark.parametrize(
+    "parts", ["sqlite", pytest.param("team", marks=pytest.mark.psycopg)], indirect=True
+)
+"""Marks tests whose `parts` store in a file, and once more on a PostgreSQL server."""
+
+
 @pytest.fixture
-def parts(tmp_path: Path) -> Iterator[HubParts]:
+def parts(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[HubParts]:
     """Ledger and database in this process."""
-    parts = HubParts(tmp_path)
+    is_of_team = getattr(request, "param", "sqlite") == "team"
+    parts = HubParts(tmp_path, request.getfixturevalue("team_url") if is_of_team else "")
     yield parts
     parts.database.close()

@@ -6,16 +6,14 @@ import socket
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from kmonitor.hub.event_body import TakenEvent, read_event
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.run_record import RunRecord
-from kmonitor.hub.store.database import Database
 from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, SampleBlock, next_block
-from kmonitor.hub.store.schema import open_reader
+from kmonitor.hub.store.sqlite_database import SqliteDatabase
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.codec import encode_event
@@ -60,7 +58,7 @@ def store_runs(
     """
     folders.database.mkdir(parents=True, exist_ok=True)
     path = folders.database / "hub.sqlite3"
-    database = Database(path)
+    database = SqliteDatabase(path)
     ledger = Ledger(database, HubFaults(LOG), SystemClock())
     # Read once: what it takes to decode them is not what is measured.
     samples = list(_samples(n_samples))
@@ -71,7 +69,7 @@ def store_runs(
         found.append(_store(ledger, number, n_runs, events, is_ended=are_ended))
     ledger.commit()
     if n_samples >= BLOCK_SAMPLES:
-        _pack(ledger, path)
+        _pack(ledger)
     if are_copies:
         _copy_blocks(ledger, found)
     database.close()
@@ -159,8 +157,8 @@ def _taken(seq: int, event: Event) -> TakenEvent:
     return read_event(seq, encode_event(event))
 
 
-def _pack(ledger: Ledger, path: Path) -> None:
-    reader = open_reader(path)
+def _pack(ledger: Ledger) -> None:
+    reader = ledger.database.open_reader()
     for record in list(ledger.registry.all()):
         while (block := next_block(reader, record.key)) is not None:
             ledger.take_block(block)
@@ -170,7 +168,7 @@ def _pack(ledger: Ledger, path: Path) -> None:
 
 def _copy_blocks(ledger: Ledger, runs: list[RunRecord]) -> None:
     first, *others = runs
-    reader = open_reader(ledger.database.path)
+    reader = ledger.database.open_reader()
     query = "SELECT last_row, n_samples, name, body FROM sample_blocks WHERE run_key = ?"
     blocks: dict[int, SampleBlock] = {}
     for last_row, n_samples, name, body in reader.execute(query, (first.key,)):

@@ -1,20 +1,38 @@
-"""The database as its one writer sees it: facts, runs, events and commands in one transaction."""
+"""The database as its one writer sees it: facts, runs, events and commands in one transaction.
 
-import sqlite3
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+The statements are those of every database; what each does in its own way is a method that it has.
+"""
 
-from kmonitor.hub.store.aside import put_aside
-from kmonitor.hub.store.audit import bound_audit, read_audit
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+from kmonitor.hub.store.audit import bound_audit, newest_audit, read_audit
+from kmonitor.hub.store.connection import Connection, newest_row
+from kmonitor.hub.store.numbering import Span
 from kmonitor.hub.store.pages import Page, Wanted, read_page
 from kmonitor.hub.store.sample_blocks import SampleBlock, remove_blocks, write_blocks
-from kmonitor.hub.store.schema import open_writer
-from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.protocol.messages import AuditRow
 
 NewEvent = tuple[int, int, int, float, float, str, bytes]
 """row, run key, seq, run time in seconds, wall time in seconds, kind, body."""
+
+_PUT_EVENT = (
+    "INSERT INTO events (row, run_key, seq, t_s, wall_s, kind, body) VALUES (?,?,?,?,?,?,?)"
+)
+_PUT_RUN = (
+    "INSERT INTO runs (key, run, change, record) VALUES (?,?,?,?) ON CONFLICT (key) DO UPDATE"
+    " SET run = excluded.run, change = excluded.change, record = excluded.record"
+)
+_PUT_DELETED = (
+    "INSERT INTO deleted (run_key, run, change, swept) VALUES (?,?,?,FALSE)"
+    " ON CONFLICT (run_key) DO UPDATE"
+    " SET run = excluded.run, change = excluded.change, swept = FALSE"
+)
+_PUT_AUDIT = (
+    "INSERT INTO audit (id, wall_s, who, what, run, subject, result) VALUES (?,?,?,?,?,?,?)"
+)
 
 _SWEEP_ROWS = 2_000
 _SWEEP_BLOCKS = 200
@@ -45,75 +63,122 @@ class Changes:
     blocks: list[SampleBlock] = field(default_factory=list[SampleBlock])
 
 
-class Database:
+class Database(ABC):
     """Owned by the hub's main thread.
 
     Attributes:
-        path: Its file.
         hub: The hub's id; a new database has a new one.
         head: Newest row id ever stored; ids are never used twice.
         next_key: The next new run's key.
+        is_shared: Whether other hubs store here too.
+        is_away: Whether it cannot be reached now; what is asked of it fails with `StoreAway`.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open or make the database; one that is damaged is put aside.
+    hub: str
+    head: int
+    next_key: int
+    is_shared = False
 
-        Raises:
-            NewerDatabase: A newer program wrote it.
-            OSError: Its folder cannot be made.
-            sqlite3.Error: It cannot be opened even when new.
-        """
-        self.path = path
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._connection = _open(path)
-        self._inode = path.stat().st_ino
-        self.hub = self._fact_or_new("hub", new_id())
-        self.head = max(
-            int(self._fact_or_new("head", 0)), self._one("SELECT max(row) FROM events")
-        )
+    def __init__(self, connection: Connection, span: Span) -> None:
+        """Args: `connection`: the one that writes. `span`: of this hub."""
+        self._connection = connection
+        self._span = span
+
+    @property
+    def is_away(self) -> bool:
+        """See the class."""
+        return False
+
+    @abstractmethod
+    def open_reader(self) -> Connection:
+        """A connection that only reads, for a thread of its own."""
+
+    @abstractmethod
+    def trouble(self, exc: Exception) -> str:
+        """What is wrong when a write fails, and what to do; without its full stop."""
+
+    @abstractmethod
+    def standing_trouble(self) -> str:
+        """What is wrong with the database for as long as nobody mends it; empty: nothing."""
+
+    @abstractmethod
+    def size_bytes(self) -> int:
+        """Room that all of it takes."""
+
+    @abstractmethod
+    def used_bytes(self) -> int | None:
+        """What is stored, without what is free again; None: not known for this hub alone."""
+
+    @abstractmethod
+    def give_back(self, pages: int) -> None:
+        """Give at most so many free pages of 4 KiB back, where that is not done elsewhere."""
+
+    @abstractmethod
+    def is_in_place(self) -> bool:
+        """Whether the open database is still the one that was opened."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it; what was written stays."""
+
+    def _prepare(self, changes: Changes) -> None:  # noqa: B027 - nothing, where none is ever lost
+        """Take out of `changes` what an earlier attempt has written without saying so."""
+
+    @abstractmethod
+    def _transaction(self, changes: Changes) -> AbstractContextManager[None]:
+        """Commit what is done inside, and the newest row's number, or nothing of it."""
+
+    @abstractmethod
+    def _put_commands(self, commands: Sequence[tuple[str, bytes, bool]]) -> None:
+        """Insert or replace commands, within a transaction."""
+
+    def _put_events(self, events: Sequence[NewEvent]) -> None:
+        self._connection.executemany(_PUT_EVENT, events)
+
+    def _load(self, head: int) -> None:
+        """Look where this hub's numbers have got to; `head` as it is remembered."""
+        span = self._span
+        self.head = max(head, newest_row(self._connection, span.first))
         self.next_key = 1 + max(
-            self._one("SELECT max(key) FROM runs"), self._one("SELECT max(run_key) FROM deleted")
+            self._newest("SELECT max(key) FROM runs WHERE key BETWEEN ? AND ?"),
+            self._newest("SELECT max(run_key) FROM deleted WHERE run_key BETWEEN ? AND ?"),
         )
+        self._audit = newest_audit(self._connection, span)
 
     def write(self, changes: Changes) -> None:
         """Commit all of it or nothing.
 
         Raises:
-            sqlite3.Error: Nothing was written: the disk is full, or worse.
+            CANNOT_NOW: Nothing was written: the disk is full, or the server is away.
+            READ_ANEW: Nothing was written: rows are there of which this hub knows nothing.
         """
-        run = self._connection.execute
-        run_all = self._connection.executemany
-        run("BEGIN IMMEDIATE")
-        try:
-            run_all("INSERT INTO events VALUES (?,?,?,?,?,?,?)", changes.events)
-            run_all("INSERT OR REPLACE INTO runs VALUES (?,?,?,?)", changes.runs)
-            run_all("INSERT OR REPLACE INTO commands VALUES (?,?,?)", changes.commands)
-            run_all("INSERT INTO audit VALUES (NULL,?,?,?,?,?,?)", changes.audit)
+        self._prepare(changes)
+        audit = [(self._audit + n, *row) for n, row in enumerate(changes.audit, 1)]
+        with self._transaction(changes):
+            run_all = self._connection.executemany
+            self._put_events(changes.events)
+            run_all(_PUT_RUN, changes.runs)
+            self._put_commands(changes.commands)
+            run_all(_PUT_AUDIT, audit)
             write_blocks(self._connection, changes.blocks)
-            for key, name, change in changes.deleted:
-                run("DELETE FROM runs WHERE key = ?", (key,))
-                run("INSERT OR REPLACE INTO deleted VALUES (?,?,?,0)", (key, name, change))
-            if changes.events:
-                run("UPDATE facts SET value = ? WHERE name = 'head'", (changes.events[-1][0],))
-            run("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
+            for key, _, _ in changes.deleted:
+                self._connection.execute("DELETE FROM runs WHERE key = ?", (key,))
+            run_all(_PUT_DELETED, changes.deleted)
+        self._audit += len(audit)
         if changes.events:
             self.head = changes.events[-1][0]
 
     def runs(self) -> Iterator[tuple[bytes, int]]:
-        """(record, largest seq stored) of every run."""
+        """(record, largest seq stored) of every run of this hub."""
         yield from self._connection.execute(
             "SELECT record, (SELECT coalesce(max(seq), 0) FROM events WHERE run_key = key)"
-            " FROM runs"
+            " FROM runs WHERE key BETWEEN ? AND ?",
+            self._ends,
         )
 
+    @abstractmethod
     def open_commands(self) -> Iterator[bytes]:
         """Every command that is not final."""
-        for (entry,) in self._connection.execute("SELECT entry FROM commands WHERE open"):
-            yield entry
 
     def command(self, command: str) -> bytes | None:
         """A command's entry, None if it was never asked."""
@@ -124,19 +189,29 @@ class Database:
 
     def deleted_runs(self) -> list[tuple[str, int]]:
         """(run, change) of every run that was deleted."""
-        return self._connection.execute("SELECT run, change FROM deleted").fetchall()
+        return self._connection.execute(
+            "SELECT run, change FROM deleted WHERE run_key BETWEEN ? AND ?", self._ends
+        ).fetchall()
 
     def page(self, wanted: Wanted) -> Page:
-        """One page of rows."""
-        return read_page(self._connection, wanted, self.head)
+        """One page of rows; of one hub's after the other's where runs of several are wanted."""
+        by_hub: dict[Span, list[int]] = {} if wanted.run_keys else {self._span: []}
+        for key in sorted(wanted.run_keys):
+            by_hub.setdefault(Span.around(key), []).append(key)
+        for n, (span, keys) in enumerate(by_hub.items(), 1):
+            head = self.head if span == self._span else newest_row(self._connection, span.first)
+            if wanted.cursor < head:
+                page = read_page(self._connection, replace(wanted, run_keys=tuple(keys)), head)
+                return replace(page, more=page.more or n < len(by_hub))
+        return Page([], wanted.cursor, more=False)
 
     def audit_rows(self, before: int, limit: int) -> list[AuditRow]:
         """What was done, newest first: at most `limit` rows older than `before` (0: all)."""
-        return read_audit(self._connection, before, limit)
+        return read_audit(self._connection, self._span, before, limit)
 
     def bound_audit(self) -> None:
         """Forget the oldest of what was done, beyond a bound."""
-        bound_audit(self._connection)
+        bound_audit(self._connection, self._span)
 
     def bodies(self, run_key: int, first: int, last: int) -> dict[int, bytes]:
         """Stored bodies by seq, `first` to `last` included."""
@@ -150,7 +225,8 @@ class Database:
     def sweep(self) -> bool:
         """Remove some events of deleted runs; True if there is more to do."""
         found = self._connection.execute(
-            "SELECT run_key FROM deleted WHERE NOT swept LIMIT 1"
+            "SELECT run_key FROM deleted WHERE NOT swept AND run_key BETWEEN ? AND ? LIMIT 1",
+            self._ends,
         ).fetchone()
         if found is None:
             return False
@@ -162,57 +238,20 @@ class Database:
             (key, _SWEEP_ROWS),
         ).rowcount
         if gone < _SWEEP_ROWS:
-            self._connection.execute("UPDATE deleted SET swept = 1 WHERE run_key = ?", (key,))
+            self._connection.execute("UPDATE deleted SET swept = TRUE WHERE run_key = ?", (key,))
         return True
 
     def is_sweeping(self) -> bool:
         """Whether events of deleted runs are still to be removed."""
-        return bool(self._one("SELECT count(*) FROM deleted WHERE NOT swept"))
+        found = self._connection.execute(
+            "SELECT count(*) FROM deleted WHERE NOT swept AND run_key BETWEEN ? AND ?", self._ends
+        )
+        return bool(found.fetchone()[0])
 
-    def used_bytes(self) -> int:
-        """What is stored, without pages that are free again."""
-        pages = self._one("PRAGMA page_count") - self._one("PRAGMA freelist_count")
-        return pages * self._one("PRAGMA page_size")
+    @property
+    def _ends(self) -> tuple[int, int]:
+        return self._span.first, self._span.last
 
-    def give_back(self, pages: int) -> None:
-        """Give at most so many free pages back to the disk; an older database keeps them."""
-        # Not `execute`: it takes one step of a statement without columns, which frees one page.
-        self._connection.executescript(f"PRAGMA incremental_vacuum({pages:d})")
-
-    def size_bytes(self) -> int:
-        """Size of database and WAL."""
-        paths = (self.path, self.path.with_name(self.path.name + "-wal"))
-        return sum(path.stat().st_size for path in paths if path.exists())
-
-    def is_in_place(self) -> bool:
-        """Whether the open file still lies at its path."""
-        try:
-            return self.path.stat().st_ino == self._inode
-        except OSError:
-            return False
-
-    def limit_pages(self, n: int) -> None:
-        """Let the database grow to `n` pages of 4096 bytes and no further."""
-        self._connection.execute(f"PRAGMA max_page_count={n:d}")
-
-    def close(self) -> None:
-        """Close the connection; its last act is a checkpoint."""
-        self._connection.close()
-
-    def _one(self, query: str) -> int:
-        return int(self._connection.execute(query).fetchone()[0] or 0)
-
-    def _fact_or_new(self, name: str, value: str | int) -> str:
-        self._connection.execute("INSERT OR IGNORE INTO facts VALUES (?,?)", (name, value))
-        found = self._connection.execute("SELECT value FROM facts WHERE name = ?", (name,))
-        return str(found.fetchone()[0])
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    try:
-        return open_writer(path)
-    except sqlite3.OperationalError:
-        raise  # locked, unreadable, no room: not the file's fault
-    except sqlite3.DatabaseError as exc:
-        put_aside(path, exc)
-        return open_writer(path)
+    def _newest(self, query: str) -> int:
+        found = self._connection.execute(query, self._ends).fetchone()
+        return int(found[0] or self._span.first)

@@ -1,9 +1,10 @@
 """Pages of stored events behind a cursor: bounded work, whatever is asked."""
 
-import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.numbering import Span
 from kmonitor_agent.protocol.version import MAX_BATCH_BYTES
 
 _WINDOW_ROWS = 20_000
@@ -47,16 +48,17 @@ class Wanted:
     kinds: tuple[str, ...] = ()
 
 
-def read_page(connection: sqlite3.Connection, wanted: Wanted, head: int) -> Page:
+def read_page(connection: Connection, wanted: Wanted, head: int) -> Page:
     """One page of at most `wanted.limit` rows and `MAX_BATCH_BYTES`.
 
     Args:
         connection: Any connection on the hub's database.
         wanted: Which rows.
-        head: Newest row id that is stored.
+        head: Newest row id that is stored by the hub whose rows are wanted.
     """
     if wanted.cursor >= head:
         return Page([], wanted.cursor, more=False)
+    wanted = replace(wanted, cursor=max(wanted.cursor, Span.around(head).first))
     if len(wanted.run_keys) != 1:
         return _window_page(connection, wanted, head)
     run_key = wanted.run_keys[0]
@@ -70,7 +72,7 @@ def read_page(connection: sqlite3.Connection, wanted: Wanted, head: int) -> Page
     return Page(rows, rows[-1][0], more=rows[-1][0] < head)
 
 
-def _window_page(connection: sqlite3.Connection, wanted: Wanted, head: int) -> Page:
+def _window_page(connection: Connection, wanted: Wanted, head: int) -> Page:
     end = min(head, wanted.cursor + _WINDOW_ROWS)
     where = ["row > ?", "row <= ?"]
     values: list[object] = [wanted.cursor, end]
@@ -84,11 +86,22 @@ def _window_page(connection: sqlite3.Connection, wanted: Wanted, head: int) -> P
     found: list[StoredRow] = connection.execute(query, [*values, wanted.limit]).fetchall()
     rows = _within_bytes(found)
     is_cut = len(rows) == wanted.limit or len(rows) < len(found)
-    cursor = rows[-1][0] if is_cut else end
-    return Page(rows, cursor, more=cursor < head)
+    if is_cut:
+        return Page(rows, rows[-1][0], more=rows[-1][0] < head)
+    return Page(rows, *_behind(connection, end, head))
 
 
-def _rows_of_run(connection: sqlite3.Connection, run_key: int, wanted: Wanted) -> list[StoredRow]:
+def _behind(connection: Connection, end: int, head: int) -> tuple[int, bool]:
+    """Where to go on behind row `end`, and whether there is anything: rows may be far apart."""
+    if end >= head:
+        return head, False
+    found = connection.execute(
+        "SELECT min(row) FROM events WHERE row > ? AND row <= ?", (end, head)
+    ).fetchone()
+    return (head, False) if found[0] is None else (int(found[0]) - 1, True)
+
+
+def _rows_of_run(connection: Connection, run_key: int, wanted: Wanted) -> list[StoredRow]:
     after_seq = seq_at_row(connection, run_key, wanted.cursor)
     rows: list[StoredRow] = connection.execute(
         f"SELECT {_FIELDS} FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - constant
@@ -102,13 +115,11 @@ def _rows_of_run(connection: sqlite3.Connection, run_key: int, wanted: Wanted) -
     return sorted(rows + own) if own else rows
 
 
-def _rows_of_kinds(
-    connection: sqlite3.Connection, run_key: int, wanted: Wanted
-) -> list[StoredRow]:
+def _rows_of_kinds(connection: Connection, run_key: int, wanted: Wanted) -> list[StoredRow]:
     # One limited query a kind, merged: `kind IN (...)` would sort all rows behind the cursor.
     one = (
         f"SELECT * FROM (SELECT {_FIELDS} FROM events"  # noqa: S608 - constant
-        " WHERE run_key = ? AND kind = ? AND row > ? ORDER BY row LIMIT ?)"
+        " WHERE run_key = ? AND kind = ? AND row > ? ORDER BY row LIMIT ?) AS one"
     )
     kinds = list(dict.fromkeys(wanted.kinds))
     values: list[object] = []
@@ -118,7 +129,7 @@ def _rows_of_kinds(
     return connection.execute(query, [*values, wanted.limit]).fetchall()
 
 
-def seq_at_row(connection: sqlite3.Connection, run_key: int, row: int) -> int:
+def seq_at_row(connection: Connection, run_key: int, row: int) -> int:
     """Largest seq of a run whose row id is at most `row`; 0 if there is none.
 
     In a run row ids rise with seq, so a search by halves needs some twenty look-ups where a

@@ -5,7 +5,6 @@ read from its events.
 """
 
 import math
-import sqlite3
 import zlib
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from kmonitor.hub.store.connection import Connection
 from kmonitor_agent.protocol.measured import DeviceNow
 from kmonitor_agent.protocol.sample_columns import SAMPLE_COLUMNS, extra_values
 
@@ -100,7 +100,7 @@ def decoded_samples(bodies: list[bytes]) -> dict[str, Floats]:
 
 
 def next_block(
-    connection: sqlite3.Connection, run_key: int, n_samples: int = BLOCK_SAMPLES
+    connection: Connection, run_key: int, n_samples: int = BLOCK_SAMPLES
 ) -> SampleBlock | None:
     """The oldest samples of a run that no block has; None while they are fewer than `n_samples`.
 
@@ -129,7 +129,7 @@ class PackedSamples:
         names: Columns that any of the blocks has.
     """
 
-    def __init__(self, connection: sqlite3.Connection, run_key: int) -> None:
+    def __init__(self, connection: Connection, run_key: int) -> None:
         """Args: as `next_block`. Raises: `DamagedBlocks`."""
         self._run_key = run_key
         found = _rows_of(connection, run_key, TIMES)
@@ -151,7 +151,7 @@ class PackedSamples:
         columns = (column for column in self._columns.values() if column is not None)
         return self.t_s.nbytes + sum(column.nbytes for column in columns)
 
-    def read(self, connection: sqlite3.Connection, column: str) -> None:
+    def read(self, connection: Connection, column: str) -> None:
         """Have a column ready. Raises: `DamagedBlocks`."""
         if column in self._columns or not self.last_row:
             return
@@ -172,10 +172,11 @@ class PackedSamples:
         return self._columns.get(column)
 
 
-def write_blocks(connection: sqlite3.Connection, blocks: list[SampleBlock]) -> None:
+def write_blocks(connection: Connection, blocks: list[SampleBlock]) -> None:
     """Store blocks, within the transaction of the caller."""
     connection.executemany(
-        "INSERT OR IGNORE INTO sample_blocks VALUES (?,?,?,?,?)",
+        "INSERT INTO sample_blocks (run_key, name, last_row, n_samples, body)"
+        " VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING",
         [
             (block.run_key, name, block.last_row, block.n_samples, body)
             for block in blocks
@@ -184,32 +185,30 @@ def write_blocks(connection: sqlite3.Connection, blocks: list[SampleBlock]) -> N
     )
 
 
-def remove_blocks(connection: sqlite3.Connection, run_key: int, limit: int) -> int:
+def remove_blocks(connection: Connection, run_key: int, limit: int) -> int:
     """Remove at most `limit` columns of blocks of a run; how many were removed."""
     return connection.execute(
-        "DELETE FROM sample_blocks WHERE rowid IN"
-        " (SELECT rowid FROM sample_blocks WHERE run_key = ? LIMIT ?)",
+        "DELETE FROM sample_blocks WHERE (run_key, name, last_row) IN"
+        " (SELECT run_key, name, last_row FROM sample_blocks WHERE run_key = ? LIMIT ?)",
         (run_key, limit),
     ).rowcount
 
 
-def _last_row(connection: sqlite3.Connection, run_key: int) -> int:
+def _last_row(connection: Connection, run_key: int) -> int:
     found = connection.execute(
         "SELECT max(last_row) FROM sample_blocks WHERE run_key = ? AND name = ?", (run_key, TIMES)
     ).fetchone()
     return int(found[0] or 0)
 
 
-def _names_of(connection: sqlite3.Connection, run_key: int) -> frozenset[str]:
+def _names_of(connection: Connection, run_key: int) -> frozenset[str]:
     found = connection.execute(
         "SELECT DISTINCT name FROM sample_blocks WHERE run_key = ?", (run_key,)
     )
     return frozenset(str(name) for (name,) in found)
 
 
-def _rows_of(
-    connection: sqlite3.Connection, run_key: int, column: str
-) -> list[tuple[int, int, bytes]]:
+def _rows_of(connection: Connection, run_key: int, column: str) -> list[tuple[int, int, bytes]]:
     return connection.execute(
         "SELECT last_row, n_samples, body FROM sample_blocks"
         " WHERE run_key = ? AND name = ? ORDER BY last_row",

@@ -60,17 +60,16 @@ class NewerDatabase(Expected):
     """A newer kmonitor wrote this database.
 
     Attributes:
-        path: The database.
         version: Its schema.
     """
 
-    def __init__(self, path: Path, version: int) -> None:
+    def __init__(self, where: str, version: int, known: int, remedy: str) -> None:
+        """Args: `known`: the newest schema that this program knows."""
         super().__init__(
-            f"{path} was written by a newer kmonitor (schema {version}, "
-            f"this program knows {SCHEMA_VERSION}).",
-            "Update kmonitor, or set KMONITOR_HOME to another folder.",
+            f"{where} was written by a newer kmonitor (schema {version}, "
+            f"this program knows {known}).",
+            remedy,
         )
-        self.path = path
         self.version = version
 
 
@@ -114,7 +113,8 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     # Before anything else: a database of the future is not touched.
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
-        raise NewerDatabase(path, version)
+        remedy = "Update kmonitor, or set KMONITOR_HOME to another folder."
+        raise NewerDatabase(str(path), version, SCHEMA_VERSION, remedy)
     return version
 
 

@@ -1,6 +1,5 @@
 """A judge that takes packed samples finds what one that decodes each event finds."""
 
-import sqlite3
 from collections.abc import Iterator
 
 import pytest
@@ -8,25 +7,27 @@ import pytest
 from kmonitor.hub.packed_reading import read_packed
 from kmonitor.hub.run_judge import RunJudge
 from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.sample_blocks import next_block
-from kmonitor.hub.store.schema import open_reader
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.facts import Event, Verdict
 from tests.support.growing_run import Growing, events_of
-from tests.support.hub_parts import HubParts
+from tests.support.hub_parts import HubParts, on_both_stores
+
+pytestmark = on_both_stores
 
 LEAK = Growing(ram_mib=8.0, traces=2, retained=2, function="train_function")
 N_BLOCK = 16
 
 
 @pytest.fixture
-def connection(parts: HubParts) -> Iterator[sqlite3.Connection]:
-    found = open_reader(parts.path)
+def connection(parts: HubParts) -> Iterator[Connection]:
+    found = parts.database.open_reader()
     yield found
     found.close()
 
 
-def stored(parts: HubParts, connection: sqlite3.Connection) -> RunRecord:
+def stored(parts: HubParts, connection: Connection) -> RunRecord:
     """A leaking run of 45 epochs, of whose 90 samples 80 are packed."""
     record = parts.started_run(pid=1)
     parts.take(record, *events_of(LEAK, 45))
@@ -37,7 +38,7 @@ def stored(parts: HubParts, connection: sqlite3.Connection) -> RunRecord:
     return record
 
 
-def read_rest(connection: sqlite3.Connection, record: RunRecord, judge: RunJudge) -> None:
+def read_rest(connection: Connection, record: RunRecord, judge: RunJudge) -> None:
     rows = connection.execute(
         "SELECT row, t_s, body FROM events WHERE run_key = ? AND row > ? ORDER BY row",
         (record.key, judge.row),
@@ -53,9 +54,7 @@ def judged(judge: RunJudge) -> list[Verdict]:
     return judge.now()
 
 
-def test_packed_samples_and_events_give_the_same_verdicts(
-    parts: HubParts, connection: sqlite3.Connection
-):
+def test_packed_samples_and_events_give_the_same_verdicts(parts: HubParts, connection: Connection):
     record = stored(parts, connection)
     by_events, by_blocks = RunJudge(), RunJudge()
     read_rest(connection, record, by_events)
@@ -70,7 +69,7 @@ def test_packed_samples_and_events_give_the_same_verdicts(
 
 
 def test_no_packed_sample_is_decoded_as_an_event(
-    parts: HubParts, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+    parts: HubParts, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ):
     record = stored(parts, connection)
     decoded: list[Event] = []
@@ -87,12 +86,9 @@ def test_no_packed_sample_is_decoded_as_an_event(
     assert all(type(event).__name__ != "Sample" for event in decoded)
 
 
-def test_damaged_blocks_leave_all_to_the_events(parts: HubParts, connection: sqlite3.Connection):
+def test_damaged_blocks_leave_all_to_the_events(parts: HubParts, connection: Connection):
     record = stored(parts, connection)
-    writer = sqlite3.connect(parts.path)
-    writer.execute("UPDATE sample_blocks SET body = x'00' WHERE name = 'ram_bytes'")
-    writer.commit()
-    writer.close()
+    parts.spoil("UPDATE sample_blocks SET body = substr(body, 2) WHERE name = 'ram_bytes'")
     judge = RunJudge()
 
     read_packed(connection, record.key, judge)

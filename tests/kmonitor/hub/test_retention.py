@@ -72,13 +72,13 @@ def test_runs_that_ended_long_ago_go_and_no_others(parts: HubParts):
 
 def test_above_the_size_the_oldest_go_until_it_fits(parts: HubParts):
     runs = [ended_run(parts, samples=2000) for _ in range(5)]
-    full = parts.database.used_bytes()
+    full = parts.ledger.used_bytes
 
     retention = kept_by(parts, Keep(n_bytes=full // 2))
     settle(parts, retention)
 
     left = names(parts)
-    assert parts.database.used_bytes() <= full // 2
+    assert parts.ledger.used_bytes <= full // 2
     assert 1 <= len(left) < 5
     assert left == {run.run for run in runs[-len(left) :]}
 
@@ -192,8 +192,8 @@ def test_bounds_of_the_command_line_count_whatever_the_settings_say(
 
 
 def test_a_run_tells_about_how_much_it_takes(parts: HubParts):
-    before = parts.database.used_bytes()
+    before = parts.ledger.used_bytes
     record = ended_run(parts, samples=5000)
-    grown = parts.database.used_bytes() - before
+    grown = parts.ledger.used_bytes - before
 
     assert 0.7 < record.summary().stored_bytes / grown < 1.3

@@ -1,6 +1,5 @@
 """Packed samples are charted as the events that they stand for."""
 
-import sqlite3
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,12 +10,14 @@ from kmonitor.hub.run_columns import RunColumns
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sample_packing import SamplePacking
 from kmonitor.hub.series_desk import SeriesDesk
+from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.sample_blocks import next_block
-from kmonitor.hub.store.schema import open_reader
 from kmonitor_agent.protocol.facts import DeviceNow, GraphSize, Sample
 from kmonitor_agent.protocol.messages import SeriesAsked, SeriesTold
-from tests.support.hub_parts import HubParts
+from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.waiting import wait_until
+
+pytestmark = on_both_stores
 
 WANTED = [
     *("ram_bytes", "vram_bytes", "host_available_bytes", "graph_operations"),
@@ -26,8 +27,8 @@ N_BLOCK = 10
 
 
 @pytest.fixture
-def connection(parts: HubParts) -> Iterator[sqlite3.Connection]:
-    found = open_reader(parts.path)
+def connection(parts: HubParts) -> Iterator[Connection]:
+    found = parts.database.open_reader()
     yield found
     found.close()
 
@@ -54,7 +55,7 @@ def sampled(parts: HubParts, record: RunRecord, first: int, last: int) -> None:
     assert parts.ledger.commit()
 
 
-def pack_all(parts: HubParts, connection: sqlite3.Connection, record: RunRecord) -> int:
+def pack_all(parts: HubParts, connection: Connection, record: RunRecord) -> int:
     n = 0
     while (block := next_block(connection, record.key, N_BLOCK)) is not None:
         parts.ledger.take_block(block)
@@ -64,7 +65,7 @@ def pack_all(parts: HubParts, connection: sqlite3.Connection, record: RunRecord)
 
 
 def columns_of(
-    parts: HubParts, connection: sqlite3.Connection, record: RunRecord, *, is_packed_wanted: bool
+    parts: HubParts, connection: Connection, record: RunRecord, *, is_packed_wanted: bool
 ) -> RunColumns:
     columns = RunColumns(record.key, is_packed_wanted=is_packed_wanted)
     columns.update(connection, parts.database.head, WANTED)
@@ -78,7 +79,7 @@ def assert_same(one: RunColumns, other: RunColumns) -> None:
 
 
 def test_a_chart_is_the_same_whether_samples_were_packed_or_not(
-    parts: HubParts, connection: sqlite3.Connection
+    parts: HubParts, connection: Connection
 ):
     other = parts.started_run(pid=1)
     record = parts.started_run(pid=2)
@@ -104,7 +105,7 @@ def test_a_chart_is_the_same_whether_samples_were_packed_or_not(
     assert {"batch:loss", "device1_power_w"} <= set(anew.names())
 
 
-def test_a_column_may_be_asked_for_later(parts: HubParts, connection: sqlite3.Connection):
+def test_a_column_may_be_asked_for_later(parts: HubParts, connection: Connection):
     record = parts.started_run(pid=1)
     sampled(parts, record, 0, 25)
     pack_all(parts, connection, record)
@@ -115,7 +116,7 @@ def test_a_column_may_be_asked_for_later(parts: HubParts, connection: sqlite3.Co
     assert list(columns.points("vram_bytes")[1]) == [float(n) for n in range(5, 25)]
 
 
-def test_blocks_go_with_their_run(parts: HubParts, connection: sqlite3.Connection):
+def test_blocks_go_with_their_run(parts: HubParts, connection: Connection):
     record = parts.started_run(pid=1)
     sampled(parts, record, 0, 25)
     late = next_block(connection, record.key, N_BLOCK)
@@ -137,7 +138,7 @@ class Asking:
 
     def __init__(self, parts: HubParts, record: RunRecord) -> None:
         self.parts, self.record = parts, record
-        self.desk = SeriesDesk(parts.path, lambda: None)
+        self.desk = SeriesDesk(parts.database.open_reader, lambda: None)
         self.packing = SamplePacking(parts.ledger, self.desk, parts.clock)
         self.desk.start()
 
@@ -151,7 +152,7 @@ class Asking:
 
     def packed(self) -> int:
         query = "SELECT coalesce(sum(n_samples), 0) FROM sample_blocks WHERE name = 't_s'"
-        reader = open_reader(self.parts.path)
+        reader = self.parts.database.open_reader()
         try:
             return int(reader.execute(query).fetchone()[0])
         finally:
@@ -198,10 +199,7 @@ def test_little_is_packed_while_events_arrive(asking: Asking):
 
 def test_damaged_blocks_are_answered_from_the_events(asking: Asking):
     wait_until(lambda: asking.step() == 30)
-    stranger = sqlite3.connect(asking.parts.path)
-    stranger.execute("UPDATE sample_blocks SET body = x'00' WHERE name = 'ram_bytes'")
-    stranger.commit()
-    stranger.close()
+    asking.parts.spoil("UPDATE sample_blocks SET body = substr(body, 2) WHERE name = 'ram_bytes'")
 
     told = asking.ask()
 

@@ -30,7 +30,7 @@ class Bench:
 
     def __init__(self, parts: HubParts) -> None:
         self.parts = parts
-        self.desk = VerdictDesk(parts.path, lambda: None)
+        self.desk = VerdictDesk(parts.database.open_reader, lambda: None)
         self.sent: list[tuple[bytes, msgspec.Struct]] = []
         self.judging = Judging(
             parts.ledger, self.desk, parts.faults, lambda who, told: self.sent.append((who, told))

@@ -1,0 +1,56 @@
+"""`kmonitor hub store`: where every hub of this user keeps its history."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kmonitor.cli.hub_access import folder_faults_named
+from kmonitor.cli.statuses import DONE
+from kmonitor.cli.terminal import complain, plain, say
+from kmonitor.connect.local_hub import hub_answers
+from kmonitor.hub.store.opening import (
+    HERE,
+    shown_store,
+    store_named,
+    stored_store,
+    try_store,
+    write_store,
+)
+from kmonitor_agent.local.folders import Folders, find_folders
+
+
+def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
+    """Say or set where every hub of yours keeps its history; without a URL it only says.
+
+    A team's database on a PostgreSQL server is shared by many hubs: each keeps the runs that are
+    told to it, and shows those of all. It is tried before it is set, and counts from the next
+    start of a hub on.
+
+    Args:
+        where: `postgresql://USER@HOST:PORT/DATABASE`, whose password libpq finds in ~/.pgpass or
+            PGPASSFILE; or `here`: in a file on this machine.
+    """
+    folders = find_folders()
+    with folder_faults_named(folders):
+        if where is not None:
+            named = store_named(where)
+            if named:
+                try_store(named)
+            write_store(folders, named)
+            _tell_to_start_anew(folders)
+        found = stored_store(folders)
+    say(f"History is kept in: {plain(store_words(folders, found))}")
+    return DONE
+
+
+def store_words(folders: Folders, url: str) -> str:
+    """Where history is kept, for people; `url` as it is stored."""
+    return shown_store(url) if url else f"{folders.database} ({HERE})"
+
+
+def _tell_to_start_anew(folders: Folders) -> None:
+    if hub_answers(folders) is not None:
+        complain(
+            "The hub that runs goes on as it was: end it with kmonitor hub stop, and the next"
+        )
+        complain("one keeps its history there. Trainings wait for it, and lose nothing.")

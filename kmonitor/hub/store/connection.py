@@ -1,0 +1,81 @@
+"""What the hub's statements need of a database, and how it fails; SQLite and others have it."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, Protocol
+
+from kmonitor.hub.store.numbering import Span
+
+
+class StoreAway(Exception):
+    """The database cannot be used now; later it may. The text says why, without a full stop."""
+
+
+class StoreDiffers(Exception):
+    """The database holds something else than this hub knows of: it has to be read anew."""
+
+
+CANNOT_NOW: Final = (sqlite3.OperationalError, StoreAway)
+"""Trying again later may do: a full disk, a lock, a server that is away."""
+
+READ_ANEW: Final = (sqlite3.IntegrityError, StoreDiffers)
+"""What the hub knows and what is stored differ."""
+
+CANNOT_READ: Final = (sqlite3.Error, StoreAway, StoreDiffers)
+"""Any way in which a question to the database fails."""
+
+
+class Found(Protocol):
+    """What a statement found."""
+
+    @property
+    def rowcount(self) -> int:
+        """Rows that were changed."""
+        ...
+
+    def fetchone(self) -> Any:
+        """The next row, None behind the last."""
+        ...
+
+    def fetchmany(self, size: int, /) -> list[Any]:
+        """At most so many of the next rows."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(Protocol):
+    """One connection, used by one thread; outside of a transaction each statement is its own.
+
+    Statements have `?` for values. They fail with one of `CANNOT_READ`.
+    """
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Found:
+        """Carry out one statement."""
+        ...
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> object:
+        """Carry out a statement for each row of values."""
+        ...
+
+    def close(self) -> None:
+        """Let the connection go."""
+        ...
+
+
+def newest_row(connection: Connection, number: int) -> int:
+    """Newest row stored by the hub in whose span `number` lies; the span's first if none is.
+
+    Args:
+        connection: Any connection on the hub's database.
+        number: A run's key, or a row.
+    """
+    span = Span.around(number)
+    found = connection.execute(
+        "SELECT max(row) FROM events WHERE row BETWEEN ? AND ?", (span.first, span.last)
+    ).fetchone()
+    return int(found[0] or span.first)

@@ -1,0 +1,303 @@
+"""A team's database as one hub writes it: what it stores and what happens when the server is away.
+
+The hub's own runs lie in its own stretch of numbers; no hub writes in another's.
+"""
+
+import socket
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from typing_extensions import override
+
+from kmonitor.hub.store.connection import Connection, StoreAway, StoreDiffers
+from kmonitor.hub.store.database import Changes, Database, NewEvent
+from kmonitor.hub.store.numbering import Span
+from kmonitor.hub.store.postgresql.address import Address
+from kmonitor.hub.store.postgresql.faults import TakenOver, unusable
+from kmonitor.hub.store.postgresql.link import (
+    WRITE_WITHIN_S,
+    BoundedConnection,
+    ReadingConnection,
+    WritingConnection,
+    connect,
+)
+from kmonitor.hub.store.postgresql.tables import bring_forward
+from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.protocol.identity import new_id
+
+IDENTITY_NAME: Final = "team-hub-id"
+"""File beside the hub's own database: as which hub it stores in team databases."""
+
+_SIZE_EVERY_S: Final = 60.0
+_TYPES: Final = ("int8", "int8", "int8", "float8", "float8", "text", "bytea")
+_COPY_EVENTS: Final = (
+    b"COPY events (row, run_key, seq, t_s, wall_s, kind, body) FROM STDIN (FORMAT BINARY)"
+)
+_CLAIM: Final = (
+    "UPDATE hubs SET commits = commits + 1, head = %s WHERE number = %s AND instance = %s"
+)
+_PUT_COMMAND: Final = (
+    "INSERT INTO commands (id, entry, open, hub) VALUES (?,?,?,?)"
+    " ON CONFLICT (id) DO UPDATE SET entry = excluded.entry, open = excluded.open"
+)
+_SIZE: Final = (
+    "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c"
+    " JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE n.nspname = 'kmonitor' AND c.relkind = 'r'"
+)
+
+
+class TeamDatabase(Database):
+    """Owned by the hub's main thread; a thread of its own connects anew when that is needed.
+
+    What could not be written stays with the hub, which tries again. A commit whose answer was lost
+    is not carried out twice: the server counts the commits of each hub.
+    """
+
+    is_shared = True
+
+    def __init__(self, address: Address, folder: Path) -> None:
+        """Connect, make the tables if they are not there, and take this hub's numbers.
+
+        Args:
+            address: Where.
+            folder: Of the hub's databases; says as which hub it stores.
+
+        Raises:
+            StoreUnusable: The server is away or refuses; says why and what to do.
+            NewerDatabase: A newer program made the tables.
+            OSError: The folder cannot be read or written.
+        """
+        self.address = address
+        self.hub = _identity(folder / IDENTITY_NAME)
+        self._instance = new_id()
+        first = begun_connection(address)
+        try:
+            number, self._commits, head = self._enlist(first)
+        except psycopg.Error as exc:
+            first.close()
+            raise unusable(exc, address) from exc
+        self.number: int = number
+        self._server = WritingConnection(address, first)
+        span = Span.of_hub(number)
+        super().__init__(self._server, span)
+        self._seen = self._server.generation
+        self._under_way: _UnderWay | None = None
+        self._size_bytes, self._size_s = 0, float("-inf")
+        self._load(max(head, span.middle))
+        self.next_key = max(self.next_key, span.middle + 1)
+
+    @property
+    @override
+    def is_away(self) -> bool:
+        return self._server.is_away
+
+    @override
+    def open_reader(self) -> Connection:
+        return ReadingConnection(self.address)
+
+    @override
+    def open_commands(self) -> Iterator[bytes]:
+        for (entry,) in self._server.execute(
+            "SELECT entry FROM commands WHERE open AND hub = ?", (self.number,)
+        ):
+            yield entry
+
+    @override
+    def sweep(self) -> bool:
+        # Which runs were deleted is not known as long as a commit is in doubt.
+        return not self._is_in_doubt and super().sweep()
+
+    @override
+    def is_sweeping(self) -> bool:
+        return self._is_in_doubt or super().is_sweeping()
+
+    @override
+    def trouble(self, exc: Exception) -> str:
+        what = "cannot be reached" if self.is_away else "cannot be written"
+        return f"the team's database {self.address.shown} {what} ({exc})"
+
+    @override
+    def standing_trouble(self) -> str:
+        if not self._server.is_away:
+            return ""
+        return self.trouble(StoreAway(self._server.why))
+
+    @override
+    def size_bytes(self) -> int:
+        now_s = time.monotonic()
+        if now_s - self._size_s > _SIZE_EVERY_S and not self.is_away:
+            self._size_s = now_s
+            self._size_bytes = int(self._server.execute(_SIZE).fetchone()[0])
+        return self._size_bytes
+
+    @override
+    def used_bytes(self) -> int | None:
+        return None
+
+    @override
+    def give_back(self, pages: int) -> None:
+        pass  # the server's autovacuum does
+
+    @override
+    def is_in_place(self) -> bool:
+        return True
+
+    @override
+    def close(self) -> None:
+        self._server.close()
+
+    @override
+    def _prepare(self, changes: Changes) -> None:
+        with self._server.in_use() as connection:
+            if self._seen != self._server.generation:
+                self._look_again(connection, changes)
+                self._seen = self._server.generation
+
+    @override
+    @contextmanager
+    def _transaction(self, changes: Changes) -> Generator[None]:
+        self._under_way = _UnderWay.of(changes)
+        with self._server.in_use() as connection:
+            try:
+                self._begin(connection, changes)
+                yield
+                connection.execute("COMMIT")
+            except BaseException:
+                if not connection.closed:
+                    connection.execute("ROLLBACK")
+                    self._under_way = None
+                raise
+        self._under_way = None
+        self._commits += 1
+
+    @override
+    def _put_events(self, events: Sequence[NewEvent]) -> None:
+        if not events:
+            return
+        with (
+            self._server.in_use() as connection,
+            connection.cursor() as cursor,
+            cursor.copy(_COPY_EVENTS) as copy,
+        ):
+            copy.set_types(_TYPES)
+            for event in events:
+                copy.write_row(event)
+
+    @override
+    def _put_commands(self, commands: Sequence[tuple[str, bytes, bool]]) -> None:
+        self._server.executemany(_PUT_COMMAND, [(*each, self.number) for each in commands])
+
+    @property
+    def _is_in_doubt(self) -> bool:
+        return self._under_way is not None or self.is_away
+
+    def _enlist(self, connection: BoundedConnection) -> tuple[int, int, int]:
+        """This hub's number, commits and head; no other process writes as it from now on."""
+        found = connection.execute(
+            "INSERT INTO hubs (hub, host, instance) VALUES (%s, %s, %s)"
+            " ON CONFLICT (hub) DO UPDATE SET host = excluded.host, instance = excluded.instance"
+            " RETURNING number, commits, head",
+            (self.hub, socket.gethostname(), self._instance),
+        ).fetchone()
+        if found is None:
+            raise psycopg.OperationalError("the server gave this hub no number")
+        return found
+
+    def _begin(self, connection: BoundedConnection, changes: Changes) -> None:
+        """A transaction, which goes on only while no other process writes as this hub."""
+        head = changes.events[-1][0] if changes.events else self.head
+        with connection.pipeline():
+            connection.execute("BEGIN")
+            claimed = connection.execute(_CLAIM, (head, self.number, self._instance))
+        if not claimed.rowcount:
+            raise self._taken_over(connection)
+
+    def _taken_over(self, connection: BoundedConnection) -> Exception:
+        found = _one(connection, "SELECT host FROM hubs WHERE number = %s", self.number)
+        if found is None:
+            return StoreDiffers("the database has forgotten this hub")
+        return TakenOver(str(found[0]))
+
+    def _look_again(self, connection: BoundedConnection, changes: Changes) -> None:
+        """Find out whether the commit that was under way when the connection broke was made."""
+        query = "SELECT commits, head, instance FROM hubs WHERE number = %s"
+        found = _one(connection, query, self.number)
+        if found is None or found[2] != self._instance:
+            raise self._taken_over(connection)
+        commits, head = int(found[0]), int(found[1])
+        done = self._under_way
+        if commits == self._commits + 1 and done is not None:
+            self._leave_out(done, changes, head)
+        elif commits != self._commits:
+            raise StoreDiffers("the server holds another state than the one it had confirmed")
+        self._under_way = None
+
+    def _leave_out(self, done: "_UnderWay", changes: Changes, head: int) -> None:
+        """The commit whose answer was lost was made: none of it is written again."""
+        if changes is done.changes:
+            del changes.audit[: done.n_audit]
+        else:
+            # It was told as refused, since the server had not answered, and is taken back.
+            with self._server.in_use() as connection:
+                connection.execute("DELETE FROM commands WHERE id = ANY(%s)", (done.commands,))
+                connection.execute("DELETE FROM deleted WHERE run_key = ANY(%s)", (done.deleted,))
+        changes.events = [event for event in changes.events if event[0] > head]
+        self._commits += 1
+        self._audit += done.n_audit
+        self.head = max(self.head, head)
+
+
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    """What a commit holds whose answer has not come yet; the hub may add to its `changes`."""
+
+    changes: Changes
+    n_audit: int
+    commands: list[str]
+    deleted: list[int]
+
+    @classmethod
+    def of(cls, changes: Changes) -> "_UnderWay":
+        commands = [each[0] for each in changes.commands]
+        deleted = [each[0] for each in changes.deleted]
+        return cls(changes, len(changes.audit), commands, deleted)
+
+
+def begun_connection(address: Address) -> BoundedConnection:
+    """A connection to a database whose tables are there and up to date.
+
+    Raises:
+        StoreUnusable: The server is away or refuses; says why and what to do.
+        NewerDatabase: A newer program made the tables.
+    """
+    try:
+        connection = connect(address, WRITE_WITHIN_S)
+        try:
+            bring_forward(connection, address)
+        except BaseException:
+            connection.close()
+            raise
+    except psycopg.Error as exc:
+        raise unusable(exc, address) from exc
+    return connection
+
+
+def _one(connection: BoundedConnection, query: str, number: int) -> tuple[Any, ...] | None:
+    return connection.execute(query.encode(), (number,)).fetchone()
+
+
+def _identity(path: Path) -> str:
+    try:
+        found = path.read_text("ascii").strip()
+    except FileNotFoundError:
+        found = ""
+    if not found:
+        found = new_id()
+        write_private(path, found.encode())
+    return found

@@ -1,0 +1,135 @@
+"""This user's own database: one SQLite file on this machine."""
+
+import sqlite3
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from kmonitor.hub.store.aside import newest_put_aside, put_aside
+from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.database import Changes, Database
+from kmonitor.hub.store.numbering import Span
+from kmonitor.hub.store.schema import open_reader, open_writer
+from kmonitor_agent.protocol.identity import new_id
+
+DATABASE_NAME: Final = "hub.sqlite3"
+"""File name of the hub's database in its folder."""
+
+_PRIMARY: Final = 0xFF
+"""The part of SQLite's error codes that is the same for all kinds of one error."""
+
+
+class SqliteDatabase(Database):
+    """Owned by the hub's main thread.
+
+    Attributes:
+        path: Its file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open or make the database; one that is damaged is put aside.
+
+        Raises:
+            NewerDatabase: A newer program wrote it.
+            OSError: Its folder cannot be made.
+            sqlite3.Error: It cannot be opened even when new.
+        """
+        self.path = path
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file = _open(path)
+        super().__init__(self._file, Span.of_hub(0))
+        self._inode = path.stat().st_ino
+        self.hub = self._fact_or_new("hub", new_id())
+        self._load(int(self._fact_or_new("head", 0)))
+
+    @override
+    def open_reader(self) -> Connection:
+        return open_reader(self.path)
+
+    @override
+    def open_commands(self) -> Iterator[bytes]:
+        for (entry,) in self._file.execute("SELECT entry FROM commands WHERE open"):
+            yield entry
+
+    @override
+    def trouble(self, exc: Exception) -> str:
+        folder, code = self.path.parent, getattr(exc, "sqlite_errorcode", 0)
+        if code & _PRIMARY == sqlite3.SQLITE_FULL:
+            return f"the disk of {folder} is full; free some space there"
+        return f"the database in {folder} cannot be written ({exc})"
+
+    @override
+    def standing_trouble(self) -> str:
+        aside = newest_put_aside(self.path)
+        return "" if aside is None else aside.words()
+
+    @override
+    def used_bytes(self) -> int:
+        pages = self._pragma("page_count") - self._pragma("freelist_count")
+        return pages * self._pragma("page_size")
+
+    @override
+    def give_back(self, pages: int) -> None:
+        # Not `execute`: it takes one step of a statement without columns, which frees one page.
+        self._file.executescript(f"PRAGMA incremental_vacuum({pages:d})")
+
+    @override
+    def size_bytes(self) -> int:
+        paths = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return sum(path.stat().st_size for path in paths if path.exists())
+
+    @override
+    def is_in_place(self) -> bool:
+        try:
+            return self.path.stat().st_ino == self._inode
+        except OSError:
+            return False
+
+    def limit_pages(self, n: int) -> None:
+        """Let the database grow to `n` pages of 4096 bytes and no further."""
+        self._file.execute(f"PRAGMA max_page_count={n:d}")
+
+    @override
+    def close(self) -> None:
+        self._file.close()  # its last act is a checkpoint
+
+    @override
+    @contextmanager
+    def _transaction(self, changes: Changes) -> Generator[None]:
+        self._file.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            if changes.events:
+                head = changes.events[-1][0]
+                self._file.execute("UPDATE facts SET value = ? WHERE name = 'head'", (head,))
+            self._file.execute("COMMIT")
+        except BaseException:
+            # A full disk has ended the transaction already.
+            if self._file.in_transaction:
+                self._file.execute("ROLLBACK")
+            raise
+
+    @override
+    def _put_commands(self, commands: Sequence[tuple[str, bytes, bool]]) -> None:
+        self._file.executemany("INSERT OR REPLACE INTO commands VALUES (?,?,?)", commands)
+
+    def _pragma(self, name: str) -> int:
+        return int(self._file.execute(f"PRAGMA {name}").fetchone()[0])
+
+    def _fact_or_new(self, name: str, value: str | int) -> str:
+        self._file.execute("INSERT OR IGNORE INTO facts VALUES (?,?)", (name, value))
+        found = self._file.execute("SELECT value FROM facts WHERE name = ?", (name,))
+        return str(found.fetchone()[0])
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        return open_writer(path)
+    except sqlite3.OperationalError:
+        raise  # locked, unreadable, no room: not the file's fault
+    except sqlite3.DatabaseError as exc:
+        put_aside(path, exc)
+        return open_writer(path)

@@ -1,0 +1,212 @@
+"""A team's database that cannot be used: what is wrong and what to do, and never a password."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from kmonitor.errors import Expected
+from kmonitor.hub.store.opening import (
+    StoreRefused,
+    check_store,
+    shown_store,
+    stored_store,
+    try_store,
+    write_store,
+)
+from kmonitor.hub.store.postgresql.address import Address, AddressUnreadable
+from kmonitor.hub.store.schema import NewerDatabase
+from kmonitor_agent.local.folders import Folders
+from tests.support.command_line import kmonitor
+from tests.support.hub_parts import HubParts
+from tests.support.live_hub import LiveHub
+from tests.support.team_server import TeamServer, database_of
+
+pytestmark = pytest.mark.psycopg
+
+SECRET = "not-to-be-seen"  # noqa: S105
+
+
+@pytest.fixture
+def member(team_server: TeamServer) -> str:
+    """A role that has a password and no rights."""
+    if not team_server.ask("SELECT 1 FROM pg_roles WHERE rolname = 'member'"):
+        team_server.ask(f"CREATE ROLE member LOGIN PASSWORD '{SECRET}'")
+    return "member"
+
+
+def refusal(url: str) -> Expected:
+    with pytest.raises(Expected) as caught:
+        try_store(url)
+    assert SECRET not in str(caught.value)
+    return caught.value
+
+
+def test_a_server_that_is_away(tmp_path: Path):
+    told = refusal(f"postgresql://{str(tmp_path).replace('/', '%2F')}/team")
+
+    assert "No such file or directory" in told.what
+    assert "server runs" in told.remedy
+
+
+def test_a_database_that_is_not_there(team_server: TeamServer):
+    assert 'database "none" does not exist' in refusal(team_server.url("none")).what
+
+
+def test_a_password_that_is_wrong_or_missing(team_server: TeamServer, team_url: str, member: str):
+    name = database_of(team_url)
+
+    wrong = refusal(team_server.url(name, member, "wrong"))
+    missing = refusal(team_server.url(name, member))
+
+    assert "refuses the password" in wrong.what
+    assert "none is known" in missing.what
+    assert ".pgpass" in wrong.remedy
+    assert ".pgpass" in missing.remedy
+
+
+def test_a_password_in_a_file_of_libpq_is_found(
+    team_server: TeamServer,
+    team_url: str,
+    member: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    name = database_of(team_url)
+    team_server.ask("CREATE SCHEMA kmonitor AUTHORIZATION member", name)
+    passwords = tmp_path / "pgpass"
+    passwords.write_text(f"*:*:{name}:member:{SECRET}\n")
+    passwords.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(passwords))
+    service = tmp_path / "services"
+    service.write_text(f"[team]\nhost={team_server.folder}\ndbname={name}\nuser=member\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(service))
+
+    parts = HubParts(tmp_path, "postgresql://?service=team")
+
+    parts.started_run(pid=1)
+    assert parts.ledger.commit()
+    parts.database.close()
+    owner = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'kmonitor'"
+    assert team_server.ask(owner, name) == [("member",)]
+
+
+def test_no_right_to_make_tables(team_server: TeamServer, team_url: str, member: str):
+    told = refusal(team_server.url(database_of(team_url), member, SECRET))
+
+    assert "permission denied" in told.what
+    assert "CREATE SCHEMA kmonitor AUTHORIZATION" in told.remedy
+
+
+def test_tables_of_a_newer_program_are_not_touched(team_server: TeamServer, team_url: str):
+    try_store(team_url)
+    team_server.ask("UPDATE kmonitor.about SET version = 99", database_of(team_url))
+
+    told = refusal(team_url)
+
+    assert isinstance(told, NewerDatabase)
+    assert told.version == 99
+    assert "Update kmonitor" in told.remedy
+
+
+def test_a_database_that_cannot_hold_all_texts(team_server: TeamServer):
+    team_server.ask(
+        "CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    )
+
+    assert "LATIN1" in refusal(team_server.url("latin")).what
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, "kmonitor.hub.store.postgresql.address")
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+
+    with pytest.raises(StoreRefused) as caught:
+        check_store("postgresql://db/team")
+
+    assert "kmonitor-keras[postgresql]" in caught.value.remedy
+
+
+@pytest.mark.parametrize("url", ["sqlite:///x/y", "/x/y", ""])
+def test_what_is_no_team_database_is_refused(url: str):
+    with pytest.raises(StoreRefused, match="postgresql://"):
+        check_store(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://me:{SECRET}@db:5433/team",
+        f"postgresql://me@db:5433/team?password={SECRET}&sslpassword={SECRET}",
+    ],
+)
+def test_a_password_is_never_shown(url: str):
+    address = Address.read(url)
+
+    assert shown_store(url) == address.shown == "postgresql://me@db:5433/team"
+    assert SECRET not in repr(address)
+    with pytest.raises(StoreRefused, match="list of processes") as caught:
+        check_store(url, is_public=True)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://me:{SECRET}/x@db/team",
+        f"postgresql://me:12/{SECRET}@db/team",
+        f"postgresql://me:x@{SECRET}@db/team",
+    ],
+)
+def test_of_an_address_that_cannot_be_read_nothing_is_repeated(url: str):
+    with pytest.raises(AddressUnreadable) as caught:
+        Address.read(url)
+
+    assert SECRET not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.slow
+def test_a_hub_and_all_that_asks_it_keep_the_password_to_themselves(
+    idle_hub: LiveHub, folders: Folders, team_server: TeamServer, team_url: str, member: str
+):
+    name = database_of(team_url)
+    team_server.ask("CREATE SCHEMA kmonitor AUTHORIZATION member", name)
+    write_store(folders, team_server.url(name, member, SECRET))
+
+    idle_hub.start()
+    said = [kmonitor("hub", "store"), kmonitor("doctor"), kmonitor("hub", "status", "--json")]
+
+    assert f"postgresql://member@{team_server.folder}/{name}" in said[0].out
+    assert f"postgresql://member@{team_server.folder}/{name}" in said[1].out
+    assert not any(SECRET in each.out + each.err for each in said)
+    assert not any(SECRET in log.read_text() for log in folders.logs.iterdir())
+    titles = Path(f"/proc/{idle_hub.process.pid}/cmdline").read_bytes()
+    assert SECRET.encode() not in titles
+    assert (folders.settings / "store.json").stat().st_mode & 0o777 == 0o600
+    assert team_server.ask("SELECT count(*) FROM kmonitor.hubs", name) == [(1,)]
+
+
+@pytest.mark.slow
+def test_where_history_is_kept_is_tried_and_set_from_the_command_line(
+    folders: Folders, team_url: str
+):
+    here = kmonitor("hub", "store")
+    refused = kmonitor("hub", "store", f"postgresql://me:{SECRET}@db/team")
+    there = kmonitor("hub", "store", team_url)
+
+    assert here.out == f"History is kept in: {folders.database} (here)\n"
+    assert (refused.status, "list of processes" in refused.err) == (1, True)
+    assert SECRET not in refused.err
+    assert stored_store(folders) == team_url
+    assert there.out.startswith("History is kept in: postgresql://kmonitor@")
+    assert kmonitor("hub", "store", "here").status == 0
+    assert stored_store(folders) == ""
+
+
+def test_a_setting_that_cannot_be_read_begins_no_other_history(folders: Folders):
+    folders.settings.mkdir(parents=True)
+    (folders.settings / "store.json").write_text("{")
+
+    with pytest.raises(StoreRefused, match="kmonitor hub store"):
+        stored_store(folders)
