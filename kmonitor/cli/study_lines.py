@@ -7,13 +7,13 @@ from kmonitor.cli.terminal import plain, say, say_table
 from kmonitor.export.events import read_event
 from kmonitor.presenters.formats import NOT_KNOWN, plain_text
 from kmonitor.presenters.run_states import has_ended
-from kmonitor.presenters.study_book import StudyRecord, folds_of
+from kmonitor.presenters.study_book import StudyRecord, folds_of, is_search
 from kmonitor.presenters.study_folds import tries_of
 from kmonitor.presenters.study_page import study_picture
 from kmonitor_agent.protocol.messages import Row, RunSummary
 
-_HEADERS = ("FOLD", "TRY", "STATE", "TIME", "STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK", "WHY")
-_NUMBERS = ("FOLD", "STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK")
+_HEADERS = ("TRY", "STATE", "TIME", "STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK", "WHY")
+_NUMBERS = ("STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK")
 
 
 def say_study(study: RunSummary, rows: Iterable[Row], runs: Collection[RunSummary]) -> None:
@@ -41,4 +41,5 @@ def say_study(study: RunSummary, rows: Iterable[Row], runs: Collection[RunSummar
         [plain(plain_text(cell)) or NOT_KNOWN for cell in row.cells[:-1]] + [plain(row.cells[-1])]
         for row in picture.rows
     )
-    say_table(_HEADERS, cells, right=_NUMBERS, folds=("WHY",))
+    noun = "TRIAL" if is_search(study) else "FOLD"
+    say_table((noun, *_HEADERS), cells, right=(noun, *_NUMBERS), folds=("WHY",))

@@ -12,6 +12,7 @@ from kmonitor.presenters.formats import (
 from kmonitor.presenters.limit_words import METRIC_UNITS, metric_name
 from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.study_book import is_study
+from kmonitor.presenters.study_page import over_text
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import Sources
 from kmonitor_agent.protocol.messages import MetricNow, RunSummary
@@ -31,10 +32,16 @@ def epoch_words(run: RunSummary) -> str:
     Of a study: "3 of 10 folds, 1 failed".
     """
     if is_study(run) and run.tally is not None:
-        lost = ((run.tally.failed, "failed"), (run.tally.killed, "killed"))
-        told = [f"{count} {how}" for count, how in lost if count]
-        of = f" of {run.folds}" if run.folds else ""  # nobody knows how many a search will have
-        return ", ".join([f"{run.tally.over}{of} folds", *told])
+        tally = run.tally
+        without_value = (
+            (tally.pruned, "pruned"),
+            (tally.too_large, "too large"),
+            (tally.failed, "failed"),
+            (tally.out_of_memory, "out of memory"),
+            (tally.killed - tally.out_of_memory, "killed"),
+        )
+        told = [f"{count} {how}" for count, how in without_value if count]
+        return ", ".join([plain_text(over_text(run, tally)), *told])
     if run.epoch is None:
         return NOT_KNOWN
     number = run.epoch + 1

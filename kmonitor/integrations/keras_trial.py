@@ -65,11 +65,15 @@ def trial_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str
     try:
         results = tuner.run_trial(trial, *_args(given), **_named(given))
     except TooLarge as exc:
+        fold.came_to("too_large", exc.why)
         return {FAILED: f"{TOO_LARGE}{exc.why}"}
     except kt.errors.FailedTrialError as exc:
+        fold.came_to("failed", str(exc))
         return {FAILED: str(exc)}
     except kt.errors.FatalError as exc:
-        return {FATAL: f"{type(exc).__name__}: {exc}"}
+        why = f"{type(exc).__name__}: {exc}"
+        fold.came_to("failed", why)
+        return {FATAL: why}
     config = trial.hyperparameters.get_config()
     return {RESULTS: _plain(results), HYPERPARAMETERS: config, ASKED: asked}
 

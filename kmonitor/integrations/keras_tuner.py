@@ -7,6 +7,7 @@ tuner.search(x, y, validation_data=(x_val, y_val))
 """
 
 import functools
+import inspect
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -131,7 +132,9 @@ class InProcesses:
             KeyboardInterrupt: Ctrl+C; the same tuner with `overwrite=False` goes on.
         """
         function = self._function(keras_trial.trial_in_a_process, list(args), dict(kwargs))
-        self._trials = Trials(function, study=self._folder(), usage=USAGE, **self._how)
+        self._trials = Trials(
+            function, study=self._folder(), usage=USAGE, called=self._called(), **self._how
+        )
         try:
             super().search(*args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
         finally:
@@ -331,6 +334,14 @@ class InProcesses:
         function = functools.partial(called, told=told, **handed.parts)
         source_of(function, USAGE)
         return function
+
+    def _called(self) -> str:
+        """What is searched, for people: "train.py: build_model", or the tuner where it builds."""
+        given = self._hypermodel_given
+        is_function = inspect.isfunction(given) or isinstance(given, functools.partial)
+        if is_function:
+            return source_of(given, USAGE).text
+        return type(self if given is None else given).__name__
 
     def _folder(self) -> Path:
         return Path(self.project_dir).absolute() / f"{_OURS}-{self.tuner_id}"

@@ -26,6 +26,7 @@ def objective_in_a_process(fold: Fold, *, objective: Callable[[Any], Any]) -> di
     try:
         value = objective(RemoteTrial(fold))
     except optuna.TrialPruned as exc:
+        fold.came_to("pruned", str(exc))
         return {PRUNED: str(exc)}
     return {VALUES: value if isinstance(value, Sequence) or value is None else float(value)}
 

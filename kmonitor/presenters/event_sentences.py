@@ -112,9 +112,19 @@ def _boot_died(event: facts.BootDied, name: str) -> EventLine:
 @sentence.register
 def _study(event: facts.StudyStarted, name: str) -> EventLine:
     del name
-    text = tr("Study of {folds} folds: {function}")
-    if event.tally.over:
-        text = tr("Study of {folds} folds goes on: {function}, {over} were over")
+    goes_on = event.tally.over > 0
+    if not event.folds:  # a search: nobody knows how many trials it will have
+        text = tr("Search: {function}")
+        if goes_on:
+            text = tr("Search goes on: {function}, {over} were over")
+    elif event.folds == 1:
+        text = tr("Study of 1 fold: {function}")
+        if goes_on:
+            text = tr("Study of 1 fold goes on: {function}, {over} were over")
+    else:
+        text = tr("Study of {folds} folds: {function}")
+        if goes_on:
+            text = tr("Study of {folds} folds goes on: {function}, {over} were over")
     text = text.format(
         folds=count_text(event.folds), function=event.function, over=count_text(event.tally.over)
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.presenters.run_states import has_ended
-from kmonitor.presenters.study_book import is_study
+from kmonitor.presenters.study_book import is_search, is_study
 from kmonitor.presenters.study_folds import fold_name
 from kmonitor.presenters.study_page import tally_words
 from kmonitor_agent.protocol.messages import RunSummary
@@ -68,7 +68,7 @@ def studies_of(runs: Sequence[RunSummary]) -> dict[str, StudyGroup]:
 
 def fold_row_name(run: RunSummary, lead: RunSummary) -> str:
     """What a fold's own row is called: "fold 2", with its host where that is another."""
-    name = fold_name(run.fold or 0)
+    name = fold_name(run.fold or 0, "trial" if is_search(lead) else "fold")
     return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
 
 

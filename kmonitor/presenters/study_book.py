@@ -122,6 +122,11 @@ def is_study(run: RunSummary) -> bool:
     return bool(run.study) and run.fold is None
 
 
+def is_search(study: RunSummary) -> bool:
+    """Whether a study's folds are the trials of a search, which come one by one."""
+    return is_study(study) and not study.folds
+
+
 def folds_of(study: RunSummary, runs: Collection[RunSummary]) -> dict[int, RunSummary]:
     """The newest run of each fold of a study, by fold; not of folds that told nothing."""
     found: dict[int, RunSummary] = {}

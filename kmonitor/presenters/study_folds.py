@@ -7,7 +7,8 @@ from typing import Final, Literal
 from kmonitor.presenters.language import later, tr
 from kmonitor.presenters.run_states import Tone, has_ended
 from kmonitor.presenters.said_elsewhere import said
-from kmonitor.presenters.study_book import StudyRecord
+from kmonitor.presenters.study_book import StudyRecord, is_search
+from kmonitor_agent.local.fold_place import Noun
 from kmonitor_agent.protocol.facts import FoldBegan, FoldEnded
 from kmonitor_agent.protocol.messages import RunSummary
 
@@ -22,6 +23,9 @@ FoldState = Literal[
     "again",
     "running",
     "finished",
+    "pruned",
+    "too_large",
+    "failed",
     "error",
     "out_of_memory",
     "timeout",
@@ -32,13 +36,17 @@ FoldState = Literal[
     "not_run",
 ]
 """`again`: it waits for another try. `lost`: it ran when the study's process went without a word.
-`not_run`: the study ended before its turn."""
+`not_run`: the study ended before its turn. `pruned`, `too_large`, `failed`: a trial of a search
+that returned, and no value."""
 
 _LOOKS: Final[dict[FoldState, tuple[str, str, Tone]]] = {
     "queued": ("clock", later("Waiting"), "mute"),
     "again": ("restart", later("Waits for another try"), "warn"),
     "running": ("play", later("Running"), "accent"),
     "finished": ("check", later("Finished"), "ok"),
+    "pruned": ("check", later("Pruned"), "mute"),
+    "too_large": ("warning", later("Too large"), "warn"),
+    "failed": ("error", later("Failed"), "crit"),
     "error": ("error", later("Error"), "crit"),
     "out_of_memory": ("warning", later("Out of memory"), "crit"),
     "timeout": ("clock", later("Timeout"), "crit"),
@@ -71,6 +79,7 @@ class TryPicture:
         vram_bytes: Peak on its GPU; None: none is used, or that is not known.
         device: The GPU that it is pinned to; may be empty.
         resumed: It goes on where the try before was killed.
+        noun: What it is for people.
     """
 
     fold: int
@@ -91,6 +100,7 @@ class TryPicture:
     vram_bytes: float | None = None
     device: str = ""
     resumed: bool = False
+    noun: Noun = "fold"
 
     @property
     def is_running(self) -> bool:
@@ -122,14 +132,15 @@ def last_tries(tries: Sequence[Sequence[TryPicture]]) -> tuple[TryPicture, ...]:
     return tuple(each[-1] for each in tries)
 
 
-def fold_name(fold: int) -> str:
-    """What a fold is called: "fold 2", from 0, as in the script."""
-    return tr("fold {n}").format(n=fold)
+def fold_name(fold: int, noun: Noun = "fold") -> str:
+    """What a fold is called: "fold 2", from 0, as in the script; of a search "trial 2"."""
+    words = tr("fold {n}") if noun == "fold" else tr("trial {n}")
+    return words.format(n=fold)
 
 
 def fold_words(fold: TryPicture) -> str:
     """A fold in one sentence: "fold 2: Out of memory, its processes held 4.1 GiB"."""
-    words = f"{fold_name(fold.fold)}: {fold.word}"
+    words = f"{fold_name(fold.fold, fold.noun)}: {fold.word}"
     if fold.attempt > 1:
         words = tr("{fold}, try {n}").format(fold=words, n=fold.attempt)
     return f"{words}, {fold.why}" if fold.why else words
@@ -141,7 +152,7 @@ def end_words(event: FoldEnded) -> tuple[str, bool, str]:
     words = fold_words(ended)
     if event.again:
         words = tr("{fold}; it is tried again").format(fold=words)
-    return ended.icon, event.cause != "finished", words
+    return ended.icon, ended.tone in {"warn", "crit"}, words
 
 
 def _tries(
@@ -158,7 +169,8 @@ def _tries(
         found.append(_look(fold, 0, "not_run" if over else "queued"))
     elif ended[-1].again and not over:
         found.append(replace(_look(fold, ended[-1].attempt, "again"), run=run_id))
-    return tuple(found)
+    noun: Noun = "trial" if is_search(study) else "fold"
+    return tuple(replace(each, noun=noun) for each in found)
 
 
 def _running(
@@ -208,7 +220,8 @@ def _share(run: RunSummary | None, told: float | None) -> float | None:
 
 
 def _ended(each: FoldEnded, run: str) -> TryPicture:
-    icon, word, tone = _LOOKS[each.cause]
+    state: FoldState = each.outcome or each.cause
+    icon, word, tone = _LOOKS[state]
     said_word = tr(word)
     if each.signal:
         said_word = f"{said_word} ({each.signal})"
@@ -216,11 +229,11 @@ def _ended(each: FoldEnded, run: str) -> TryPicture:
     return TryPicture(
         fold=each.fold,
         attempt=each.attempt,
-        state=each.cause,
+        state=state,
         icon=icon,
         word=said_word,
         tone=tone,
-        why=lines[0] if lines and each.cause != "finished" else "",
+        why=lines[0] if lines and state != "finished" else "",
         run=run,
         seconds=each.seconds,
         share=1.0 if each.cause == "finished" else None,
@@ -230,6 +243,7 @@ def _ended(each: FoldEnded, run: str) -> TryPicture:
         vram_bytes=each.vram_bytes,
         device=each.device,
         resumed=each.resumed,
+        noun=each.noun,
     )
 
 

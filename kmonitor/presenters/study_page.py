@@ -13,7 +13,7 @@ from kmonitor.presenters.formats import (
 from kmonitor.presenters.guide import slug
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.run_states import Tone, has_ended
-from kmonitor.presenters.study_book import StudyRecord
+from kmonitor.presenters.study_book import StudyRecord, is_search
 from kmonitor.presenters.study_folds import TryPicture, fold_words, last_tries
 from kmonitor.presenters.study_forecast import forecast_words, study_forecast
 from kmonitor_agent.protocol.facts import StudyTally
@@ -155,15 +155,17 @@ def tally_words(study: RunSummary) -> str:
     """How far a study is: "3 of 10 folds, 1 running, 1 tried again, 1 killed"."""
     tally = study.tally
     if tally is None:
-        words = tr("1 fold") if study.folds == 1 else tr("{n} folds")
-        return words.format(n=count_text(study.folds))
+        return count_words(study, study.folds)
     parts = [over_text(study, tally)]
     running = 0 if has_ended(study) else tally.running
     for n, words in (
         (running, tr("{n} running")),
         (tally.retried, tr("{n} tried again")),
+        (tally.pruned, tr("{n} pruned")),
+        (tally.too_large, tr("{n} too large")),
         (tally.failed, tr("{n} failed")),
-        (tally.killed, tr("{n} killed")),
+        (tally.out_of_memory, tr("{n} out of memory")),
+        (tally.killed - tally.out_of_memory, tr("{n} killed")),
     ):
         if n:
             parts.append(words.format(n=count_text(n)))
@@ -171,16 +173,27 @@ def tally_words(study: RunSummary) -> str:
 
 
 def over_text(study: RunSummary, tally: StudyTally) -> str:
-    """How many folds are over: "3 of 10 folds"; of a search, whose end nobody knows, "3 folds"."""
-    words = tr("{n} of {of} folds") if study.folds else tr("{n} folds")
+    """How many folds are over: "3 of 10 folds"; of a search, which has no end yet, "3 trials"."""
+    if not study.folds:
+        return count_words(study, tally.over)
+    words = tr("{n} of 1 fold") if study.folds == 1 else tr("{n} of {of} folds")
     return words.format(n=count_text(tally.over), of=count_text(study.folds))
+
+
+def count_words(study: RunSummary, count: int) -> str:
+    """So many of a study's folds, or of a search's trials: "1 fold", "12 trials"."""
+    if is_search(study):
+        words = tr("1 trial") if count == 1 else tr("{n} trials")
+    else:
+        words = tr("1 fold") if count == 1 else tr("{n} folds")
+    return words.format(n=count_text(count))
 
 
 def _facts(record: StudyRecord) -> str:
     started = record.started
     if started is None:
         return ""
-    timeout = tr("time learned")
+    timeout = tr("time learned") if started.folds else tr("time not bounded")
     if started.timeout_s is not None:
         timeout = tr("time up to {time}").format(time=duration_text(started.timeout_s))
     memory = tr("memory bounded by the host")

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
 
+from kmonitor_agent.folds.ledger import seconds_text
 from kmonitor_agent.folds.tidings import Phase, Stepped
 
 LEAST_S: Final = 60.0
@@ -122,13 +123,10 @@ def hang_of(phase: Phase, silent_s: float, own: Habits, others: Habits) -> str:
     if phase != "step" or known[0] is None:
         known.append(others.longest_s.get(phase))
     found = [each for each in known if each is not None]
-    limit_s = max(LEAST_S, _SILENCE * max(found)) if found else None
-    if limit_s is None or silent_s <= limit_s:
+    if not found or silent_s <= max(LEAST_S, _SILENCE * max(found)):
         return ""
-    return (
-        f"no step for {silent_s:.0f} s {_WHERE[phase]};"
-        f" the longest pause there was {limit_s / _SILENCE:.1f} s or less"
-    )
+    longest = seconds_text(max(found))
+    return f"no step for {silent_s:.0f} s {_WHERE[phase]}, where the longest pause was {longest} s"
 
 
 _WHERE: Final[dict[Phase, str]] = {
@@ -172,6 +170,11 @@ class TimeBound:
         if share is not None and share >= _SURE_SHARE:
             learned = max(learned, _SILENCE * elapsed_s / share)
         return learned
+
+
+def too_long_text(limit_s: float) -> str:
+    """Why a fold is ended that took longer than was learned, seconds."""
+    return f"it took longer than the {limit_s:.4g} s that the finished folds let expect"
 
 
 def too_much_memory(tree_bytes: int, bound_bytes: int | None) -> bool:

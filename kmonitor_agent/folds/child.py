@@ -95,6 +95,9 @@ def _call(function: Callable[..., Any], order: Order, mouth: Mouth) -> None:
         returned = _ended_by(exc)
     else:
         returned = _kept(value, Path(order.value))
+        if returned.how == "finished":
+            outcome, why = fold.outcome
+            returned = Returned("finished", why[:MOST_TEXT], outcome=outcome)
     seen = pulse.end()
     mouth.tell(
         Returned(
@@ -105,6 +108,7 @@ def _call(function: Callable[..., Any], order: Order, mouth: Mouth) -> None:
             peak_bytes=peak_bytes(os.getpid()),
             vram_bytes=seen.vram_bytes,
             private=seen.private,
+            outcome=returned.outcome,
         )
     )
 

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from typing_extensions import override
 
+from kmonitor_agent.protocol.study_facts import TrialOutcome
+
 _SEEDS: Final = 2**31
 
 
@@ -58,6 +60,7 @@ class Fold:
         self._steps = 0
         self._of: int | None = None
         self._asks = asks
+        self._outcome: tuple[TrialOutcome, str] = ("", "")
 
     @override
     def __repr__(self) -> str:
@@ -102,6 +105,20 @@ class Fold:
         if self._asks is None:
             raise NotAnswered("LookupError", "nobody answers the folds of run_folds")
         return self._asks(question)
+
+    @property
+    def outcome(self) -> tuple[TrialOutcome, str]:
+        """What `came_to` was told."""
+        return self._outcome
+
+    def came_to(self, outcome: TrialOutcome, why: str) -> None:
+        """A trial of a search will return, but no value.
+
+        Args:
+            outcome: What it is called.
+            why: In words.
+        """
+        self._outcome = (outcome, why)
 
     def _indices(self, name: str) -> Any:
         path = splits_folder(self.directory.parent) / f"{self.index}-{name}.npy"

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import uuid4
 
+import msgspec
+
 from kmonitor_agent.folds.bounds import Habits, TimeBound
 from kmonitor_agent.folds.function_source import FunctionSource
 from kmonitor_agent.folds.ledger import Attempt
@@ -27,7 +29,9 @@ from kmonitor_agent.local.supervised import VARIABLE as SUPERVISED
 from kmonitor_agent.local.supervised import Supervision, Terms
 from kmonitor_agent.restart.death import Death
 from kmonitor_agent.restart.last_words import tell_death
+from kmonitor_agent.session.process_facts import script_path
 
+_INTEGRATIONS: Final = "kmonitor.integrations."
 _DEVICES: Final = "CUDA_VISIBLE_DEVICES"
 
 
@@ -45,6 +49,7 @@ class Wanted:
         judges_silence: Whether each attempt is judged for a hang where it runs.
         answers: What a fold asks, by its index and the question; None: nothing is answered.
         noun: What a fold is for people.
+        called: What is run, for people; empty: as the source says.
     """
 
     source: FunctionSource
@@ -56,6 +61,25 @@ class Wanted:
     judges_silence: bool = True
     answers: Callable[[int, Any], Any] | None = None
     noun: Noun = "fold"
+    called: str = ""
+
+    @property
+    def function(self) -> str:
+        """What is run, for people: "train.py: train_fold"."""
+        given = [*self.source.functions.values()] if self.is_of_integration else []
+        return self.called or (given[0] if given else self.source).text
+
+    @property
+    def script(self) -> str:
+        """Path or name of what the user's function is from."""
+        if self.is_of_integration:
+            return script_path(os.environ)
+        return self.source.file or self.source.module
+
+    @property
+    def is_of_integration(self) -> bool:
+        """Whether the function is of an integration, which was given the user's."""
+        return self.noun == "trial" or self.source.module.startswith(_INTEGRATIONS)
 
 
 @dataclass(slots=True)
@@ -147,7 +171,7 @@ class Launch:
     def over(self, running: Running) -> Attempt | None:
         """An attempt's process is gone: how it ended; None when it left to be started again."""
         supervision = self._kept_supervision(running.fold)
-        attempt = running.finish(time.monotonic())
+        attempt = msgspec.structs.replace(running.finish(time.monotonic()), noun=self._wanted.noun)
         self._warden.ended(running.process.pid, running.process.mark)
         if attempt.cause == "error" and supervision and supervision.leaving() is not None:
             return None
@@ -194,14 +218,13 @@ class Launch:
     def _environ(
         self, fold: int, attempt: int, device: str, supervision: Supervision | None
     ) -> dict[str, str]:
-        source = self._wanted.source
         place = FoldPlace(
             study=self._facts.id,
             fold=fold,
             folds=self._facts.folds,
             attempt=attempt,
             noun=self._wanted.noun,
-            script=(source.file or source.module)[:4096],
+            script=self._wanted.script[:4096],
         )
         environ = {**os.environ, PLACE: place.as_variable()}
         environ.pop(SUPERVISED, None)

@@ -7,6 +7,8 @@ import msgspec
 from typing_extensions import override
 
 from kmonitor_agent.local.byte_sizes import bytes_text
+from kmonitor_agent.local.fold_place import Noun
+from kmonitor_agent.protocol.study_facts import TrialOutcome
 
 Cause = Literal["finished", "error", "out_of_memory", "timeout", "hang", "killed", "interrupted"]
 """How an attempt ended. "interrupted" is by Ctrl+C at the study, which a later start goes on."""
@@ -34,6 +36,8 @@ class Attempt(msgspec.Struct, frozen=True):
         began_wall_s: When it began, UTC epoch seconds.
         private: A MonitorCallback of it is private: its exception's text stays on this machine.
         node: Host that it ran on, of a cluster; empty for the study's own process's.
+        noun: What its fold is for people.
+        outcome: What a finished one came to, where that is no value.
     """
 
     fold: int
@@ -51,9 +55,11 @@ class Attempt(msgspec.Struct, frozen=True):
     began_wall_s: float = 0.0
     private: bool = False
     node: str = ""
+    noun: Noun = "fold"
+    outcome: TrialOutcome = ""
 
 
-_HEADS: Final = ("fold", "try", "ended", "seconds", "steps", "RAM peak", "growth", "VRAM peak")
+_HEADS: Final = ("try", "ended", "seconds", "steps", "RAM peak", "growth", "VRAM peak")
 _MOST_WORDS: Final = 60
 
 
@@ -64,13 +70,14 @@ class Ledger(tuple[Attempt, ...]):
 
     @override
     def __str__(self) -> str:
-        rows = [_HEADS, *(_cells(each) for each in self)]
+        noun = self[0].noun if self else "fold"
+        rows = [(noun, *_HEADS), *(_cells(each) for each in self)]
         if any(each.node for each in self):
             nodes = ("node", *(each.node for each in self))
             rows = [(*row, node) for row, node in zip(rows, nodes, strict=True)]
         widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
         lines = [_line(row, widths) for row in rows]
-        told = [f"fold {each.fold}: {_short(each.why)}" for each in self if each.why]
+        told = [f"{noun} {each.fold}: {_short(each.why)}" for each in self if each.why]
         return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:], *told])
 
     @override
@@ -80,7 +87,7 @@ class Ledger(tuple[Attempt, ...]):
 
 def how_text(attempt: Attempt) -> str:
     """How an attempt ended, in a word or two."""
-    words = attempt.cause.replace("_", " ")
+    words = (attempt.outcome or attempt.cause).replace("_", " ")
     return f"{words} ({attempt.signal})" if attempt.signal else words
 
 

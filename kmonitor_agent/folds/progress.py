@@ -49,17 +49,20 @@ class Progress:
         """So many folds finished at an earlier start: their results may be of earlier code."""
         if finished:
             are = "is" if finished == 1 else "are"
-            told = f"{finished} of {self._folds} folds finished earlier and {are} not run again"
-            self.tell(f"kmonitor: {told}")
+            told = f"{finished} of {self._several(self._folds)} finished earlier"
+            self.tell(f"kmonitor: {told} and {are} not run again")
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """An attempt ended."""
         took = f"{seconds_text(attempt.seconds)} s, {bytes_text(attempt.peak_bytes)}"
+        words = how_text(attempt)
         why = attempt.why.strip().splitlines()[0] if attempt.why.strip() else ""
+        for said in (f"{attempt.signal}: ", f"{words}: "):
+            why = why.removeprefix(said)
         told = f": {why}" if why else ""
         follows = "; it is tried again" if again else ""
         number = f"{self._noun} {attempt.fold}"
-        self.tell(f"kmonitor: {number} {how_text(attempt)} ({took}){told}{follows}")
+        self.tell(f"kmonitor: {number} {words} ({took}){told}{follows}")
 
     def move(self, done: int, running: Sequence[Followed], finished_s: list[float]) -> None:
         """The line that moves, at most five times a second.
@@ -86,9 +89,12 @@ class Progress:
 
     def _bar(self, done: int) -> str:
         if not self._folds:
-            return f"{done} {self._noun}s done"
+            return f"{self._several(done)} done"
         filled = _BAR * done // self._folds
-        return f"[{'#' * filled}{'.' * (_BAR - filled)}] {done}/{self._folds} {self._noun}s"
+        return f"[{'#' * filled}{'.' * (_BAR - filled)}] {done}/{self._several(self._folds)}"
+
+    def _several(self, count: int) -> str:
+        return f"{count} {self._noun}{'' if count == 1 else 's'}"
 
     def _one(self, running: Followed, now_s: float, finished_s: list[float]) -> str:
         elapsed_s = running.elapsed_s(now_s)

@@ -157,7 +157,8 @@ class Runner:
             return self._launch.start(fold, device, self._account.known)
         except OSError as exc:
             why = f"no process could be started: {exc}"
-            failed = Attempt(fold, 1, "error", why, began_wall_s=time.time())
+            noun = self._wanted.noun
+            failed = Attempt(fold, 1, "error", why, began_wall_s=time.time(), noun=noun)
             self._account.note(failed, again=False)
             return None
 
@@ -216,7 +217,8 @@ class Runner:
         if largest.resident_bytes < reserve or largest not in self._running:
             return  # it is not ours that fills the host, or its own runner ends it
         held = bytes_text(largest.resident_bytes)
-        why = f"this host had {bytes_text(left)} left, and the fold held {held}, the most of all"
+        noun = self._wanted.noun
+        why = f"this host had {bytes_text(left)} left, and the {noun} held the most, {held}"
         largest.kill("out_of_memory", why)
 
     def _drop_warm(self) -> None:

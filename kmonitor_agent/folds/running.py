@@ -6,7 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kmonitor_agent.folds.bounds import Habits, Silence, TimeBound, too_much_memory
+from kmonitor_agent.folds.bounds import (
+    Habits,
+    Silence,
+    TimeBound,
+    too_long_text,
+    too_much_memory,
+)
 from kmonitor_agent.folds.ledger import Attempt, Cause
 from kmonitor_agent.folds.memory_group import MemoryGroup
 from kmonitor_agent.folds.plain import NotPlain, packed, unpacked
@@ -143,6 +149,10 @@ class Running:
         return bound is not None and self._seen.now_bytes > _CLOSE * bound
 
     @property
+    def _bound_text(self) -> str:
+        return bytes_text(self._bounds.memory_bytes or 0)
+
+    @property
     def habits(self) -> Habits:
         """Its own gaps between steps."""
         return self._silence.own
@@ -221,10 +231,10 @@ class Running:
         kills = 0 if self._group is None else self._group.kills()
         # What the kernel kills at a bound is counted for the host, too.
         if kills and (cause == "killed" or (cause, why) == ("out_of_memory", death.why)):
-            cause, why = "out_of_memory", "the kernel killed it at its memory bound"
+            cause, why = "out_of_memory", f"the kernel killed it at memory={self._bound_text}"
         tail = self.process.tail() if death.signal == "SIGABRT" else ""
         if cause == "killed" and any(words in tail for words in _NATIVE_NO_MEMORY):
-            cause, why = "out_of_memory", "it gave up for want of memory, as it printed"
+            cause, why = "out_of_memory", "it gave up for want of memory, as its output says"
         self.process.end()
         if self._group is not None:
             self._group.remove_soon()
@@ -246,6 +256,7 @@ class Running:
             resumed=self.resumed,
             began_wall_s=self._began_wall_s,
             private=any(each is not None and each.private for each in (seen.step, returned)),
+            outcome="" if returned is None or cause != "finished" else returned.outcome,
         )
 
     def death(self, attempt: Attempt) -> Death:
@@ -276,7 +287,7 @@ class Running:
         if seen.returned is not None:
             how, error = seen.returned.how, seen.returned.error
             is_alone = how == "interrupted"
-            return ("killed", "SIGINT, sent to the fold alone") if is_alone else (how, error)
+            return ("killed", "SIGINT, sent to it alone") if is_alone else (how, error)
         if death.how == "memory":
             return "out_of_memory", death.why
         is_signal = death.how == "signal"
@@ -303,10 +314,9 @@ class Running:
                 self.process.end()
             return
         if too_much_memory(seen.now_bytes, bounds.memory_bytes):
-            held, bound = bytes_text(seen.now_bytes), bytes_text(bounds.memory_bytes or 0)
-            self.kill("out_of_memory", f"its processes held {held}, more than memory={bound}")
+            self.kill("out_of_memory", f"its processes held more than memory={self._bound_text}")
         elif self._group is not None and self._group.kills():
-            self.kill("out_of_memory", "the kernel killed in it at its memory bound")
+            self.kill("out_of_memory", f"the kernel killed in it at memory={self._bound_text}")
         elif self.began_s:
             self._judge_time(now_s)
 
@@ -314,7 +324,7 @@ class Running:
         bounds, elapsed_s = self._bounds, self.elapsed_s(now_s)
         limit_s = self.limit_s(now_s)
         if limit_s is not None and elapsed_s > limit_s:
-            learned = "" if bounds.time.given_s is not None else ", by the folds that finished"
-            self.kill("timeout", f"it took longer than {limit_s:.4g} s{learned}")
+            told = f"it took longer than timeout_s={limit_s:g}"
+            self.kill("timeout", too_long_text(limit_s) if bounds.time.given_s is None else told)
         elif bounds.judges_silence and (why := self._silence.too_long(now_s)):
             self.kill("hang", why)

@@ -151,10 +151,8 @@ class Telling:
         )
 
     def _name(self) -> str:
-        source = self._wanted.source
-        script = PurePath(source.file).name if source.file else source.module
-        # A search's function is the integration's: the script has the name.
-        name = (script if self._wanted.noun == "fold" else "") or default_run_name()
+        script = "" if self._wanted.is_of_integration else self._wanted.script
+        name = PurePath(script).name or default_run_name()
         path = self._folder.path
         count = self._facts.folds
         is_named = path.parent != studies(self._places) and count > 0
@@ -170,7 +168,7 @@ class Telling:
         link.emit(
             StudyStarted(
                 t_s=link.now_s(),
-                function=_cut(wanted.source.text),
+                function=_cut(wanted.function),
                 folds=self._facts.folds,
                 at_once=wanted.at_once,
                 retries=wanted.retries,
@@ -239,7 +237,8 @@ class Telling:
                 self._tell_end(attempt, again=attempt.cause == "interrupted")
 
     def _ending(self, link: Link, attempt: Attempt, *, again: bool) -> FoldEnded:
-        is_hidden = attempt.private and attempt.cause in {"error", "out_of_memory"}
+        is_words = bool(attempt.outcome) or attempt.cause in {"error", "out_of_memory"}
+        is_hidden = attempt.private and is_words
         return FoldEnded(
             t_s=link.now_s(),
             fold=attempt.fold,
@@ -256,6 +255,8 @@ class Telling:
             device=attempt.device[:200],
             resumed=attempt.resumed,
             began_wall_s=max(0.0, attempt.began_wall_s),
+            noun=attempt.noun,
+            outcome=attempt.outcome,
             tally=self._tallies.now(),
         )
 

@@ -8,6 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from kmonitor_agent.folds.function_source import FunctionSource
+from kmonitor_agent.protocol.study_facts import TrialOutcome
 
 MOST_TEXT: Final = 16_000
 """Characters of an exception's text that are kept."""
@@ -83,6 +84,7 @@ class Returned(msgspec.Struct, frozen=True, tag="returned"):
         peak_bytes: Highest resident set of the process; 0: not known.
         vram_bytes: See `Stepped`.
         private: See `Stepped`.
+        outcome: See `Attempt`; `error` says why.
     """
 
     how: Literal["finished", "error", "out_of_memory", "interrupted"]
@@ -92,6 +94,7 @@ class Returned(msgspec.Struct, frozen=True, tag="returned"):
     peak_bytes: int = 0
     vram_bytes: float | None = None
     private: bool = False
+    outcome: TrialOutcome = ""
 
 
 class Asked(msgspec.Struct, frozen=True, tag="asked"):

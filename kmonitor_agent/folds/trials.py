@@ -3,6 +3,7 @@
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -41,6 +42,7 @@ class Trials:
         timeout_s: float | None = None,
         retries: int = 1,
         usage: Usage = _TRIALS,
+        called: str = "",
         quiet: bool = False,
     ) -> None:
         """Begin, or go on with the study in that folder.
@@ -52,6 +54,7 @@ class Trials:
             timeout_s: Likewise.
             retries: Likewise.
             usage: How the user handed the function over.
+            called: What is searched, for people; empty: the function.
             quiet: Nothing is told to the terminal or the hub.
 
         Raises:
@@ -60,9 +63,10 @@ class Trials:
             FoldsRefused: No process could find the function, or the folder is in use.
             OSError: No process can be started.
         """
-        self._wanted = wanted_by(
+        wanted = wanted_by(
             function, timeout_s, memory, retries, 1, usage=usage, answers=self._answer
         )
+        self._wanted = replace(wanted, called=called)
         self._answers: dict[int, Callable[[Any], Any]] = {}
         self._lock = threading.Lock()
         self._done = 0
@@ -75,10 +79,8 @@ class Trials:
         except BaseException:
             self._folder.close()
             raise
-        self._listener = _OneByOne()
-        if not quiet:
-            telling = Telling(self._wanted, facts, self._folder, places)
-            self._listener = _OneByOne(Progress(0, noun="trial"), telling)
+        telling = None if quiet else Telling(self._wanted, facts, self._folder, places)
+        self._listener = _OneByOne(None if quiet else Progress(0, noun="trial"), telling)
         self._beside = Beside()
 
     @property

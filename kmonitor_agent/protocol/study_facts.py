@@ -16,6 +16,9 @@ FoldCause = Literal[
 ]
 """How a try of a fold ended. "interrupted": with the study, which may go on with it."""
 
+TrialOutcome = Literal["", "pruned", "too_large", "failed"]
+"""What a trial of a search that finished came to, where that is no value."""
+
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 """Part of a fold's work that is done."""
 
@@ -33,6 +36,9 @@ class StudyTally(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         killed: Of those, the ones that were ended: memory, time, a hang, a signal.
         running: Folds that run now.
         retried: Folds that needed more than one try.
+        out_of_memory: Of the killed, the ones that memory ended.
+        pruned: Of the finished, the trials that their search's pruner ended.
+        too_large: Of the finished, the trials whose models would not fit, and were not trained.
     """
 
     over: Count = 0
@@ -41,6 +47,9 @@ class StudyTally(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     killed: Count = 0
     running: Count = 0
     retried: Count = 0
+    out_of_memory: Count = 0
+    pruned: Count = 0
+    too_large: Count = 0
 
 
 class StudyStarted(Event, frozen=True, tag="study"):
@@ -127,6 +136,8 @@ class FoldEnded(Event, frozen=True, tag="fold_end"):
         device: The GPU that it was pinned to; empty without.
         resumed: It had gone on where the try before was killed.
         began_wall_s: When it began, UTC epoch seconds.
+        noun: What a fold of this study is for people.
+        outcome: What one that finished came to, where that is no value; empty: a value.
         tally: Of the study, with this.
     """
 
@@ -144,4 +155,6 @@ class FoldEnded(Event, frozen=True, tag="fold_end"):
     device: Name = ""
     resumed: bool = False
     began_wall_s: Seconds = 0.0
+    noun: Literal["fold", "trial"] = "fold"
+    outcome: TrialOutcome = ""
     tally: StudyTally = StudyTally()

@@ -2471,6 +2471,11 @@
         <translation>1 个追踪由存活模型使用</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>1 trial</source>
+        <translation>1 次试验</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/settings.py"/>
         <source>10 times a second under the pointer, else 4: less than half of that.</source>
         <translation>指针在窗口中时每秒 10 次，否则 4 次：开销不到前者的一半。</translation>
@@ -3036,6 +3041,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
         <source>Failed</source>
         <translation>失败</translation>
     </message>
@@ -4354,6 +4360,11 @@
         <translation>进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>Pruned</source>
+        <translation>已剪枝</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/action_ways.py"/>
         <source>Puts the saved values into the variables that there are. Always safe.</source>
         <translation>将保存的值写回现有变量。始终安全。</translation>
@@ -4712,8 +4723,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>SIGINT, sent to the fold alone</source>
-        <translation>SIGINT，只发给了这一折</translation>
+        <source>SIGINT, sent to it alone</source>
+        <translation>SIGINT，只发给了它</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/record_words.py"/>
@@ -4778,6 +4789,16 @@
         <location filename="../../kmonitor/report/environment_section.py"/>
         <source>Script</source>
         <translation>脚本</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <source>Search goes on: {function}, {over} were over</source>
+        <translation>搜索继续：{function}，其中 {over} 次试验已结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <source>Search: {function}</source>
+        <translation>搜索：{function}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -4997,6 +5018,16 @@
         <location filename="../../kmonitor/presenters/history_cells.py"/>
         <source>Stored</source>
         <translation>存储</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <source>Study of 1 fold goes on: {function}, {over} were over</source>
+        <translation>1 折的研究继续：{function}，其中 {over} 折已结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <source>Study of 1 fold: {function}</source>
+        <translation>1 折的研究：{function}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
@@ -5403,6 +5434,11 @@
         <location filename="../../kmonitor/presenters/diagnosis.py"/>
         <source>Told at the end of the epoch that follows.</source>
         <translation>在随后一轮结束时给出。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>Too large</source>
+        <translation>过大</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/reclaim_table.py"/>
@@ -6234,8 +6270,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>it gave up for want of memory, as it printed</source>
-        <translation>如其打印所示，因内存不足而放弃</translation>
+        <source>it gave up for want of memory, as its output says</source>
+        <translation>因内存不足而自行放弃，如其输出所说</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/at_limit.py"/>
@@ -6264,13 +6300,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>it took longer than {n} s</source>
-        <translation>用时超过 {n} 秒</translation>
+        <source>it took longer than the {n} s that the finished folds let expect</source>
+        <translation>用时超过 {n} s，即由已完成的折所推断的时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>it took longer than {n} s, by the folds that finished</source>
-        <translation>用时超过 {n} 秒，依据已完成的折</translation>
+        <source>it took longer than timeout_s={n}</source>
+        <translation>用时超过 timeout_s={n}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -6329,8 +6365,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>its processes held {held}, more than memory={bound}</source>
-        <translation>其进程占用 {held}，超过 memory={bound}</translation>
+        <source>its processes held more than memory={bound}</source>
+        <translation>其进程占用超过 memory={bound}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_subject.py"/>
@@ -6675,23 +6711,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>no step for {n} s after a fit; the longest pause there was {longest} s or less</source>
-        <translation>fit 之后 {n} 秒没有步；此处最长停顿不超过 {longest} 秒</translation>
+        <source>no step for {n} s after a fit, where the longest pause was {longest} s</source>
+        <translation>fit 之后 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>no step for {n} s at its begin; the longest pause there was {longest} s or less</source>
-        <translation>开始时 {n} 秒没有步；此处最长停顿不超过 {longest} 秒</translation>
+        <source>no step for {n} s at its begin, where the longest pause was {longest} s</source>
+        <translation>开始时 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>no step for {n} s between epochs; the longest pause there was {longest} s or less</source>
-        <translation>轮间 {n} 秒没有步；此处最长停顿不超过 {longest} 秒</translation>
+        <source>no step for {n} s between epochs, where the longest pause was {longest} s</source>
+        <translation>轮与轮之间 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>no step for {n} s within an epoch; the longest pause there was {longest} s or less</source>
-        <translation>轮内 {n} 秒没有步；此处最长停顿不超过 {longest} 秒</translation>
+        <source>no step for {n} s within an epoch, where the longest pause was {longest} s</source>
+        <translation>一轮之内 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_sentences.py"/>
@@ -7324,13 +7360,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>the kernel killed in it at its memory bound</source>
-        <translation>内核在其内存上限处终止了其中的进程</translation>
+        <source>the kernel killed in it at memory={bound}</source>
+        <translation>内核在 memory={bound} 处终止了它的进程</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>the kernel killed it at its memory bound</source>
-        <translation>内核在其内存上限处终止了它</translation>
+        <source>the kernel killed it at memory={bound}</source>
+        <translation>内核在 memory={bound} 处终止了它</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -7469,8 +7505,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>this host had {left} left, and the fold held {held}, the most of all</source>
-        <translation>主机只剩 {left}，而这一折占用 {held}，为各折之最</translation>
+        <source>this host had {left} left, and the fold held the most, {held}</source>
+        <translation>此主机仅剩 {left}，而该折占用最多：{held}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>this host had {left} left, and the trial held the most, {held}</source>
+        <translation>此主机仅剩 {left}，而该次试验占用最多：{held}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
@@ -7506,6 +7547,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>time limit ({limit})</source>
         <translation>时间上限（{limit}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>time not bounded</source>
+        <translation>时间不限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_page.py"/>
@@ -7566,6 +7612,11 @@
         <location filename="../../kmonitor/presenters/load_cost.py"/>
         <source>training cannot go on exactly</source>
         <translation>不能原样继续训练</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <source>trial {n}</source>
+        <translation>试验 {n}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/metric_words.py"/>
@@ -7996,6 +8047,11 @@
         <translation>{n} 被终止</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} of 1 fold</source>
+        <translation>{n} / 1 折</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/desk.py"/>
         <source>{n} of {all} hosts connected</source>
         <translation>已连接 {n}/{all} 台主机</translation>
@@ -8021,9 +8077,19 @@
         <translation>{n} 个算子</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} out of memory</source>
+        <translation>{n} 内存不足</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/map_layers.py"/>
         <source>{n} parameters</source>
         <translation>{n} 个参数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} pruned</source>
+        <translation>{n} 已剪枝</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_groups.py"/>
@@ -8067,6 +8133,11 @@
         <translation>{n} 次</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} too large</source>
+        <translation>{n} 过大</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/record_words.py"/>
         <source>{n} traces</source>
         <translation>{n} 个追踪</translation>
@@ -8085,6 +8156,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>{n} traces in use by live models</source>
         <translation>{n} 个追踪由存活模型使用</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <source>{n} trials</source>
+        <translation>{n} 次试验</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_page.py"/>

@@ -26,6 +26,11 @@ def met(fold: Fold) -> Any:
     return fold.ask("met")
 
 
+def came_to(fold: Fold) -> None:
+    """Comes to what it is answered, and to no value."""
+    fold.came_to(*fold.ask("to what"))
+
+
 def called(fold: Fold, function: Any) -> Any:
     """What another function makes of 1."""
     return function(1)

@@ -24,10 +24,10 @@ BEGAN_WALL_S: Final = NOW_WALL_S - 3720.0
 TOOK_S: Final = 620.0
 ENDED: Final[dict[str, tuple[str, str]]] = {
     "error": ("ValueError: no luck with fold 4", ""),
-    "out_of_memory": ("its processes held 4.1 GiB, more than memory=4.0 GiB", ""),
-    "timeout": ("it took longer than 2480 s, by the folds that finished", ""),
+    "out_of_memory": ("its processes held more than memory=4.0 GiB", ""),
+    "timeout": ("it took longer than the 2480 s that the finished folds let expect", ""),
     "hang": (
-        "no step for 61 s within an epoch; the longest pause there was 20.3 s or less",
+        "no step for 61 s within an epoch, where the longest pause was 20.3 s",
         "",
     ),
     "killed": ("SIGSEGV: it reached for memory that is not its own", "SIGSEGV"),
@@ -79,6 +79,7 @@ class MadeUpStudy:
             failed=lasts.count("error"),
             killed=sum(end in {"out_of_memory", "timeout", "hang", "killed"} for end in lasts),
             running=lasts.count("running"),
+            out_of_memory=lasts.count("out_of_memory"),
             retried=sum(", " in ends for ends in self.ends),
         )
         own: dict[str, Any] = {

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from kmonitor_agent.folds.bounds import Habits, TimeBound, hang_of
+from kmonitor_agent.folds.bounds import Habits, TimeBound, hang_of, too_long_text
 from kmonitor_agent.folds.launch import Known
 from kmonitor_agent.folds.ledger import Attempt, Cause
 from kmonitor_agent.folds.on_ray.messages import Arrived, Now, Verdict
@@ -102,8 +102,7 @@ class Away:
         limit_s = None if self._bound.given_s is not None else self.limit_s(now_s)
         why = hang_of(now.phase, now.silent_s, Habits(now.habits), self._known.habits)
         if limit_s is not None and now.elapsed_s > limit_s:
-            told = f"it took longer than {limit_s:.4g} s, by the folds that finished"
-            self.verdict = Verdict("timeout", told)
+            self.verdict = Verdict("timeout", too_long_text(limit_s))
         elif why:
             self.verdict = Verdict("hang", why)
         self._judged_s = now_s

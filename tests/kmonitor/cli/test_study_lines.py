@@ -28,5 +28,18 @@ def test_each_try_of_each_fold_has_a_line(capsys: pytest.CaptureFixture[str]):
 def test_a_study_has_folds_in_the_place_of_epochs():
     own, fold, *_ = MadeUpStudy(RUNNING).runs()
 
-    assert epoch_words(own) == "5 of 10 folds, 1 failed, 1 killed"
+    assert epoch_words(own) == "5 of 10 folds, 1 failed, 1 out of memory"
     assert epoch_words(fold) == "20 of 20"
+    assert epoch_words(MadeUpStudy(["out_of_memory"]).runs()[0]) == "1 of 1 fold, 1 out of memory"
+
+
+def test_a_search_has_trials(capsys: pytest.CaptureFixture[str]):
+    study = MadeUpStudy(["finished", "out_of_memory"], study={"folds": 0})
+    own, *trials = study.runs()
+    rows = [made_up_row(at, event, STUDY) for at, event in enumerate(study.events(), start=1)]
+
+    say_study(own, rows, trials)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert epoch_words(own) == "2 trials, 1 out of memory"
+    assert lines[4].split()[:3] == ["TRIAL", "TRY", "STATE"]

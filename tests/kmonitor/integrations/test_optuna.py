@@ -61,7 +61,7 @@ def test_each_way_to_end_fails_its_own_trial_only(tmp_path: Path):
     ]
     assert [each.state.name for each in study.trials].count("FAIL") == 4
     assert "more than memory=300.0 MiB" in study.trials[1].user_attrs["kmonitor:why"] or (
-        "at its memory bound" in study.trials[1].user_attrs["kmonitor:why"]
+        "killed it at memory=300.0 MiB" in study.trials[1].user_attrs["kmonitor:why"]
     )
     assert study.trials[4].user_attrs["kmonitor:why"] == "ValueError: no luck"
 

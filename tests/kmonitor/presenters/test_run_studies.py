@@ -126,6 +126,13 @@ def test_the_log_tells_begin_and_ends():
         "info",
         "Study of 5 folds goes on: train.py:train, 2 were over",
     )
+    search = msgspec.structs.replace(started, folds=0)
+    assert line(search) == ("info", "Search: train.py:train")
+    assert line(msgspec.structs.replace(search, tally=StudyTally(over=2))) == (
+        "info",
+        "Search goes on: train.py:train, 2 were over",
+    )
+    assert line(msgspec.structs.replace(started, folds=1))[1] == "Study of 1 fold: train.py:train"
     assert line(hung) == ("warning", "fold 2: Hang, no step; it is tried again")
     assert line(done) == ("info", "fold 2: Finished, try 2")
 
@@ -141,4 +148,4 @@ def test_the_history_counts_the_folds_of_a_study():
         for row in history.rows(book, now_wall_s=NOW_WALL_S)
     }
 
-    assert cells == {STUDY: "1 of 1 folds", "fold0": "9"}
+    assert cells == {STUDY: "1 of 1 fold", "fold0": "9"}

@@ -4,7 +4,13 @@ import msgspec
 import pytest
 
 from kmonitor.presenters.study_book import StudyBook, StudyRecord, folds_of, is_study
-from kmonitor.presenters.study_folds import TryPicture, last_tries, tries_of
+from kmonitor.presenters.study_folds import (
+    TryPicture,
+    end_words,
+    fold_words,
+    last_tries,
+    tries_of,
+)
 from kmonitor.presenters.study_forecast import StudyForecast, forecast_words, study_forecast
 from kmonitor.presenters.study_memory import memory_picture
 from kmonitor.presenters.study_page import StudyPicture, study_picture, tally_words
@@ -15,6 +21,7 @@ from kmonitor_agent.protocol.facts import (
     FoldEnded,
     FoldNow,
     StudyStarted,
+    StudyTally,
 )
 from kmonitor_agent.protocol.messages import RunSummary
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_row, made_up_run
@@ -258,11 +265,15 @@ def test_how_far_a_study_is_says_only_what_there_is():
         return tally_words(own_run(MadeUpStudy(ends)))
 
     assert words(["finished", "queued"]) == "1 of 2 folds"
-    assert words(RUNNING) == (
-        "5 of 10 folds \u00b7 2 running \u00b7 3 tried again \u00b7 1 failed \u00b7 1 killed"
-    )
+    assert words(RUNNING).split(" \u00b7 ") == [
+        *("5 of 10 folds", "2 running", "3 tried again", "1 failed", "1 out of memory")
+    ]
     untold = msgspec.structs.replace(own_run(MadeUpStudy(["queued"])), tally=None)
     assert tally_words(untold) == "1 fold"
+    assert words(["finished"]) == "1 of 1 fold"
+    assert words(["out_of_memory", "killed"]) == (
+        "2 of 2 folds \u00b7 1 out of memory \u00b7 1 killed"
+    )
     assert tally_words(msgspec.structs.replace(untold, folds=3)) == "3 folds"
 
 
@@ -348,4 +359,33 @@ def test_a_search_whose_end_nobody_knows_shows_the_trials_that_came():
     study = MadeUpStudy(["finished", "running"], study={"folds": 0})
 
     assert [each.state for each in last_tries(tries_in(study))] == ["finished", "running"]
-    assert tally_words(own_run(study)) == "1 folds \u00b7 1 running"
+    assert tally_words(own_run(study)) == "1 trial \u00b7 1 running"
+    assert fold_words(last_tries(tries_in(study))[0]) == "trial 0: Finished"
+    started = msgspec.structs.replace(study.events()[0], folds=0)
+    page = study_picture(own_run(study), record_of([started]), (), now_wall_s=NOW_WALL_S)
+    assert "time not bounded" in page.facts
+
+
+def test_trials_without_a_value_are_told_apart():
+    tally = StudyTally(
+        over=9, finished=5, failed=1, killed=3, out_of_memory=2, pruned=2, too_large=1
+    )
+    own = msgspec.structs.replace(own_run(MadeUpStudy([])), folds=0, tally=tally)
+
+    assert tally_words(own).split(" \u00b7 ") == [
+        *("9 trials", "2 pruned", "1 too large", "1 failed", "2 out of memory", "1 killed")
+    ]
+
+
+def test_a_trial_that_was_pruned_says_so_and_is_not_a_bad_end():
+    ended = FoldEnded(
+        t_s=1.0,
+        fold=3,
+        attempt=1,
+        cause="finished",
+        why="at step 2",
+        noun="trial",
+        outcome="pruned",
+    )
+
+    assert end_words(ended)[1:] == (False, "trial 3: Pruned, at step 2")

@@ -73,7 +73,15 @@ def test_silence_far_beyond_its_own_history_is_a_hang():
     silence = followed([(30.0, 1, "step"), (70.0, 2, "step"), (71.0, 3, "step")])
 
     assert not silence.too_long(71.0 + 119.0)
-    assert "no step for 121 s within an epoch" in silence.too_long(71.0 + 121.0)
+    assert silence.too_long(71.0 + 121.0) == (
+        "no step for 121 s within an epoch, where the longest pause was 40.0 s"
+    )
+
+
+def test_a_hang_tells_the_longest_pause_and_not_a_part_of_the_least_bound():
+    silence = followed([(30.0, 1, "step"), (30.5, 2, "step")])
+
+    assert silence.too_long(30.5 + 61.0).endswith("the longest pause was 0.50 s")
 
 
 def test_the_first_validation_is_measured_by_those_of_others_only():

@@ -164,6 +164,6 @@ def test_a_fold_on_a_node_is_judged_by_what_all_folds_taught():
     verdicts = [each.judge(0.0) for each in (slow, hung, well)]
 
     assert [each and each.cause for each in verdicts] == ["timeout", "hang", None]
-    assert "by the folds that finished" in slow.ended_by("killed", "cancelled").why
+    assert "that the finished folds let expect" in slow.ended_by("killed", "cancelled").why
     assert well.ended_by("killed", "its node was lost").cause == "killed"
     assert well.ended_by("killed", "its node was lost").node == "far"

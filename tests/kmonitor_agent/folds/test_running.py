@@ -61,7 +61,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> MadeUpProcess:
 
 
 def attempt_of(process: MadeUpProcess, group: MadeUpGroup | None = None) -> Running:
-    bounds = Bounds(None, TimeBound(None), Habits(), [])
+    bounds = Bounds(2**30 if group else None, TimeBound(None), Habits(), [])
     made = Running(0, 1, cast("Any", process), bounds, group=cast("Any", group))
     made.began_s = 1.0
     return made
@@ -96,4 +96,4 @@ def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(
     ended = attempt.finish(1.1)
 
     assert ended.cause == "out_of_memory"
-    assert ended.why == "the kernel killed it at its memory bound"
+    assert ended.why == "the kernel killed it at memory=1.0 GiB"

@@ -232,4 +232,4 @@ def test_folds_are_counted_once_however_often_they_are_tried():
 
     tallies.ended(_ended(1, "out_of_memory", 3), again=False)
     tallies.ended(_ended(2, "interrupted", 2), again=False)
-    assert tallies.now() == StudyTally(over=2, finished=1, killed=1, retried=2)
+    assert tallies.now() == StudyTally(over=2, finished=1, killed=1, retried=2, out_of_memory=1)

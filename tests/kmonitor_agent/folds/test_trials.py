@@ -1,21 +1,29 @@
 """`Trials`: folds that come one by one, each of which asks for what it is to do."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from kmonitor_agent.folds.account import Account
-from kmonitor_agent.folds.bounds import Habits
-from kmonitor_agent.folds.function_source import FoldsRefused
+from kmonitor_agent.folds.bounds import Habits, TimeBound
+from kmonitor_agent.folds.function_source import FoldsRefused, FunctionSource, source_of
+from kmonitor_agent.folds.launch import Wanted
 from kmonitor_agent.folds.ledger import Attempt
 from kmonitor_agent.folds.listeners import Listeners
 from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.folds.trials import Trials
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import BootEnded, BootStarted, FoldEnded, StudyStarted
-from kmonitor_agent.session.process_facts import default_run_name
+from kmonitor_agent.protocol.facts import (
+    BootEnded,
+    BootStarted,
+    FoldEnded,
+    StudyStarted,
+    StudyTally,
+)
+from kmonitor_agent.session.process_facts import default_run_name, script_path
 from tests.support import asking
 from tests.support import fold_functions as functions
 from tests.support.spooled import spooled_events
@@ -118,6 +126,35 @@ def test_the_hub_is_told_of_a_search_as_of_a_study(tmp_path: Path, folders: Fold
     assert isinstance(events[-1], BootEnded)
 
 
+def test_a_trial_that_came_to_no_value_is_told_as_such(
+    tmp_path: Path, folders: Folders, capsys: pytest.CaptureFixture[str]
+):
+    trials = Trials(asking.came_to, study=tmp_path / "search", called="search.py: objective")
+    outcomes = [("pruned", "at step 3"), ("too_large", "it takes 9 GiB"), ("failed", "no luck")]
+    for index, outcome in enumerate(outcomes):
+        assert trials.run(index, lambda _, told=outcome: told).ok
+    trials.close()
+
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" (")[0] for line in lines] == [
+        "kmonitor: trial 0 pruned",
+        "kmonitor: trial 1 too large",
+        "kmonitor: trial 2 failed",
+    ]
+    assert lines[1].endswith(": it takes 9 GiB")
+    table = str(trials.ledger).splitlines()
+    assert table[0].startswith("trial  try")
+    assert table[-1] == "trial 2: no luck"
+    facts = msgspec.json.decode((tmp_path / "search" / "study.json").read_bytes(), type=StudyFacts)
+    events = spooled_events(folders, facts.id)
+    ended = [each for each in events if isinstance(each, FoldEnded)]
+    assert [each.outcome for each in ended] == ["pruned", "too_large", "failed"]
+    assert {each.noun for each in ended} == {"trial"}
+    assert ended[-1].tally == StudyTally(over=3, finished=2, failed=1, pruned=1, too_large=1)
+    started = next(each for each in events if isinstance(each, StudyStarted))
+    assert started.function == "search.py: objective"
+
+
 def test_how_long_a_trial_took_says_nothing_of_the_next(tmp_path: Path):
     folder = StudyFolder(tmp_path / "study")
     account = Account(1, folder, Listeners(), learns=False)
@@ -128,3 +165,18 @@ def test_how_long_a_trial_took_says_nothing_of_the_next(tmp_path: Path):
     assert account.known.finished_s == []
     assert account.known.habits.longest_s == {}
     folder.close()
+
+
+def test_what_an_integration_was_given_is_what_is_told_of():
+    given = source_of(functions.told)
+    ours = FunctionSource("_trained", module="kmonitor.integrations.scikit_learn")
+    time = TimeBound(None)
+
+    bare = Wanted(given, 1, 1, time, None, ())
+    handed = Wanted(
+        msgspec.structs.replace(ours, functions={"build": given}), 1, 1, time, None, ()
+    )
+
+    assert (bare.function, bare.script) == (given.text, given.module)
+    assert (handed.function, handed.script) == (given.text, script_path())
+    assert replace(handed, called="Mine").function == "Mine"
