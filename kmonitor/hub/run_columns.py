@@ -164,6 +164,14 @@ class RunColumns:
         pairs = pairs[~np.isnan(pairs[:, 1])]
         return pairs[:, 0], pairs[:, 1]
 
+    def breaks_t_s(self, column: str) -> Floats:
+        """Run times, rising, at which the line of a column breaks.
+
+        Where events are lost or a later process began; and where an epoch told no number (NaN).
+        """
+        pairs = _as_pairs(self.epochs.values.get(column, []))
+        return np.sort(np.concatenate((self.gaps_t_s, pairs[np.isnan(pairs[:, 1]), 0])))
+
     def names(self) -> list[str]:
         """Columns in which anything was read, in order of their names."""
         packed = self._packed.names if self._packed is not None else frozenset[str]()

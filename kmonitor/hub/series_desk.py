@@ -1,5 +1,6 @@
 """Questions for series go to a thread of their own, which only reads; it packs samples too."""
 
+import math
 import queue
 import threading
 from collections import OrderedDict, deque
@@ -192,7 +193,9 @@ def _column(columns: RunColumns, asked: SeriesAsked, name: str) -> Column:
     t_s, values = t_s[first:last], values[first:last]
     thinned = thin(t_s, values, asked.buckets)
     if len(thinned[0]):
-        thinned = with_gaps(*thinned, np.array(columns.gaps_t_s, dtype=np.float64))
+        breaks_t_s = columns.breaks_t_s(name)
+        is_asked = breaks_t_s <= (math.inf if asked.to_s is None else asked.to_s)
+        thinned = with_gaps(*thinned, breaks_t_s[is_asked])
     return Column(
         name=name, t_s=_floats(thinned[0]), values=_floats(thinned[1]), n_raw=last - first
     )

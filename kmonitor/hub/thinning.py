@@ -26,10 +26,9 @@ def thin(t_s: Floats, values: Floats, buckets: int) -> tuple[Floats, Floats]:
 
 
 def with_gaps(t_s: Floats, values: Floats, gaps_t_s: Floats) -> tuple[Floats, Floats]:
-    """The same with a NaN at each gap that lies between two points, so that no line joins them."""
+    """The same with a NaN at each gap behind the first point, so that no line leads across it."""
     at = np.searchsorted(t_s, gaps_t_s, "right")
-    is_between = (at > 0) & (at < len(t_s))
-    at, gaps_t_s = at[is_between], gaps_t_s[is_between]
+    at, gaps_t_s = at[at > 0], gaps_t_s[at > 0]
     if not len(at):
         return t_s, values
     return np.insert(t_s, at, gaps_t_s), np.insert(values, at, np.nan)

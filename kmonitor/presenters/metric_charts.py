@@ -78,7 +78,7 @@ class MetricCharts:
             flags=self._feed.flags.flags(run.run, store, x_kind) if has_points else (),
             epoch_marks=store.epoch_marks(run.run, x_kind),
             gaps=tuple(
-                GapPicture(lo, hi, tr("No data here"))
+                GapPicture(lo, hi, tr("No data, or no number, here"))
                 for lo, hi in store.gaps(run.run, self._column(run.run, kind, setup), x_kind)
             ),
             empty_text=self._empty_text(run, kind),

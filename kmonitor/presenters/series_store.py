@@ -380,8 +380,9 @@ def _append_sample(columns: _Live, t_s: float, sample: Sample) -> None:
     extras = dict(extra_values(sample.logs, sample.more_devices))
     for name, series in columns:
         value = extras.get(name) if name in extras else getattr(sample, name, None)
-        # What was not read this time (some fields are read each 10 s) is no gap.
-        if value is not None:
+        # What was not read this time (some fields are read each 10 s) is no gap; the hub, whose
+        # columns say so by NaN, cannot tell it from a log that is no number.
+        if value is not None and not math.isnan(value):
             series.append(t_s, value)
 
 
@@ -394,5 +395,6 @@ def _append_epoch(columns: _Live, t_s: float, ended: EpochEnded) -> None:
     values |= {f"{LOG_PREFIX}{name}"[:MAX_COLUMN]: value for name, value in ended.logs.items()}
     for name, series in columns:
         value = values.get(name)
-        if value is not None:
+        # No number (NaN) breaks a line, and none begins with it: so the hub tells it, too.
+        if value is not None and (len(series) or not math.isnan(value)):
             series.append(t_s, value)

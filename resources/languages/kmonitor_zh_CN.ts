@@ -3881,7 +3881,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/chart_desk.py"/>
-        <location filename="../../kmonitor/presenters/metric_charts.py"/>
         <source>No data here</source>
         <translation>此处无数据</translation>
     </message>
@@ -3889,6 +3888,11 @@
         <location filename="../../kmonitor/presenters/chart_desk.py"/>
         <source>No data in this range</source>
         <translation>此范围内无数据</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/metric_charts.py"/>
+        <source>No data, or no number, here</source>
+        <translation>此处没有数据，或不是数值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_metric.py"/>

@@ -45,8 +45,8 @@ def test_points_at_one_moment_are_thinned_too():
     assert (thinned.min(), thinned.max()) == (0.0, 99.0)
 
 
-def test_a_gap_between_points_is_marked_and_one_outside_is_not():
+def test_a_gap_behind_a_point_is_marked_and_one_before_all_is_not():
     t_s, values = with_gaps(np.array([1.0, 3.0]), np.array([7.0, 8.0]), np.array([0.5, 2.0, 9.0]))
 
-    assert list(t_s) == [1.0, 2.0, 3.0]
-    assert np.isnan(values[1])
+    assert list(t_s) == [1.0, 2.0, 3.0, 9.0]
+    assert list(np.isnan(values)) == [False, True, False, True]

@@ -1,5 +1,7 @@
 import numpy as np
 
+from kmonitor.hub.run_columns import RunColumns
+from kmonitor.hub.thinning import with_gaps
 from kmonitor.presenters.series_store import STEP_TIME_COLUMN, SeriesStore, Window
 from kmonitor_agent.protocol.facts import (
     BootStarted,
@@ -95,6 +97,29 @@ def test_lost_events_and_a_new_process_break_the_line():
 
     assert store.gaps("r", RAM, "seconds") == [(10.0, 20.0), (20.0, 40.0)]
     assert np.count_nonzero(np.isnan(store.points("r", RAM, SECONDS)[1])) == 2
+
+
+def test_gaps_of_a_loaded_history_are_those_that_came_while_the_chart_stood():
+    live, nan = SeriesStore(), float("nan")
+    losses = (nan, 0.5, nan, 0.25, nan)
+    live.backfill(told(column("log:loss", [], []), column("batch:loss", [], [])))
+    for epoch, loss in enumerate(losses):
+        t_s = 10.0 * (epoch + 1)
+        live.tell("r", t_s - 1.0, Sample(t_s=t_s, logs={"loss": loss}))
+        live.tell(
+            "r", t_s, EpochEnded(t_s=t_s, fit=1, epoch=epoch, seconds=9.0, logs={"loss": loss})
+        )
+    columns = RunColumns(1)
+    for epoch, loss in enumerate(losses):
+        ended = EpochEnded(t_s=0.0, fit=1, epoch=epoch, seconds=9.0, logs={"loss": loss})
+        columns.epochs.end(10.0 * (epoch + 1), ended)
+    t_s, values = with_gaps(*columns.points("log:loss"), columns.breaks_t_s("log:loss"))
+    loaded = SeriesStore()
+    loaded.backfill(told(column("log:loss", t_s.tolist(), values.tolist())))
+
+    assert live.gaps("r", "log:loss", "seconds") == [(20.0, 40.0), (40.0, 50.0)]
+    assert loaded.gaps("r", "log:loss", "seconds") == [(20.0, 40.0), (40.0, 50.0)]
+    assert live.gaps("r", "batch:loss", "seconds") == []
 
 
 def test_gap_at_either_end_of_a_column_is_told_with_what_is_there():
