@@ -76,6 +76,7 @@ class MonitorCallback:
         hub: str | None = None,
         private: bool = False,
         keep_checkpoints: int = 2,
+        logs: bool = False,
         **unknown: Never,
     ) -> None:
         """Check the arguments; nothing else happens before `fit`.
@@ -90,6 +91,7 @@ class MonitorCallback:
             hub: None: this user's hub; "off"; or a socket's path.
             private: Send no names, paths, arguments or exception texts.
             keep_checkpoints: How many of the newest checkpoints stay; older ones are removed.
+            logs: Whether Keras' logs get our figures at each epoch's end, for callbacks behind.
             **unknown: Refused, with the name that was meant.
 
         Raises:
@@ -97,18 +99,16 @@ class MonitorCallback:
             TypeError: An argument is of the wrong type; likewise.
         """
         checked_known(unknown, Settings.__dataclass_fields__)
-        check_home(os.environ)
-        hub = checked_hub(hub)
-        parse_hub(hub, os.environ)
         self._settings = Settings(
             run_name=checked_name(run_name),
             limits=checked_limits(limits),
             checkpoint_dir=checked_folder(checkpoint_dir),
             commands=checked_switch("commands", commands),
             sample_interval_s=checked_interval_s(sample_interval_s),
-            hub=hub,
+            hub=_usable_hub(hub),
             private=checked_switch("private", private),
             keep_checkpoints=checked_count("keep_checkpoints", keep_checkpoints),
+            logs=checked_switch("logs", logs),
         )
         self._join_run()
         super().__init__()
@@ -207,6 +207,9 @@ class MonitorCallback:
                 known.origin, find_origin(self)
             ):
                 known.listed += 1
+        if self._settings.logs:
+            with self._session.faults.guarded("callback.logs"):
+                self._session.log_figures.ask(self, self._running())
         self._choose_tick()
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -229,6 +232,9 @@ class MonitorCallback:
             model = None if fit is None else fit.model()
             if fit is not None and model is not None:
                 self._session.end_epoch(fit, model, logs, self.params or {})
+        if self._settings.logs:
+            with self._session.faults.guarded("callback.logs"):
+                self._session.log_figures.fill(logs)
 
     def on_train_end(self, logs: Any = None) -> None:
         """The fit ended by itself or was stopped."""
@@ -312,6 +318,13 @@ class MonitorCallback:
         fit = self._running()
         if fit is not None and fit.is_first_heard():
             fit.clock.tick(batch, logs)
+
+
+def _usable_hub(hub: object) -> str | None:
+    check_home(os.environ)
+    checked = checked_hub(hub)
+    parse_hub(checked, os.environ)
+    return checked
 
 
 def _check_request(action: str, at: str, mode: str | None, *, export: bool) -> None:

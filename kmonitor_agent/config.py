@@ -33,6 +33,7 @@ class Settings:
         hub: None, "off", a socket's path or tcp://HOST:PORT?key=KEY; read by `link.hub_choice`.
         private: Names hashed; argv, paths and exception texts left out.
         keep_checkpoints: How many of the newest checkpoints stay in their folder.
+        logs: Put our figures into Keras' logs at each epoch's end.
     """
 
     run_name: str | None = None
@@ -43,6 +44,7 @@ class Settings:
     hub: str | None = None
     private: bool = False
     keep_checkpoints: int = 2
+    logs: bool = False
 
 
 def checked_known(unknown: Iterable[str], known: Iterable[str]) -> None:

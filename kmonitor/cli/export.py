@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -11,16 +11,22 @@ from kmonitor.cli.hub_access import FolderOption, HostOption, HubOption, open_hu
 from kmonitor.cli.run_choice import choose_run
 from kmonitor.cli.statuses import DONE, Misuse
 from kmonitor.cli.terminal import complain, plain
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.export.csv_logger import CsvLoggerExport
 from kmonitor.export.run_export import ENDINGS, ExportFormat, RunExport
 from kmonitor.export.sample_table import TableColumn
+from kmonitor_agent.protocol.messages import RunSummary
 
 
-def export(
+def export(  # noqa: PLR0913 - options of a command
     run: str,
     /,
     *,
-    format_: Annotated[ExportFormat | None, Parameter(name=("--format", "-f"))] = None,
+    format_: Annotated[
+        ExportFormat | Literal["csvlogger"] | None, Parameter(name=("--format", "-f"))
+    ] = None,
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
+    fit: Annotated[int | None, Parameter(name="--fit")] = None,
     folder: FolderOption = None,
     host: HostOption = None,
     hub: HubOption = None,
@@ -28,25 +34,31 @@ def export(
     """Write out what is stored of a run.
 
     `json`: one object a line for every event: `seq`, `t_s` (seconds since the run started),
-    `type`, and the type's fields. `csv` and `parquet`: one line for each sample and each epoch's
-    end; the guide (command-line.md) describes the columns.
+    `type`, and the type's fields. `csv`, `parquet`: one line for each sample and each epoch's end
+    (columns: the guide's command-line.md). `csvlogger`: the epochs of a fit as Keras writes them.
 
     Example: `kmonitor export last --output run.csv`
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
-        format_: `csv`, `json` or `parquet`; without it, as the file's ending says.
+        format_: `csv`, `json`, `parquet` or `csvlogger`; without it, as the file's ending says.
         output: This file, which is replaced; standard output without it, but for Parquet.
+        fit: With `csvlogger`, which call of `fit`, from 1; the last one without it.
         folder: Of the runs whose spools lie in this folder, which is only read.
-        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
-            `kmonitor hosts`.
+        host: Ask the hub on this host, over ssh: `gpu-01`, or a name of `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
     if output is not None and str(output) == "-":
         output = None
     chosen_format = format_ or _format_of(output)
+    if fit is not None and chosen_format != "csvlogger":
+        raise Misuse("--fit goes with --format csvlogger; other formats have every fit.")
     with open_hub(host, folder=folder, hub=hub) as client:
-        writing = RunExport(client, choose_run(client.runs(), run))
+        chosen = choose_run(client.runs(), run)
+        if chosen_format == "csvlogger":
+            _write_csv_logger(client, chosen, fit, output)
+            return DONE
+        writing = RunExport(client, chosen)
         if output is not None:
             exported = writing.into_file(output, chosen_format)
             complain(f"{exported.lines} lines in {output}")
@@ -56,6 +68,16 @@ def export(
         else:
             writing.as_text(sys.stdout, chosen_format)
     return DONE
+
+
+def _write_csv_logger(
+    client: HubClient, run: RunSummary, fit: int | None, output: Path | None
+) -> None:
+    writing = CsvLoggerExport(client, run, fit)
+    if output is None:
+        writing.as_text(sys.stdout)
+    else:
+        complain(f"{writing.into_file(output)} lines in {output}")
 
 
 def _format_of(output: Path | None) -> ExportFormat:

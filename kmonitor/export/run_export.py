@@ -1,6 +1,5 @@
 """One run written out: which format, from which rows, into which file."""
 
-import io
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from kmonitor.errors import Expected
 from kmonitor.export.events import event_object, read_event
 from kmonitor.export.parquet_file import see_parquet, write_parquet
 from kmonitor.export.sample_table import TABLE_KINDS, TableColumn, cells, table_columns
-from kmonitor.export.text_file import write_csv, write_json_lines
+from kmonitor.export.text_file import write_csv, write_json_lines, written_as_text
 from kmonitor.export.whole_file import whole_file
 from kmonitor_agent.protocol.facts import EpochEnded, SourceOf, Sources
 from kmonitor_agent.protocol.messages import Row, RunSummary
@@ -79,20 +78,14 @@ class RunExport:
 
     def into_file(self, output: Path, format_: ExportFormat) -> Exported:
         """Write into a file, which is replaced. Raises: `Expected`; it is as it was."""
-        if format_ == "parquet":
-            see_parquet()
+        if format_ != "parquet":
+            with written_as_text(output) as text:
+                return self.as_text(text, format_)
+        see_parquet()
         with whole_file(output) as file:
-            if format_ == "parquet":
-                columns = self.columns()
-                lines = write_parquet(columns, self.cells(), file, about=self._about())
-                return Exported(lines, columns)
-            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-            try:
-                exported = self.as_text(text, format_)
-                text.flush()
-            finally:
-                text.detach()
-            return exported
+            columns = self.columns()
+            lines = write_parquet(columns, self.cells(), file, about=self._about())
+            return Exported(lines, columns)
 
     def as_text(self, file: TextIO, format_: Literal["csv", "json"]) -> Exported:
         """Write text to an open file."""

@@ -1,15 +1,14 @@
 """Several runs written out as one file: one table, or one list of events, with the run in each."""
 
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from kmonitor.export.parquet_file import see_parquet, write_parquet
 from kmonitor.export.run_export import Exported, ExportFormat, RunExport
 from kmonitor.export.sample_table import TableColumn
-from kmonitor.export.text_file import write_csv, write_json_lines
+from kmonitor.export.text_file import write_csv, write_json_lines, written_as_text
 from kmonitor.export.whole_file import whole_file
 from kmonitor_agent.protocol.messages import RunSummary
 
@@ -33,22 +32,16 @@ class RunsExport:
 
     def into_file(self, output: Path, format_: ExportFormat) -> Exported:
         """Write into a file, which is replaced. Raises: `Expected`; it is as it was."""
-        if format_ == "parquet":
-            see_parquet()
+        if format_ != "parquet":
+            with written_as_text(output) as text:
+                return self._as_text(text, format_)
+        see_parquet()
         with whole_file(output) as file:
-            if format_ == "parquet":
-                columns = self._columns()
-                lines = write_parquet(columns, self._cells(), file, about=self._about())
-                return Exported(lines, columns)
-            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-            try:
-                exported = self._as_text(text, format_)
-                text.flush()
-            finally:
-                text.detach()
-            return exported
+            columns = self._columns()
+            lines = write_parquet(columns, self._cells(), file, about=self._about())
+            return Exported(lines, columns)
 
-    def _as_text(self, text: io.TextIOWrapper, format_: ExportFormat) -> Exported:
+    def _as_text(self, text: TextIO, format_: ExportFormat) -> Exported:
         if format_ == "json":
             return Exported(write_json_lines(self._objects(), text))
         columns = self._columns()

@@ -1,11 +1,27 @@
 """The table of samples and epochs as CSV, and all events as JSON, one object a line."""
 
 import csv
-from collections.abc import Iterable, Sequence
+import io
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO
 
 from kmonitor.export.plain_data import json_text
 from kmonitor.export.sample_table import TableColumn
+from kmonitor.export.whole_file import whole_file
+
+
+@contextmanager
+def written_as_text(output: Path) -> Generator[TextIO]:
+    """A file to write UTF-8 to, which takes its name once all is in it. Raises: `Expected`."""
+    with whole_file(output) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        try:
+            yield text
+            text.flush()
+        finally:
+            text.detach()
 
 
 def write_csv(columns: Sequence[TableColumn], rows: Iterable[dict[str, Any]], file: TextIO) -> int:

@@ -30,6 +30,7 @@ from kmonitor_agent.session.graph_limits import judge_graph, tell_graph_unwatche
 from kmonitor_agent.session.intake import Intake
 from kmonitor_agent.session.leaving import Uncaught, how_ended
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
+from kmonitor_agent.session.log_figures import LogFigures
 from kmonitor_agent.session.meeting import meeting_of
 from kmonitor_agent.session.model_teller import ModelTeller
 from kmonitor_agent.session.parts import parts_of
@@ -62,6 +63,7 @@ class RunSession:
         faults: Our own faults in this run.
         privacy: What it leaves out.
         steps_done: In the epochs that ended in this process.
+        log_figures: Ours in Keras' logs, for callbacks that ask for it.
     """
 
     def __init__(self, name: str, settings: Settings) -> None:
@@ -87,8 +89,7 @@ class RunSession:
         )
         boot.why_not_restart = self._restarting.why_not
         self._fits: list[Fit] = []
-        self._fit_count = 0
-        self._last_epoch = self.steps_done = 0
+        self._fit_count = self._last_epoch = self.steps_done = 0
         self._beginning = threading.Lock()
         self._acting = threading.Lock()
         self._stopped_by_us = False
@@ -108,6 +109,7 @@ class RunSession:
         )
         self._sampler = Sampler(watched=self.watched_now, limits=limits, **ways)
         self._teller = FitTeller(heap=self._sampler.heap, **ways)
+        self.log_figures = LogFigures(self._sampler, self.watched_now, boot.emit, boot.now_s)
         self._models = ModelTeller(
             teller=self._teller, faults=self.faults, device=self._sampler.device_name, **ways
         )
@@ -236,6 +238,7 @@ class RunSession:
         self._models.end_epoch(fit)
         fit.is_traced = True
         self._count_graph(fit, model)
+        self.log_figures.epoch_ended(fit)
         self._foretell(fit, model)
         self._limits.observe("step_time", Bound(fit.last_step_s))
         if (why := fit.clock.why_untimed(fit.planned_steps)) and fit.last_step_s is None:

@@ -63,6 +63,7 @@ class Sampler:
 
     Attributes:
         heap: Read by others at each epoch's end; its sources are told with those of samples.
+        newest: Fields of the newest sample; replaced as a whole, for any thread to read.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Sampler:
             privacy: What to leave out of sources.
         """
         self.heap: Final = Heap()
+        self.newest: dict[str, float | None] = {}
         self._watched = watched
         self._emit = emit
         self._limits = limits
@@ -133,6 +135,7 @@ class Sampler:
         beside = {**_of_others(device), "step_time_s": step_time, **self.heap.newest}
         self._tell_sources(t_s, {**readings, **beside})
         values = {name: reading.value for name, reading in readings.items()}
+        self.newest = values
         self._last = values["ram_process_bytes"], values["ram_of_bytes"]
         fit = watched.fit
         self._emit(

@@ -28,6 +28,9 @@ LAYERS_A_PART: Final = 200
 """Most layers in one `ModelFacts` event."""
 
 _MOST_LOGS: Final = 256
+LOG_PREFIX: Final = "kmonitor/"
+"""How the name of each log begins that is ours."""
+
 LONGEST_LOG_NAME: Final = 200
 """Letters of any name that an event tells."""
 
@@ -200,7 +203,9 @@ class FitTeller:
             return told
         for name, value in logs.items():  # pyright: ignore[reportUnknownVariableType]
             number = _number(value)  # pyright: ignore[reportUnknownArgumentType]
-            if number is not None and len(told) < _MOST_LOGS:
+            # Ours, which another callback of ours put there, are told as what they are.
+            is_ours = str(name).startswith(LOG_PREFIX)  # pyright: ignore[reportUnknownArgumentType]
+            if number is not None and not is_ours and len(told) < _MOST_LOGS:
                 told[self._privacy.log_name(str(name))[:LONGEST_LOG_NAME]] = number  # pyright: ignore[reportUnknownArgumentType]
         return told
 

@@ -74,6 +74,7 @@ def test_instance_is_a_keras_callback_and_constructing_it_starts_nothing(
         ({"checkpoint_dir": ""}, "checkpoint_dir is empty"),
         ({"keep_checkpoints": 0}, "outside of 1 to 1000"),
         ({"keep_checkpoints": True}, "write keep_checkpoints=2"),
+        ({"logs": "yes"}, "write logs=True"),
         ({"hub": "/"}, "is a folder"),
         ({"name": "x"}, "did you mean run_name"),
     ],

@@ -1,0 +1,94 @@
+"""A fit's epochs as `keras.callbacks.CSVLogger` writes them, for what reads its files."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.errors import Expected
+from kmonitor.export.events import read_event
+from kmonitor.export.text_file import written_as_text
+from kmonitor_agent.protocol.facts import EpochEnded
+from kmonitor_agent.protocol.messages import RunSummary
+
+_ABSENT: Final = "NA"
+
+
+class CsvLoggerExport:
+    """Writes out one fit of a run; for one thread."""
+
+    def __init__(self, client: HubClient, run: RunSummary, fit: int | None = None) -> None:
+        """Ask nothing yet.
+
+        Args:
+            client: Of the run's hub.
+            run: The run.
+            fit: Ordinal of the fit, from 1; None: the last one in which an epoch ended.
+        """
+        self._client = client
+        self._run = run
+        self._fit = fit
+
+    def into_file(self, output: Path) -> int:
+        """Write into a file, which is replaced; returns lines. Raises: as `as_text`."""
+        epochs = self._epochs()
+        with written_as_text(output) as text:
+            return write_csv_logger(epochs, text)
+
+    def as_text(self, file: TextIO) -> int:
+        """Write to an open file; returns lines, without the titles.
+
+        Raises:
+            Expected: No epoch of the fit has ended, or there is no such fit.
+        """
+        return write_csv_logger(self._epochs(), file)
+
+    def _epochs(self) -> list[EpochEnded]:
+        ended = list(self._ended())
+        fits = sorted({epoch.fit for epoch in ended})
+        if not fits:
+            raise Expected(f"No epoch of {self._run.name} has ended: there is nothing to write.")
+        fit = fits[-1] if self._fit is None else self._fit
+        # An epoch that a restarted process ran again counts as it was the last time.
+        found = {epoch.epoch: epoch for epoch in ended if epoch.fit == fit}
+        if not found:
+            listed = ", ".join(map(str, fits))
+            raise Expected(
+                f"No epoch of fit {fit} of {self._run.name} has ended.", f"Write --fit {listed}."
+            )
+        return [found[epoch] for epoch in sorted(found)]
+
+    def _ended(self) -> Iterator[EpochEnded]:
+        for row in self._client.all_rows(self._run.run, ("epoch_end",)):
+            event = read_event(row)
+            if isinstance(event, EpochEnded):
+                yield event
+
+
+def write_csv_logger(epochs: Iterable[EpochEnded], file: TextIO) -> int:
+    """Write the epochs of one fit, in order; returns how many.
+
+    Columns are "epoch", from 0, and the logs of the first epoch by name; where it had none of a
+    validation, a column of each for one follows. A log that an epoch lacks is "NA".
+
+    Source: keras/src/callbacks/csv_logger.py of Keras 3.15.
+    """
+    writer: Any = None
+    names: list[str] = []
+    written = 0
+    for ended in epochs:
+        if writer is None:
+            names = _names(ended)
+            writer = csv.writer(file, csv.excel)
+            writer.writerow(["epoch", *names])
+        writer.writerow([ended.epoch, *(ended.logs.get(name, _ABSENT) for name in names)])
+        written += 1
+    return written
+
+
+def _names(first: EpochEnded) -> list[str]:
+    names = sorted(first.logs)
+    if not any(name.startswith("val_") for name in names):
+        names += [f"val_{name}" for name in names]
+    return names

@@ -1,0 +1,83 @@
+"""A fit's epochs come out as Keras' own CSVLogger writes them, to the byte."""
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.errors import Expected
+from kmonitor.export.csv_logger import CsvLoggerExport, write_csv_logger
+from kmonitor_agent.protocol.facts import EpochEnded
+from tests.support.live_hub import LiveHub
+from tests.support.simulated_agent import SimulatedAgent
+
+
+def ended(epoch: int, **logs: float) -> EpochEnded:
+    return EpochEnded(t_s=1.0, fit=1, epoch=epoch, seconds=1.0, logs=logs)
+
+
+def written(epochs: list[EpochEnded], folder: Path) -> bytes:
+    with (folder / "ours.csv").open("w", encoding="utf-8", newline="") as file:
+        assert write_csv_logger(epochs, file) == len(epochs)
+    return (folder / "ours.csv").read_bytes()
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize(
+    "epochs",
+    [
+        [{"loss": 1 / 3, "val_loss": 0.1 + 0.2}, {"loss": 1e-17, "val_loss": 2.0}],
+        [{"loss": 0.5, "accuracy": 1.0}, {"loss": math.nan, "accuracy": math.inf}],
+        [{"loss": 0.5}, {}],
+        [{'a,"b"': 0.5, "learning_rate": 1e-05}, {"loss": 0.25}],
+    ],
+    ids=["validation", "not finite", "absent later", "other names"],
+)
+def test_it_is_what_keras_writes(epochs: list[dict[str, float]], tmp_path: Path):
+    from keras.callbacks import CSVLogger  # noqa: PLC0415 - takes seconds
+
+    logger: Any = CSVLogger(str(tmp_path / "theirs.csv"))
+    logger.on_train_begin()
+    for epoch, logs in enumerate(epochs):
+        logger.on_epoch_end(epoch, logs)
+    logger.on_train_end()
+
+    ours = written([ended(epoch, **logs) for epoch, logs in enumerate(epochs)], tmp_path)
+    assert ours == (tmp_path / "theirs.csv").read_bytes()
+
+
+def test_the_last_fit_is_written_and_another_one_where_it_is_asked_for(
+    live_hub: LiveHub, client: HubClient, tmp_path: Path
+):
+    with SimulatedAgent(live_hub.folders, name="two fits") as agent:
+        for loss in (0.5, 0.25):
+            agent.start_fit()
+            agent.start_epoch()
+            agent.end_epoch(loss=loss)
+        agent.start_fit()  # which has not come to an epoch's end
+        agent.wait_acked()
+        (run,) = client.runs()
+
+        assert CsvLoggerExport(client, run).into_file(tmp_path / "log.csv") == 1
+        assert (tmp_path / "log.csv").read_bytes() == b"epoch,loss,val_loss\r\n0,0.25,NA\r\n"
+        text = io.StringIO(newline="")
+        CsvLoggerExport(client, run, fit=1).as_text(text)
+        assert text.getvalue().splitlines()[1] == "0,0.5,NA"
+        with pytest.raises(Expected, match=r"No epoch of fit 3 .* --fit 1, 2\."):
+            CsvLoggerExport(client, run, fit=3).as_text(text)
+
+
+def test_a_run_without_an_epoch_is_refused_and_leaves_no_file(
+    live_hub: LiveHub, client: HubClient, tmp_path: Path
+):
+    with SimulatedAgent(live_hub.folders, name="young") as agent:
+        agent.start_fit()
+        agent.wait_acked()
+        (run,) = client.runs()
+
+        with pytest.raises(Expected, match="No epoch of young has ended"):
+            CsvLoggerExport(client, run).into_file(tmp_path / "log.csv")
+        assert not list(tmp_path.glob("log*"))
