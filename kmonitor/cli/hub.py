@@ -52,6 +52,11 @@ app.command(
     name="store",
     help="Say or set where every hub of yours keeps its history.",
 )
+app.command(
+    "kmonitor.cli.hub_store:move_history",
+    name="move-history",
+    help="Copy the history in this machine's file to a team's database.",
+)
 app.command("kmonitor.cli.hub_ensure:ensure", name="ensure", help="See that a hub runs here.")
 
 

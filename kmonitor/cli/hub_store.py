@@ -1,13 +1,14 @@
-"""`kmonitor hub store`: where every hub of this user keeps its history."""
+"""`kmonitor hub store` and `move-history`: where every hub of this user keeps its history."""
 
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from kmonitor.cli.hub_access import folder_faults_named
-from kmonitor.cli.statuses import DONE
-from kmonitor.cli.terminal import complain, plain, say
+from kmonitor.cli.statuses import DONE, Misuse
+from kmonitor.cli.terminal import complain, counted, plain, say
 from kmonitor.connect.local_hub import hub_answers
+from kmonitor.hub.history_move import moved_to
 from kmonitor.hub.store.opening import (
     HERE,
     shown_store,
@@ -17,6 +18,8 @@ from kmonitor.hub.store.opening import (
     write_store,
 )
 from kmonitor_agent.local.folders import Folders, find_folders
+
+_TELL_EVERY = 100
 
 
 def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
@@ -41,6 +44,38 @@ def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /)
         found = stored_store(folders)
     say(f"History is kept in: {plain(store_words(folders, found))}")
     return DONE
+
+
+def move_history(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
+    """Copy the history in this machine's file to a team's database, as this hub's.
+
+    Each run is compared on the server with what was sent before it is shown there. The file stays
+    as it is. If it is interrupted, call it again: it goes on where it stopped.
+
+    Args:
+        where: As for `kmonitor hub store`; otherwise the database that is set.
+    """
+    folders = find_folders()
+    with folder_faults_named(folders):
+        url = stored_store(folders) if where is None else store_named(where)
+        if not url:
+            raise Misuse("No team's database is named.", "kmonitor hub move-history URL")
+        moved = moved_to(folders, url, _progress)
+    say(f"Moved and compared: {counted(moved.runs, 'run')}, {counted(moved.events, 'event')}.")
+    if moved.before:
+        say(f"Moved before: {counted(moved.before, 'run')}.")
+    if moved.ahead:
+        say(f"{counted(moved.ahead, 'run')} went on in the team's database before this move: what")
+        say("came before that stays in the file only.")
+    if stored_store(folders) != url:
+        say("Have your hubs keep their history there: kmonitor hub store URL")
+    say(f"The file in {plain(str(folders.database))} is as it was.")
+    return DONE
+
+
+def _progress(number: int, of: int) -> None:
+    if number % _TELL_EVERY == 0:
+        complain(f"run {number} of {of} ...")
 
 
 def store_words(folders: Folders, url: str) -> str:

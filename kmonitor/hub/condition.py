@@ -57,7 +57,8 @@ class Condition:
             self._of_spools(),
         )
         # A path may hold bytes that are no text, which no message could carry.
-        return [text[:_MOST_WORDS].encode(errors="replace").decode() for text in found if text]
+        told = dict.fromkeys(text for text in found if text)
+        return [text[:_MOST_WORDS].encode(errors="replace").decode() for text in told]
 
     def look(self) -> None:
         """See what is to be kept from now on, and what lies beside the database."""

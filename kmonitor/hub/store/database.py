@@ -70,6 +70,7 @@ class Database(ABC):
         hub: The hub's id; a new database has a new one.
         head: Newest row id ever stored; ids are never used twice.
         next_key: The next new run's key.
+        span: This hub's numbers.
         is_shared: Whether other hubs store here too.
         is_away: Whether it cannot be reached now; what is asked of it fails with `StoreAway`.
     """
@@ -82,7 +83,7 @@ class Database(ABC):
     def __init__(self, connection: Connection, span: Span) -> None:
         """Args: `connection`: the one that writes. `span`: of this hub."""
         self._connection = connection
-        self._span = span
+        self.span = span
 
     @property
     def is_away(self) -> bool:
@@ -137,7 +138,7 @@ class Database(ABC):
 
     def _load(self, head: int) -> None:
         """Look where this hub's numbers have got to; `head` as it is remembered."""
-        span = self._span
+        span = self.span
         self.head = max(head, newest_row(self._connection, span.first))
         self.next_key = 1 + max(
             self._newest("SELECT max(key) FROM runs WHERE key BETWEEN ? AND ?"),
@@ -195,11 +196,11 @@ class Database(ABC):
 
     def page(self, wanted: Wanted) -> Page:
         """One page of rows; of one hub's after the other's where runs of several are wanted."""
-        by_hub: dict[Span, list[int]] = {} if wanted.run_keys else {self._span: []}
+        by_hub: dict[Span, list[int]] = {} if wanted.run_keys else {self.span: []}
         for key in sorted(wanted.run_keys):
             by_hub.setdefault(Span.around(key), []).append(key)
         for n, (span, keys) in enumerate(by_hub.items(), 1):
-            head = self.head if span == self._span else newest_row(self._connection, span.first)
+            head = self.head if span == self.span else newest_row(self._connection, span.first)
             if wanted.cursor < head:
                 page = read_page(self._connection, replace(wanted, run_keys=tuple(keys)), head)
                 return replace(page, more=page.more or n < len(by_hub))
@@ -207,11 +208,11 @@ class Database(ABC):
 
     def audit_rows(self, before: int, limit: int) -> list[AuditRow]:
         """What was done, newest first: at most `limit` rows older than `before` (0: all)."""
-        return read_audit(self._connection, self._span, before, limit)
+        return read_audit(self._connection, self.span, before, limit)
 
     def bound_audit(self) -> None:
         """Forget the oldest of what was done, beyond a bound."""
-        bound_audit(self._connection, self._span)
+        bound_audit(self._connection, self.span)
 
     def bodies(self, run_key: int, first: int, last: int) -> dict[int, bytes]:
         """Stored bodies by seq, `first` to `last` included."""
@@ -250,8 +251,8 @@ class Database(ABC):
 
     @property
     def _ends(self) -> tuple[int, int]:
-        return self._span.first, self._span.last
+        return self.span.first, self.span.last
 
     def _newest(self, query: str) -> int:
         found = self._connection.execute(query, self._ends).fetchone()
-        return int(found[0] or self._span.first)
+        return int(found[0] or self.span.first)

@@ -1,6 +1,6 @@
 """Which database a hub stores in: its own file, or a team's on a server."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -9,6 +9,9 @@ from kmonitor.hub.store.database import Database
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_spool import write_private
+
+if TYPE_CHECKING:
+    from kmonitor.hub.store.postgresql.team_database import TeamDatabase
 
 SETTING_NAME: Final = "store.json"
 """File in the settings folder that says where every hub of this user stores."""
@@ -43,10 +46,13 @@ def open_database(folders: Folders, store: str) -> Database:
     """
     if not store:
         return SqliteDatabase(folders.database / DATABASE_NAME)
+    return open_team_database(folders, store)
+
+
+def open_team_database(folders: Folders, store: str) -> "TeamDatabase":
+    """A team's database as this user's hub stores in it. Args, raises: as above."""
     check_store(store)
-    from kmonitor.hub.store.postgresql.address import (  # noqa: PLC0415 - an extra
-        Address,
-    )
+    from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
     from kmonitor.hub.store.postgresql.team_database import (  # noqa: PLC0415 - an extra
         TeamDatabase,
     )

@@ -1,6 +1,7 @@
 """A team's database that cannot be used: what is wrong and what to do, and never a password."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,13 @@ def test_tables_of_a_newer_program_are_not_touched(team_server: TeamServer, team
     assert isinstance(told, NewerDatabase)
     assert told.version == 99
     assert "Update kmonitor" in told.remedy
+
+
+def test_hubs_that_start_at_once_make_the_tables_once(team_server: TeamServer, team_url: str):
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(try_store, [team_url] * 4))
+
+    assert team_server.ask("SELECT version FROM kmonitor.about", database_of(team_url)) == [(1,)]
 
 
 def test_a_database_that_cannot_hold_all_texts(team_server: TeamServer):

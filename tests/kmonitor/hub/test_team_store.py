@@ -12,6 +12,7 @@ from kmonitor.hub.store.pages import Wanted
 from kmonitor.hub.store.postgresql import link
 from kmonitor.hub.store.postgresql.faults import TakenOver
 from kmonitor.hub.store.postgresql.link import BoundedConnection
+from kmonitor.hub.store.postgresql.team_database import TeamDatabase
 from kmonitor_agent.protocol.facts import Sample
 from tests.support.hub_parts import HubParts
 from tests.support.team_server import TeamServer, database_of
@@ -147,7 +148,8 @@ def test_a_server_that_hangs_holds_the_hub_up_for_a_bounded_time(
 ):
     record = team.started_run(pid=1)
     committed(team)
-    with team.database._server.in_use() as connection:  # pyright: ignore[reportAttributeAccessIssue]
+    assert isinstance(team.database, TeamDatabase)
+    with team.database.server.in_use() as connection:
         connection.within_s = 0.2
     team.take(record, Sample(t_s=1.0))
     team_server.freeze()

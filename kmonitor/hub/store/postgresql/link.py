@@ -22,6 +22,7 @@ SELECT set_config('search_path', 'kmonitor', false),
  set_config('lock_timeout', '5s', false),
  set_config('statement_timeout', '120s', false),
  set_config('idle_in_transaction_session_timeout', '60s', false),
+ set_config('default_transaction_read_only', %s, false),
  CASE WHEN current_setting('synchronous_commit') = 'off'
  THEN set_config('synchronous_commit', 'on', false) END"""
 """What was acknowledged must survive, also where somebody switched that off for all."""
@@ -52,12 +53,12 @@ class BoundedConnection(psycopg.Connection[Any]):
             raise
 
 
-def connect(address: Address, within_s: float) -> BoundedConnection:
+def connect(address: Address, within_s: float, *, only_reads: bool = False) -> BoundedConnection:
     """A new connection; each statement on it is its own transaction. Raises: `psycopg.Error`."""
     connection = BoundedConnection.connect(address.conninfo, autocommit=True)
     connection.within_s = within_s
     try:
-        connection.execute(_SESSION)
+        connection.execute(_SESSION, ("on" if only_reads else "off",))
     except BaseException:
         connection.close()
         raise
@@ -125,7 +126,7 @@ class ReadingConnection(ServerConnection):
                 raise StoreAway(self._why)
             self._not_before_s = now_s + _AGAIN_S
             try:
-                self._connection = connect(self._address, READ_WITHIN_S)
+                self._connection = connect(self._address, READ_WITHIN_S, only_reads=True)
             except psycopg.Error as exc:
                 self._why = words_of(exc)
                 raise StoreAway(self._why) from exc

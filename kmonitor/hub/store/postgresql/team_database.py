@@ -23,6 +23,7 @@ from kmonitor.hub.store.postgresql.link import (
     WRITE_WITHIN_S,
     BoundedConnection,
     ReadingConnection,
+    ServerConnection,
     WritingConnection,
     connect,
 )
@@ -57,6 +58,11 @@ class TeamDatabase(Database):
 
     What could not be written stays with the hub, which tries again. A commit whose answer was lost
     is not carried out twice: the server counts the commits of each hub.
+
+    Attributes:
+        address: Where it is.
+        number: This hub's.
+        server: The connection that writes.
     """
 
     is_shared = True
@@ -83,10 +89,10 @@ class TeamDatabase(Database):
             first.close()
             raise unusable(exc, address) from exc
         self.number: int = number
-        self._server = WritingConnection(address, first)
+        self.server = WritingConnection(address, first)
         span = Span.of_hub(number)
-        super().__init__(self._server, span)
-        self._seen = self._server.generation
+        super().__init__(self.server, span)
+        self._seen = self.server.generation
         self._under_way: _UnderWay | None = None
         self._size_bytes, self._size_s = 0, float("-inf")
         self._load(max(head, span.middle))
@@ -95,7 +101,7 @@ class TeamDatabase(Database):
     @property
     @override
     def is_away(self) -> bool:
-        return self._server.is_away
+        return self.server.is_away
 
     @override
     def open_reader(self) -> Connection:
@@ -103,7 +109,7 @@ class TeamDatabase(Database):
 
     @override
     def open_commands(self) -> Iterator[bytes]:
-        for (entry,) in self._server.execute(
+        for (entry,) in self.server.execute(
             "SELECT entry FROM commands WHERE open AND hub = ?", (self.number,)
         ):
             yield entry
@@ -124,16 +130,16 @@ class TeamDatabase(Database):
 
     @override
     def standing_trouble(self) -> str:
-        if not self._server.is_away:
+        if not self.server.is_away:
             return ""
-        return self.trouble(StoreAway(self._server.why))
+        return self.trouble(StoreAway(self.server.why))
 
     @override
     def size_bytes(self) -> int:
         now_s = time.monotonic()
         if now_s - self._size_s > _SIZE_EVERY_S and not self.is_away:
             self._size_s = now_s
-            self._size_bytes = int(self._server.execute(_SIZE).fetchone()[0])
+            self._size_bytes = int(self.server.execute(_SIZE).fetchone()[0])
         return self._size_bytes
 
     @override
@@ -150,20 +156,20 @@ class TeamDatabase(Database):
 
     @override
     def close(self) -> None:
-        self._server.close()
+        self.server.close()
 
     @override
     def _prepare(self, changes: Changes) -> None:
-        with self._server.in_use() as connection:
-            if self._seen != self._server.generation:
+        with self.server.in_use() as connection:
+            if self._seen != self.server.generation:
                 self._look_again(connection, changes)
-                self._seen = self._server.generation
+                self._seen = self.server.generation
 
     @override
     @contextmanager
     def _transaction(self, changes: Changes) -> Generator[None]:
         self._under_way = _UnderWay.of(changes)
-        with self._server.in_use() as connection:
+        with self.server.in_use() as connection:
             try:
                 self._begin(connection, changes)
                 yield
@@ -178,20 +184,11 @@ class TeamDatabase(Database):
 
     @override
     def _put_events(self, events: Sequence[NewEvent]) -> None:
-        if not events:
-            return
-        with (
-            self._server.in_use() as connection,
-            connection.cursor() as cursor,
-            cursor.copy(_COPY_EVENTS) as copy,
-        ):
-            copy.set_types(_TYPES)
-            for event in events:
-                copy.write_row(event)
+        put_events(self.server, events)
 
     @override
     def _put_commands(self, commands: Sequence[tuple[str, bytes, bool]]) -> None:
-        self._server.executemany(_PUT_COMMAND, [(*each, self.number) for each in commands])
+        self.server.executemany(_PUT_COMMAND, [(*each, self.number) for each in commands])
 
     @property
     def _is_in_doubt(self) -> bool:
@@ -212,9 +209,8 @@ class TeamDatabase(Database):
     def _begin(self, connection: BoundedConnection, changes: Changes) -> None:
         """A transaction, which goes on only while no other process writes as this hub."""
         head = changes.events[-1][0] if changes.events else self.head
-        with connection.pipeline():
-            connection.execute("BEGIN")
-            claimed = connection.execute(_CLAIM, (head, self.number, self._instance))
+        connection.execute("BEGIN")
+        claimed = connection.execute(_CLAIM, (head, self.number, self._instance))
         if not claimed.rowcount:
             raise self._taken_over(connection)
 
@@ -244,7 +240,7 @@ class TeamDatabase(Database):
             del changes.audit[: done.n_audit]
         else:
             # It was told as refused, since the server had not answered, and is taken back.
-            with self._server.in_use() as connection:
+            with self.server.in_use() as connection:
                 connection.execute("DELETE FROM commands WHERE id = ANY(%s)", (done.commands,))
                 connection.execute("DELETE FROM deleted WHERE run_key = ANY(%s)", (done.deleted,))
         changes.events = [event for event in changes.events if event[0] > head]
@@ -267,6 +263,20 @@ class _UnderWay:
         commands = [each[0] for each in changes.commands]
         deleted = [each[0] for each in changes.deleted]
         return cls(changes, len(changes.audit), commands, deleted)
+
+
+def put_events(server: ServerConnection, events: Sequence[NewEvent]) -> None:
+    """Store events in one statement: all of them or none. Raises: `StoreAway`, `StoreDiffers`."""
+    if not events:
+        return
+    with (
+        server.in_use() as connection,
+        connection.cursor() as cursor,
+        cursor.copy(_COPY_EVENTS) as copy,
+    ):
+        copy.set_types(_TYPES)
+        for event in events:
+            copy.write_row(event)
 
 
 def begun_connection(address: Address) -> BoundedConnection:

@@ -1,0 +1,230 @@
+"""A SQLite history moved to a team's database is the same there, also after an interruption."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kmonitor.hub.history_move import moved_to
+from kmonitor.hub.hub_lock import AnotherHub, HubLock
+from kmonitor.hub.run_columns import RunColumns
+from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.store.pages import Wanted
+from kmonitor.hub.store.postgresql import moving
+from kmonitor.hub.store.sample_blocks import next_block
+from kmonitor_agent.protocol.facts import BootEnded, Event, Sample
+from tests.support.command_line import kmonitor
+from tests.support.hub_parts import HubParts
+from tests.support.team_server import TeamServer, database_of
+
+pytestmark = pytest.mark.psycopg
+
+Told = list[tuple[int, float, bytes]]
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> HubParts:
+    """A history in a file: three runs with events, a packed block, a deletion and an audit."""
+    parts = HubParts(tmp_path)
+    for n in range(4):
+        record = parts.started_run(pid=n + 1)
+        events: list[Event] = [Sample(t_s=float(t), ram_bytes=1e9 + t) for t in range(30)]
+        parts.take(record, *events, BootEnded(t_s=30.0, why="finished"))
+        assert parts.ledger.commit()
+        reader = parts.database.open_reader()
+        block = next_block(reader, record.key, 20)
+        reader.close()
+        assert block is not None
+        parts.ledger.take_block(block)
+    parts.ledger.audit("me", "note", "run", "net", "done")
+    parts.ledger.registry.delete(next(parts.ledger.registry.all()))
+    assert parts.ledger.commit()
+    while parts.database.sweep():
+        pass
+    return parts
+
+
+@pytest.fixture
+def moved(here: HubParts, team_url: str) -> Iterator[Callable[[], HubParts]]:
+    """Moves the history and opens what is there then."""
+    opened: list[HubParts] = []
+
+    def move() -> HubParts:
+        here.database.close()
+        moved_to(here.folders, team_url, lambda _number, _of: None)
+        opened.append(HubParts(here.folders.database, team_url))
+        return opened[-1]
+
+    yield move
+    for parts in opened:
+        parts.database.close()
+
+
+def told(parts: HubParts) -> dict[str, Told]:
+    """All that is stored of each run."""
+    found: dict[str, Told] = {}
+    for record in parts.ledger.registry.all():
+        page = parts.database.page(Wanted(0, 1000, (record.key,)))
+        found[record.run] = [(seq, t_s, body) for _, _, seq, t_s, body in page.rows]
+    return found
+
+
+def charted(parts: HubParts, record: RunRecord) -> list[float]:
+    columns = RunColumns(record.key)
+    reader = parts.database.open_reader()
+    columns.update(reader, parts.database.head, ["ram_bytes"])
+    reader.close()
+    return columns.points("ram_bytes")[1].tolist()
+
+
+def test_all_that_was_in_the_file_is_in_the_team_s_database(
+    here: HubParts, moved: Callable[[], HubParts]
+):
+    before = told(here)
+    records = {record.run: record for record in here.ledger.registry.all()}
+    charts = {run: charted(here, record) for run, record in records.items()}
+    deleted = here.database.deleted_runs()[0][0]
+
+    there = moved()
+
+    assert told(there) == before
+    assert len(before) == 3
+    for record in there.ledger.registry.all():
+        assert charted(there, record) == charts[record.run]
+        assert record.accepted == records[record.run].accepted
+    assert there.ledger.registry.was_deleted(deleted)
+    assert [row.what for row in there.database.audit_rows(0, 9)] == ["note"]
+
+
+def test_runs_go_on_where_they_were(here: HubParts, moved: Callable[[], HubParts]):
+    run = next(here.ledger.registry.all()).run
+
+    there = moved()
+    record = there.ledger.registry.get(run)
+    assert record is not None
+    there.take(record, Sample(t_s=40.0))
+    assert there.ledger.commit()
+    there.reopen()
+
+    assert [seq for seq, _, _ in told(there)[run]] == list(range(1, 34))
+    page = there.database.page(Wanted(0, 1000, kinds=("sample",)))
+    assert page.more
+    (last,) = there.database.page(Wanted(page.cursor, 1000, kinds=("sample",))).rows
+    assert last[2:4] == (33, 40.0)
+
+
+def test_a_move_that_was_interrupted_is_gone_on_with(
+    here: HubParts, moved: Callable[[], HubParts], team_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    before = told(here)
+    monkeypatch.setattr(moving, "_ROWS_AT_ONCE", 7)
+    put, puts = moving.put_events, [0]
+
+    def breaking(*arguments: object) -> None:
+        puts[0] += 1
+        if puts[0] == 8:
+            raise KeyboardInterrupt
+        put(*arguments)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(moving, "put_events", breaking)
+    with pytest.raises(KeyboardInterrupt):
+        moved()
+    half = HubParts(here.folders.database, team_url)
+    assert len(told(half)) == 1
+    half.database.close()
+
+    there = moved()
+
+    assert told(there) == before
+    again = moved_to(here.folders, team_url, lambda _number, _of: None)
+    assert (again.runs, again.before, again.ahead) == (0, 3, 0)
+
+
+def test_what_arrives_differently_is_not_shown(
+    here: HubParts, team_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    here.database.close()
+    put = moving.put_events
+    monkeypatch.setattr(
+        moving,
+        "put_events",
+        lambda server, rows: put(server, [(*row[:6], row[6][:-1]) for row in rows]),
+    )
+
+    with pytest.raises(moving.CannotMove, match="not what was sent"):
+        moved_to(here.folders, team_url, lambda _number, _of: None)
+
+    half = HubParts(here.folders.database, team_url)
+    assert told(half) == {}
+    half.database.close()
+
+
+def test_what_was_deleted_since_does_not_come_back(
+    here: HubParts, moved: Callable[[], HubParts], team_url: str
+):
+    there = moved()
+    there.ledger.registry.delete(next(there.ledger.registry.all()))
+    assert there.ledger.commit()
+
+    again = moved_to(here.folders, team_url, lambda _number, _of: None)
+
+    assert (again.runs, again.before) == (0, 3)
+
+
+def test_a_run_that_went_on_in_the_team_s_database_keeps_what_it_has_there(
+    here: HubParts, moved: Callable[[], HubParts], team_url: str
+):
+    run = next(here.ledger.registry.all()).run
+    ahead = HubParts(here.folders.database, team_url)
+    record = ahead.ledger.registry.get_or_add(run)
+    ahead.take(record, Sample(t_s=1.0))
+    assert ahead.ledger.commit()
+    ahead.database.close()
+
+    there = moved()
+
+    assert len(told(there)) == 3
+    assert len(told(there)[run]) == 1
+
+
+def test_another_history_is_not_moved_to_the_same_place(
+    here: HubParts, moved: Callable[[], HubParts], team_url: str
+):
+    moved()
+    here.path.unlink()
+    second = HubParts(here.folders.database)
+    second.started_run(pid=1)
+    assert second.ledger.commit()
+    second.database.close()
+
+    with pytest.raises(moving.CannotMove, match="Another history"):
+        moved_to(here.folders, team_url, lambda _number, _of: None)
+
+
+def test_nothing_is_moved_under_a_hub_that_runs(here: HubParts, team_url: str):
+    here.database.close()
+    lock = HubLock(here.folders.database / "hub.lock")
+
+    with pytest.raises(AnotherHub):
+        moved_to(here.folders, team_url, lambda _number, _of: None)
+
+    lock.release()
+
+
+@pytest.mark.slow
+def test_a_history_is_moved_from_the_command_line(
+    here: HubParts, team_url: str, team_server: TeamServer, tmp_path: Path
+):
+    here.database.close()
+    home = tmp_path / "home" / "database"
+    home.mkdir(parents=True)
+    here.path.rename(home / "hub.sqlite3")
+
+    unnamed = kmonitor("hub", "move-history")
+    first = kmonitor("hub", "move-history", team_url)
+
+    assert unnamed.status == 2
+    assert "Moved and compared: 3 runs, 96 events." in first.out
+    assert "kmonitor hub store URL" in first.out
+    count = "SELECT count(*) FROM kmonitor.events"
+    assert team_server.ask(count, database_of(team_url)) == [(96,)]
