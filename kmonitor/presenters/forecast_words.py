@@ -49,6 +49,20 @@ def short_forecast_words(run: RunSummary, verdict: Verdict) -> str:
     return _when_words(verdict, forecast, tr("limit"))
 
 
+def brief_forecast_words(run: RunSummary, verdict: Verdict) -> str:
+    """Its band alone, for hardly any room: "limit in 10 to 21 epochs"; empty: no shorter."""
+    forecast = verdict.forecast
+    if not short_forecast_words(run, verdict) or forecast is None or is_out_of_memory(verdict):
+        return ""
+    if forecast.latest is None or _is_open_ended(forecast) or _is_reached(forecast):
+        return ""
+    if epochs_left_before(run, verdict) is not None or round(forecast.units) < 1:
+        return ""
+    low = count_text(_rounded(math.floor(forecast.earliest)))
+    high = units_text(_rounded(math.ceil(forecast.latest)), verdict)
+    return tr("limit in {low}\u2013{high}").format(low=low, high=high)
+
+
 def chip_words(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> str:
     """The same with the time of day: "limit in about 14 epochs (10 to 21) \u00b7 16:40"."""
     text = short_forecast_words(run, verdict)

@@ -5,6 +5,7 @@ from typing import Final
 
 from kmonitor.presenters.chart_cards import card_title
 from kmonitor.presenters.forecast_words import (
+    brief_forecast_words,
     chip_words,
     epochs_left_before,
     forecast_words,
@@ -40,6 +41,7 @@ class ChipPicture:
         tone: What its colour means.
         icon: Name of an icon, or empty.
         tooltip: More.
+        brief: Said in place of the text where there is no room for it; empty: the chip gives way.
         rank: Chips with the highest rank give way first when there is no room.
         opens: Whether a click shows more.
     """
@@ -50,6 +52,7 @@ class ChipPicture:
     icon: str = ""
     tooltip: str = ""
     rank: int = 0
+    brief: str = ""
     opens: bool = False
 
 
@@ -139,7 +142,8 @@ def _forecast_chips(
         summary, verdict, now_wall_s=now_wall_s
     )
     tone: Tone = "plain" if is_before else "warn"
-    return [ChipPicture("forecast", text, tone, tooltip=tooltip, rank=1)]
+    brief = brief_forecast_words(summary, verdict)
+    return [ChipPicture("forecast", text, tone, tooltip=tooltip, rank=1, brief=brief)]
 
 
 def _warning_chips(summary: RunSummary) -> list[ChipPicture]:

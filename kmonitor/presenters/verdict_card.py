@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.presenters.chart_cards import card_title
-from kmonitor.presenters.forecast_words import forecast_words, short_forecast_words
+from kmonitor.presenters.forecast_words import (
+    brief_forecast_words,
+    forecast_words,
+    short_forecast_words,
+)
 from kmonitor.presenters.formats import rate_text
 from kmonitor.presenters.guide import slug
 from kmonitor.presenters.language import tr
@@ -80,6 +84,7 @@ def verdict_picture(
         text=state_words(verdict),
         tone=tone_of(verdict),
         forecast=short_forecast_words(run, verdict),
+        forecast_brief=brief_forecast_words(run, verdict),
         forecast_tooltip=forecast_words(run, verdict, now_wall_s=now_wall_s),
         is_quiet=verdict.state in _QUIET,
         tooltip=tr("{verdict}. Click for the evidence.").format(verdict=headline(verdict)),

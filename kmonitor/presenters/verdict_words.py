@@ -50,6 +50,7 @@ class VerdictPicture:
         text: "leak suspected"; empty: there is none.
         tone: How loud.
         forecast: When a limit is met, in short; empty where that is not known.
+        forecast_brief: The same where there is hardly room; may be empty.
         forecast_tooltip: The same with the limit and the time of day.
         is_quiet: Whether it needs no line of its own.
         tooltip: The verdict in one sentence.
@@ -58,6 +59,7 @@ class VerdictPicture:
     text: str = ""
     tone: Tone = "mute"
     forecast: str = ""
+    forecast_brief: str = ""
     forecast_tooltip: str = ""
     is_quiet: bool = True
     tooltip: str = ""

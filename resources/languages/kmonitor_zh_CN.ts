@@ -6491,6 +6491,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <source>limit in {low}–{high}</source>
+        <translation>还有 {low}–{high} 到上限</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/forecast_words.py"/>
         <source>limit {amount}</source>
         <translation>上限 {amount}</translation>
     </message>

@@ -12,6 +12,7 @@ from PySide6.QtGui import QHelpEvent, QTextTable
 from PySide6.QtWidgets import QApplication, QLabel, QToolTip
 
 from kmonitor.desktop.controls.action_button import ActionButton
+from kmonitor.desktop.controls.chip import Chip
 from kmonitor.desktop.controls.elided_label import ElidedLabel
 from kmonitor.desktop.panels.guide import GuideWindow
 from kmonitor.desktop.panels.header import HeaderPanel
@@ -308,5 +309,26 @@ def test_a_card_of_a_narrow_screen_cuts_neither_rate_nor_when_a_limit_is_met():
     rate = next(each for each in labels if each.text().startswith("\u25b2 "))
     forecast = next(each for each in labels if each.text().startswith("limit in about"))
     assert rate.shown_text() == rate.text()
-    assert forecast.shown_text().startswith("limit in about 1")
+    assert forecast.shown_text() == "limit in 10\u201321 epochs"
+    assert forecast.full_tooltip().startswith("limit in about 14 epochs (10 to 21)")
     window.close()
+
+
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [(820, "limit in 10\u201321 epochs"), (1920, "limit in about 14 epochs (10 to 21)")],
+)
+def test_the_header_shortens_the_forecast_before_it_gives_way(width: int, words: str):
+    window = DeskWindow(size=(width, 760))
+    try:
+        tell(window, limits=[limit("ram", 80 * GIB)], actions=ACTIONS, duration_s=3650.0)
+        window.tell_events(LEAK)
+        window.settle()
+
+        chips = [each for each in window.window.header.findChildren(Chip) if each.isVisible()]
+        shown = {chip.accessibleName(): chip.findChildren(QLabel)[1].text() for chip in chips}
+        told = next(name for name in shown if name.startswith("limit in about 14"))
+        assert shown[told].startswith(words)
+        assert "Training" in shown
+    finally:
+        window.close()

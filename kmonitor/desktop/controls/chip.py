@@ -39,7 +39,8 @@ class Chip(QFrame):
             return
         self._picture = picture
         self._text.setText(picture.text)
-        self.setToolTip(picture.tooltip)
+        told = f"{picture.text}\n{picture.tooltip}" if picture.brief else picture.tooltip
+        self.setToolTip(told)
         self.setAccessibleName(picture.text)
         self.setAccessibleDescription(picture.tooltip)
         set_tone(self, picture.tone)
@@ -47,6 +48,20 @@ class Chip(QFrame):
         self.setCursor(Qt.CursorShape.PointingHandCursor if opens else Qt.CursorShape.ArrowCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if opens else Qt.FocusPolicy.NoFocus)
         self._draw_icon()
+
+    def be_brief(self, *, is_brief: bool) -> None:
+        """Say it in fewer words, or in all; the name stays whole."""
+        if self._picture is not None:
+            self._text.setText(self._picture.brief if is_brief else self._picture.text)
+
+    def width_of(self, *, is_brief: bool) -> int:
+        """How wide it is in these words, pixels."""
+        if self._picture is None:
+            return 0
+        words = self._picture.brief if is_brief else self._picture.text
+        metrics = self._text.fontMetrics()
+        shown = metrics.horizontalAdvance(self._text.text())
+        return self.sizeHint().width() - shown + metrics.horizontalAdvance(words)
 
     @override
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

@@ -50,8 +50,8 @@ class ChipRow(QWidget):
 
     def width_within(self, room: int) -> int:
         """Width of the chips that would be shown in this room, pixels."""
-        kept = self._fitting(room)
-        widths = (self._chips[key].sizeHint().width() + _GAP for key in kept)
+        kept = self._fitting(room).items()
+        widths = (self._chips[key].width_of(is_brief=is_brief) + _GAP for key, is_brief in kept)
         return max(0, sum(widths) - _GAP)
 
     @override
@@ -76,20 +76,23 @@ class ChipRow(QWidget):
             chip = self._chips[picture.key]
             chip.setVisible(picture.key in kept)
             if picture.key in kept:
+                chip.be_brief(is_brief=kept[picture.key])
                 size = chip.sizeHint()
                 chip.setGeometry(
                     left, (self.height() - size.height()) // 2, size.width(), size.height()
                 )
                 left += size.width() + _GAP
 
-    def _fitting(self, room: int) -> set[str]:
-        kept: set[str] = set()
+    def _fitting(self, room: int) -> dict[str, bool]:
+        """Keys of those that fit, and whether each is said in brief."""
+        kept: dict[str, bool] = {}
         for picture in sorted(self._pictures, key=_rank):
-            width = self._chips[picture.key].sizeHint().width()
-            if width > room:
-                continue  # a long one gives way to shorter ones of less weight
-            kept.add(picture.key)
-            room -= width + _GAP
+            for is_brief in (False, True) if picture.brief else (False,):
+                width = self._chips[picture.key].width_of(is_brief=is_brief)
+                if width <= room:  # else a long one gives way to shorter ones of less weight
+                    kept[picture.key] = is_brief
+                    room -= width + _GAP
+                    break
         return kept
 
 

@@ -39,6 +39,7 @@ class ElidedLabel(QLabel):
         self.setSizePolicy(wide, QSizePolicy.Policy.Fixed)
         self._mode = Qt.TextElideMode.ElideRight if at_end else Qt.TextElideMode.ElideMiddle
         self._in_parts = in_parts
+        self._brief = ""
         self.setText(text)
 
     @override
@@ -47,11 +48,19 @@ class ElidedLabel(QLabel):
             super().setText(text)
             self.setAccessibleName(text)
 
+    def set_brief(self, text: str) -> None:
+        """Say this where the whole text has no room; empty: cut that."""
+        if text != self._brief:
+            self._brief = text
+            self.update()
+
     def shown_text(self) -> str:
         """What of the text can be seen; nothing where an ellipsis would be most of it."""
         width, text = self.contentsRect().width(), self.text()
         metrics = self.fontMetrics()
         shown = metrics.elidedText(text, self._mode, width)
+        if self._brief and shown != text and metrics.horizontalAdvance(self._brief) <= width:
+            return self._brief
         if self._in_parts and shown != text:
             parts = text.split(_BETWEEN)
             led = (_BETWEEN.join(parts[:n]) for n in range(len(parts) - 1, 0, -1))

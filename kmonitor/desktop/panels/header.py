@@ -22,6 +22,9 @@ _MAP = "map"
 _MODEL_FILE = "model_file"
 _EXPORT_ALL = "export_all"
 _TITLE_SHARE = 0.3
+_NARROW_BELOW = 960
+"""Width, pixels, in which what the selected run comes to needs the room of the button's words."""
+_LIVE_WIDTH = 82
 _TITLE_GAP = 16
 
 
@@ -68,10 +71,12 @@ class HeaderPanel(QFrame):
         self.setFixedHeight(SIZES.header)
         self._look = look
         self._theme = self._language = "system"
-        self._is_live = True
+        self._is_live, self._is_narrow = True, False
+        self._left_px = 0
         self._is_away = self._has_run = False
         self._has_charts = True
         self._mark = QLabel()
+        self._name = role_label("brand", "kmonitor")
         self._brand = QFrame()
         self._title = ElidedLabel("title")
         self._subtitle = ElidedLabel("meta", at_end=True)
@@ -104,7 +109,8 @@ class HeaderPanel(QFrame):
 
     def set_left_width(self, width_px: int) -> None:
         """Let the title begin at the charts' left edge."""
-        self._brand.setFixedWidth(width_px)
+        self._left_px = width_px
+        self._fit()
 
     def show_picture(self, picture: HeaderPicture) -> None:
         """Show this run; an empty picture leaves only brand, theme and help."""
@@ -133,7 +139,8 @@ class HeaderPanel(QFrame):
     def show_live(self, *, is_live: bool) -> None:
         """Set the live button."""
         self._is_live = is_live
-        self._live.setText(self.tr("Live") if is_live else self.tr("Held"))
+        words = self.tr("Live") if is_live else self.tr("Held")
+        self._live.setText("" if self._is_narrow else words)
         self._live.setProperty("kind", "" if is_live else "held")
         tooltip = (
             self.tr("Charts follow the newest data. Press to hold the view (Space)")
@@ -141,7 +148,7 @@ class HeaderPanel(QFrame):
             else self.tr("The view is held; data still arrive. Press to follow again (Space)")
         )
         self._live.setToolTip(tooltip)
-        self._live.setAccessibleName(self._live.text())
+        self._live.setAccessibleName(words)
         self._live.setAccessibleDescription(tooltip)
         repolish(self._live)
         self._draw_icons()
@@ -155,12 +162,28 @@ class HeaderPanel(QFrame):
         """Set which language is marked as chosen."""
         self._language = language
 
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Where there is little width, leave it to the run: its title begins beside the mark."""
+        is_narrow = self.width() < _NARROW_BELOW
+        mark = SIZES.padding + self._mark.sizeHint().width() + _TITLE_GAP
+        self._brand.setFixedWidth(mark if is_narrow else self._left_px)
+        self._name.setVisible(not is_narrow)
+        if is_narrow != self._is_narrow:
+            self._is_narrow = is_narrow
+            self._live.setMinimumWidth(0 if is_narrow else _LIVE_WIDTH)
+            self.show_live(is_live=self._is_live)
+
     def _build(self) -> None:
         brand = QHBoxLayout(self._brand)
         brand.setContentsMargins(SIZES.padding, 0, 0, 0)
         brand.setSpacing(10)
         brand.addWidget(self._mark)
-        brand.addWidget(role_label("brand", "kmonitor"))
+        brand.addWidget(self._name)
         brand.addStretch(1)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 14, 0)
@@ -175,7 +198,7 @@ class HeaderPanel(QFrame):
         self._help.setProperty("kind", "icon")
         self.add_chart.setProperty("kind", "icon")
         self.add_chart.clicked.connect(self.add_chart_requested)
-        self._live.setMinimumWidth(82)
+        self._live.setMinimumWidth(_LIVE_WIDTH)
         self._axis.chosen.connect(self.x_axis_chosen)
         self._chips.chip_clicked.connect(self.state_opened)
         self._live.clicked.connect(self._on_live_clicked)

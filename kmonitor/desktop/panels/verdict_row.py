@@ -62,6 +62,7 @@ class VerdictRow(QWidget):
     def show_picture(self, picture: VerdictPicture, title: str) -> None:
         """Show this; a quiet verdict takes no line."""
         self._button.show_picture(NO_VERDICT if picture.is_quiet else picture, title)
+        self._forecast.set_brief(picture.forecast_brief)
         self._forecast.setText(picture.forecast)
         self._forecast.setVisible(bool(picture.forecast))
         self._forecast.setToolTip(picture.forecast_tooltip)
