@@ -120,6 +120,11 @@ def _see_that_it_can(client: HubClient, run: RunSummary, action: CommandName) ->
             f'"{plain(run.name)}" was read from a folder; its process cannot be asked from here.',
             "Ask it on the host where it runs, if a hub is there.",
         )
+    if run.is_elsewhere:
+        raise Expected(
+            f'"{plain(run.name)}" is kept by another hub of the team.',
+            f"Ask that one: kmonitor command --host {plain(run.host)} ...",
+        )
     if action in run.actions:
         return
     can = ", ".join(run.actions) or "nothing: it was started with commands=False, or is starting"

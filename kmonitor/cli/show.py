@@ -157,6 +157,8 @@ def _job_facts(run: RunSummary) -> list[tuple[str, str]]:
         facts.append(("Rank", f"{run.rank} of {run.world_size}, group {run.group or 'unknown'}"))
     if run.is_shipped:
         facts.append(("Read from", "a folder; its process cannot be asked from here"))
+    if run.is_elsewhere:
+        facts.append(("Kept by", "another hub of the team; it cannot be changed from here"))
     return facts
 
 

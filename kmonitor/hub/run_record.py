@@ -56,6 +56,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         job_ends_wall_s: When its job's time limit ends it, UTC; None: not known.
         owner: The key whose holder told of it first, and alone may go on; empty: this user, on
             this host.
+        is_elsewhere: It is of another hub that stores in the same database; never stored as such.
         change: See `RunSummary`.
 
     All others are fields of `RunSummary`.
@@ -112,6 +113,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     world_size: int = 0
     group: str = ""
     is_shipped: bool = False
+    is_elsewhere: bool = False
     pinned: bool = False
     stored_bytes: int = 0
     owner: str = ""
@@ -188,7 +190,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             graph=self._metric("graph_operations"),
             step_time=self._metric("step_time_s"),
             limits=self.limits,
-            actions=[] if self.is_over or self.is_shipped else self.actions,
+            actions=[] if self._cannot_be_asked else self.actions,
             checkpoint_epoch=self.checkpoint_epoch,
             checkpoint_bytes=self.checkpoint_bytes,
             checkpoint_wall_s=self.checkpoint_wall_s,
@@ -198,11 +200,16 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             cause=self.cause,
             job=self.job,
             is_shipped=self.is_shipped,
+            is_elsewhere=self.is_elsewhere,
             pinned=self.pinned,
             stored_bytes=self.stored_bytes,
             verdicts=self.verdicts,
             **self._place(),
         )
+
+    @property
+    def _cannot_be_asked(self) -> bool:
+        return self.is_over or self.is_shipped or self.is_elsewhere
 
     def _place(self) -> _Place:
         return {

@@ -72,7 +72,7 @@ class TeamWatch:
             found = self._found.popleft()
             registry.drop_others(found.gone)
             for record in found.changed:
-                record.actions = []
+                record.is_elsewhere = True
                 registry.show_other(record)
         for record in registry.others():
             quiet_s = self._clock.wall_s() - record.last_wall_s

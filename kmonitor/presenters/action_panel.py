@@ -169,6 +169,10 @@ def _why_not(run: RunSummary, *, is_connected: bool) -> str:
         return tr("The hub is not reached; what is asked now would not arrive.")
     if run.is_shipped:
         return tr("This run was read from a folder: its process cannot be asked from here.")
+    if run.is_elsewhere:
+        return tr(
+            "Another hub of the team keeps this run: connect to its host to ask anything of it."
+        )
     if not run.actions:
         return tr("This run takes no commands: it was started with commands=False.")
     return ""

@@ -41,10 +41,13 @@ class RunBook:
         self._hubs[at] = told.hub
         new = [each for each in told.runs if each.run not in self._runs and not has_ended(each)]
         for summary in told.runs:
+            if summary.is_elsewhere and self._is_kept_nearer(summary.run, at):
+                continue
             self._runs[summary.run] = _with_printable_names(summary)
             self._at[summary.run] = at
         for run in told.deleted:
-            self._runs.pop(run, None)
+            if self._at.get(run, at) == at:
+                self._runs.pop(run, None)
         self.is_filled = self.is_filled or not (told.more or at)
         is_another = self._keep_selection(new)
         for summary in self.shown():
@@ -134,6 +137,11 @@ class RunBook:
     def is_dashed(self, run: str) -> bool:
         """Whether a run's colour is already another one's."""
         return self._place(run) >= N_HUES
+
+    def _is_kept_nearer(self, run: str, at: str) -> bool:
+        """Whether the hub that keeps a run tells of it itself, by another address."""
+        known = self._runs.get(run)
+        return known is not None and not known.is_elsewhere and self._at.get(run) != at
 
     def _drop(self, at: str) -> None:
         for run in [run for run, where in self._at.items() if where == at]:

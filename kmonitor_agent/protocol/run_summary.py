@@ -98,6 +98,8 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         world_size: How many they are; 0 when it is alone or nobody told.
         group: The same for all of them, and for later launches that look the same.
         is_shipped: It was read from a folder, and its process cannot be asked for anything.
+        is_elsewhere: Another hub, with which this one shares a database, keeps it: it is only
+            looked at here.
         pinned: It is never removed to save room.
         verdicts: Metrics that grow: "growing" or "suspected"; those that do not are left out.
         stored_bytes: About what it takes in the hub's database.
@@ -151,6 +153,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     world_size: Count = 0
     group: Name = ""
     is_shipped: bool = False
+    is_elsewhere: bool = False
     pinned: bool = False
     verdicts: dict[VerdictMetric, VerdictState] = {}
     stored_bytes: Count = 0

@@ -2653,6 +2653,11 @@
         <translation>同时在检查点旁写入 .keras 文件，供其他程序使用。写入时内存中需有一份全部权重的副本；若失败，检查点仍然有效。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <source>Another hub of the team keeps this run: connect to its host to ask anything of it.</source>
+        <translation>该运行由团队的另一个 hub 保存：要向它提出请求，请连接到它所在的主机。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>Ask who runs it. If it was set up anew, follow what this says: {line}</source>
         <translation>请询问其管理者。如果它是重新安装的，请按此命令的提示操作：{line}</translation>

@@ -201,9 +201,10 @@ def test_a_window_at_one_hub_sees_the_runs_of_both(two_hubs: list[LiveHub]):
         with a.client() as client:
             told = wait_until(client.runs, what="the run of the other hub")
             wait_until(lambda: [r for r in client.runs() if r.state == "finished"])
-            assert [(run.run, run.name, run.actions) for run in told] == [
-                (agent.run, "theirs", [])
+            assert [(run.run, run.name, run.is_elsewhere) for run in told] == [
+                (agent.run, "theirs", True)
             ]
+            assert not told[0].actions
             values = client.series(agent.run, ["ram_bytes"]).columns[0].values
             assert np.frombuffer(values, "<f8")[-1] == 129 * MIB
             assert [row.body for row in client.all_rows(agent.run)] == agent.bodies

@@ -54,6 +54,21 @@ def test_a_deleted_selection_moves_on_and_another_hub_begins_anew():
     assert book.get("a") is None
 
 
+def test_of_two_hubs_with_one_history_the_one_that_keeps_a_run_tells_of_it():
+    kept, shown = made_up_run("a"), made_up_run("a", is_elsewhere=True, actions=[])
+    for first, second in (((kept, "gpu"), (shown, "")), ((shown, ""), (kept, "gpu"))):
+        book = RunBook()
+        book.take(told_runs(first[0], hub=f"of {first[1]}"), first[1])
+        book.take(told_runs(second[0], hub=f"of {second[1]}"), second[1])
+
+        assert book.at("a") == "gpu"
+        assert book.get("a") == kept
+        gone = told_runs(hub="of ")
+        gone.deleted.append("a")
+        book.take(gone, "")
+        assert book.get("a") == kept
+
+
 def test_a_run_can_be_wanted_by_name_id_beginning_or_last():
     for wanted, found in (("second", "beta"), ("beta", "beta"), ("be", "beta"), ("last", "alpha")):
         book = RunBook()
