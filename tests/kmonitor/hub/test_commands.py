@@ -13,7 +13,7 @@ from kmonitor_agent.protocol.commands import CommandStatus, LimitSpec, NoArgumen
 from kmonitor_agent.protocol.facts import BootEnded, BootStarted, CommandProgress
 from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.protocol.messages import CommandAsked, CommandTold
-from tests.support.hub_parts import HubParts
+from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.waiting import wait_until
@@ -205,6 +205,7 @@ def test_a_jump_of_the_wall_clock_expires_nothing(parts: HubParts):
     assert not list(parts.ledger.book.overdue(parts.clock.monotonic_s()))
 
 
+@on_both_stores
 def test_a_command_that_was_sent_and_never_answered_is_unknown_not_expired(parts: HubParts):
     record = parts.started_run(pid=1)
     asked = asked_of(record.run, record.boot, ttl_s=10.0)
@@ -220,6 +221,7 @@ def test_a_command_that_was_sent_and_never_answered_is_unknown_not_expired(parts
     assert state == "unknown"
 
 
+@on_both_stores
 def test_open_commands_of_a_boot_that_was_replaced_are_unknown(parts: HubParts):
     record = parts.started_run(pid=1)
     started, queued, restart = (asked_of(record.run, record.boot) for _ in range(3))
@@ -246,6 +248,7 @@ def test_open_commands_of_a_lost_run_are_unknown_or_expired(parts: HubParts):
     assert take(parts, asked).state == "expired"
 
 
+@on_both_stores
 def test_a_final_command_is_still_known_to_the_next_hub(parts: HubParts):
     record = parts.started_run(pid=os.getpid())
     asked = CommandAsked(
@@ -258,4 +261,4 @@ def test_a_final_command_is_still_known_to_the_next_hub(parts: HubParts):
     parts.reopen()
 
     status = take(parts, asked)
-    assert (status.state, status.row) == ("done", 2)
+    assert (status.state, status.row) == ("done", parts.ledger.head)

@@ -12,7 +12,7 @@ from kmonitor.hub.store.schema import SCHEMA_VERSION, open_reader
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import BootStarted, Sample
 from kmonitor_agent.protocol.identity import new_id
-from tests.support.hub_parts import HubParts
+from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.waiting import wait_until
@@ -66,6 +66,7 @@ def test_a_deleted_run_is_gone_with_its_rows_and_told_as_deleted(
     assert {row.run for row in rows.rows} == {other.run}
 
 
+@on_both_stores
 def test_row_ids_are_never_used_twice(parts: HubParts):
     first = parts.started_run(pid=1)
     parts.take(first, Sample(t_s=1.0))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kmonitor.cli.main import main
 from kmonitor.hub.history_move import moved_to
 from kmonitor.hub.hub_lock import AnotherHub, HubLock
 from kmonitor.hub.run_columns import RunColumns
@@ -13,7 +14,6 @@ from kmonitor.hub.store.pages import Wanted
 from kmonitor.hub.store.postgresql import moving
 from kmonitor.hub.store.sample_blocks import next_block
 from kmonitor_agent.protocol.facts import BootEnded, Event, Sample
-from tests.support.command_line import kmonitor
 from tests.support.hub_parts import HubParts
 from tests.support.team_server import TeamServer, database_of
 
@@ -211,20 +211,22 @@ def test_nothing_is_moved_under_a_hub_that_runs(here: HubParts, team_url: str):
     lock.release()
 
 
-@pytest.mark.slow
 def test_a_history_is_moved_from_the_command_line(
-    here: HubParts, team_url: str, team_server: TeamServer, tmp_path: Path
+    here: HubParts,
+    team_url: str,
+    team_server: TeamServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ):
     here.database.close()
     home = tmp_path / "home" / "database"
     home.mkdir(parents=True)
     here.path.rename(home / "hub.sqlite3")
 
-    unnamed = kmonitor("hub", "move-history")
-    first = kmonitor("hub", "move-history", team_url)
-
-    assert unnamed.status == 2
-    assert "Moved and compared: 3 runs, 96 events." in first.out
-    assert "kmonitor hub store URL" in first.out
+    assert main(["hub", "move-history"]) == 2
+    assert main(["hub", "move-history", team_url]) == 0
+    said = capsys.readouterr().out
+    assert "Moved and compared: 3 runs, 96 events." in said
+    assert "kmonitor hub store URL" in said
     count = "SELECT count(*) FROM kmonitor.events"
     assert team_server.ask(count, database_of(team_url)) == [(96,)]

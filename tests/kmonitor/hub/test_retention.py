@@ -11,7 +11,7 @@ from kmonitor.hub.retention import Retention
 from kmonitor.hub.run_record import RunRecord
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import BootEnded
-from tests.support.hub_parts import HubParts
+from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.links import sample
 
 _DAY_S = 86400.0
@@ -54,6 +54,7 @@ def test_without_a_bound_everything_stays(parts: HubParts):
     assert names(parts) == {record.run}
 
 
+@on_both_stores
 def test_runs_that_ended_long_ago_go_and_no_others(parts: HubParts):
     old, pinned = ended_run(parts), ended_run(parts)
     pinned.pinned = True
@@ -70,6 +71,7 @@ def test_runs_that_ended_long_ago_go_and_no_others(parts: HubParts):
     assert parts.database.bodies(young.key, 1, 100)
 
 
+@on_both_stores
 def test_above_the_size_the_oldest_go_until_it_fits(parts: HubParts):
     runs = [ended_run(parts, samples=2000) for _ in range(5)]
     full = parts.ledger.used_bytes
@@ -96,6 +98,7 @@ def test_what_was_removed_is_given_back_to_the_disk(parts: HubParts):
     assert parts.database.size_bytes() < full / 3
 
 
+@on_both_stores
 def test_one_run_goes_at_a_time_and_its_events_bit_by_bit(parts: HubParts):
     for _ in range(3):
         ended_run(parts)
@@ -108,6 +111,7 @@ def test_one_run_goes_at_a_time_and_its_events_bit_by_bit(parts: HubParts):
     assert retention.removed == 1
 
 
+@on_both_stores
 def test_it_is_written_down_what_went_and_why(parts: HubParts, caplog: pytest.LogCaptureFixture):
     record = ended_run(parts)
     parts.clock.move(31 * _DAY_S)
@@ -191,6 +195,7 @@ def test_bounds_of_the_command_line_count_whatever_the_settings_say(
     assert (retention.keep, condition.troubles()) == (Keep(days=7), [])
 
 
+@on_both_stores
 def test_a_run_tells_about_how_much_it_takes(parts: HubParts):
     before = parts.ledger.used_bytes
     record = ended_run(parts, samples=5000)

@@ -32,7 +32,7 @@ from kmonitor_agent.protocol.facts import (
     Sources,
 )
 from kmonitor_agent.protocol.identity import new_id
-from tests.support.hub_parts import HubParts
+from tests.support.hub_parts import HubParts, on_both_stores
 
 if TYPE_CHECKING:
     from kmonitor.hub.ledger import Ledger
@@ -322,6 +322,7 @@ def test_a_pid_that_was_taken_over_is_not_the_run(parts: HubParts):
     assert record.state == "lost"
 
 
+@on_both_stores
 def test_states_survive_a_restart_of_the_hub(parts: HubParts, gone_pid: int):
     lost = parts.started_run(pid=gone_pid)
     silent = parts.started_run(pid=os.getpid(), started_wall_s=time.time())
@@ -339,6 +340,7 @@ def test_states_survive_a_restart_of_the_hub(parts: HubParts, gone_pid: int):
     assert states == {lost.run: "lost", silent.run: "silent"}
 
 
+@on_both_stores
 def test_a_loss_is_told_once_among_the_run_s_rows(parts: HubParts, gone_pid: int):
     record = parts.started_run(pid=gone_pid)
     ended = parts.started_run(pid=gone_pid)
@@ -370,6 +372,7 @@ def test_a_loss_is_told_once_among_the_run_s_rows(parts: HubParts, gone_pid: int
     assert rows_of(record, told) == ["FitStarted", "BootEnded"]
 
 
+@on_both_stores
 def test_changes_told_before_a_crash_are_told_again(parts: HubParts):
     record = parts.started_run(pid=os.getpid())
     assert parts.ledger.commit()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kmonitor.cli.main import main
+from kmonitor.cli.store_examination import examine_store
 from kmonitor.errors import Expected
 from kmonitor.hub.store.opening import (
     StoreRefused,
@@ -18,7 +20,6 @@ from kmonitor.hub.store.opening import (
 from kmonitor.hub.store.postgresql.address import Address, AddressUnreadable
 from kmonitor.hub.store.schema import NewerDatabase
 from kmonitor_agent.local.folders import Folders
-from tests.support.command_line import kmonitor
 from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
 from tests.support.team_server import TeamServer, database_of
@@ -174,20 +175,34 @@ def test_of_an_address_that_cannot_be_read_nothing_is_repeated(url: str):
     assert caught.value.__cause__ is None
 
 
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What a command prints."""
+    main(list(words))
+    out, err = capsys.readouterr()
+    return out + err
+
+
 @pytest.mark.slow
 def test_a_hub_and_all_that_asks_it_keep_the_password_to_themselves(
-    idle_hub: LiveHub, folders: Folders, team_server: TeamServer, team_url: str, member: str
+    idle_hub: LiveHub,
+    folders: Folders,
+    team_server: TeamServer,
+    team_url: str,
+    member: str,
+    capsys: pytest.CaptureFixture[str],
 ):
     name = database_of(team_url)
     team_server.ask("CREATE SCHEMA kmonitor AUTHORIZATION member", name)
     write_store(folders, team_server.url(name, member, SECRET))
 
     idle_hub.start()
-    said = [kmonitor("hub", "store"), kmonitor("doctor"), kmonitor("hub", "status", "--json")]
+    store, status = said(capsys, "hub", "store"), said(capsys, "hub", "status", "--json")
+    (finding,) = examine_store(folders)
 
-    assert f"postgresql://member@{team_server.folder}/{name}" in said[0].out
-    assert f"postgresql://member@{team_server.folder}/{name}" in said[1].out
-    assert not any(SECRET in each.out + each.err for each in said)
+    shown = f"postgresql://member@{team_server.folder}/{name}"
+    assert shown in store
+    assert (finding.state, shown in finding.found) == ("ok", True)
+    assert not any(SECRET in each for each in (store, status, str(finding)))
     assert not any(SECRET in log.read_text() for log in folders.logs.iterdir())
     titles = Path(f"/proc/{idle_hub.process.pid}/cmdline").read_bytes()
     assert SECRET.encode() not in titles
@@ -195,21 +210,30 @@ def test_a_hub_and_all_that_asks_it_keep_the_password_to_themselves(
     assert team_server.ask("SELECT count(*) FROM kmonitor.hubs", name) == [(1,)]
 
 
-@pytest.mark.slow
 def test_where_history_is_kept_is_tried_and_set_from_the_command_line(
-    folders: Folders, team_url: str
+    folders: Folders, team_url: str, capsys: pytest.CaptureFixture[str]
 ):
-    here = kmonitor("hub", "store")
-    refused = kmonitor("hub", "store", f"postgresql://me:{SECRET}@db/team")
-    there = kmonitor("hub", "store", team_url)
+    here = said(capsys, "hub", "store")
+    refused = said(capsys, "hub", "store", f"postgresql://me:{SECRET}@db/team")
+    there = said(capsys, "hub", "store", team_url)
 
-    assert here.out == f"History is kept in: {folders.database} (here)\n"
-    assert (refused.status, "list of processes" in refused.err) == (1, True)
-    assert SECRET not in refused.err
+    assert here == f"History is kept in: {folders.database} (here)\n"
+    assert "list of processes" in refused
+    assert SECRET not in refused
     assert stored_store(folders) == team_url
-    assert there.out.startswith("History is kept in: postgresql://kmonitor@")
-    assert kmonitor("hub", "store", "here").status == 0
+    assert there.startswith("History is kept in: postgresql://kmonitor@")
+    assert main(["hub", "store", "here"]) == 0
     assert stored_store(folders) == ""
+
+
+def test_the_doctor_tells_of_a_database_that_is_away(folders: Folders):
+    assert list(examine_store(folders)) == []
+    write_store(folders, "postgresql://me@%2Fnowhere/team")
+
+    (finding,) = examine_store(folders)
+
+    assert finding.state == "bad"
+    assert "/nowhere" in finding.found
 
 
 def test_a_setting_that_cannot_be_read_begins_no_other_history(folders: Folders):
