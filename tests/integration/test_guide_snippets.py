@@ -1,0 +1,148 @@
+"""Each piece of Python that README and guide show does what it says when it is run."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.guide_code import Shown, python_blocks
+
+_ROOT = Path(__file__).parents[2]
+_STUDIES = {"run_folds", "cross_validate", "Hyperband", "in_processes"}
+"""What starts a process of its own for each model."""
+
+_USERS_OWN = """
+import keras
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
+from kmonitor_agent import MonitorCallback, run_folds
+
+x, x_val = np.random.rand(40, 4).astype("float32"), np.random.rand(8, 4).astype("float32")
+y, y_val = np.arange(40) % 2, np.arange(8) % 2
+folds = range(2)
+
+def make_model(*_):
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, activation="softmax")])
+    model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+    return model
+
+def train_fold(fold):
+    return fold.index
+
+build = build_model = make_model
+"""
+"""What a reader has of their own: data, a model, a function for a fold."""
+
+_FINDS = {
+    "restore(": """
+model = make_model()
+monitor = MonitorCallback(checkpoint_dir=".")
+monitor.request("save", at="epoch")
+model.fit(x, y, callbacks=[monitor], verbose=0)
+import pathlib, shutil
+shutil.copy(next(pathlib.Path(".").rglob("*.h5")), "000003-fit1-epoch9-step0.h5")
+""",
+    "study.optimize(": """
+import optuna
+study = optuna.create_study()
+loss = 0.5
+""",
+    "model.fit(": """
+model = make_model()
+""",
+}
+"""What has to be there before a piece that holds these words."""
+
+_SHORTER = {
+    "epochs=50": "epochs=1",
+    "max_epochs=30": "max_epochs=2",
+    "n_trials=20": "n_trials=1",
+    '{"epochs": 20}': '{"epochs": 1}',
+    '"/shared/my-study"': '"my-study"',
+    "\n    ...\n": "\n",
+    'keras.callbacks.TensorBoard("board")': "keras.callbacks.History()",
+}
+"""The same in seconds, in this test's own folder, and without a package that is not installed."""
+
+
+def _is_study(shown: Shown) -> bool:
+    return any(word in shown.code for word in _STUDIES)
+
+
+@pytest.mark.keras
+@pytest.mark.sklearn
+@pytest.mark.slow
+def test_the_pieces_around_one_training_run(tmp_path: Path):
+    pieces = [each for each in python_blocks() if not _is_study(each) and "/" not in each.page]
+
+    assert len(pieces) > 5
+    _runs("\n".join(_whole(each) for each in pieces), tmp_path)
+
+
+@pytest.mark.keras
+@pytest.mark.sklearn
+@pytest.mark.keras_tuner
+@pytest.mark.optuna
+@pytest.mark.ray
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "shown",
+    [each for each in python_blocks() if _is_study(each) and "/" not in each.page],
+    ids=lambda each: f"{each.page}-{each.number}",
+)
+def test_the_pieces_that_start_processes_run(shown: Shown, tmp_path: Path):
+    guard = 'if __name__ == "__main__":\n'
+    code = _whole(shown)
+    if guard not in code:
+        lines = code.splitlines()
+        # What a reader types at the end of a script stands under its guard.
+        first = next(n for n, line in enumerate(lines) if _starts(line))
+        code = "\n".join([*lines[:first], guard, *(f"    {line}" for line in lines[first:])])
+
+    _runs(code, tmp_path)
+
+
+def test_both_languages_show_the_same_code():
+    told: dict[str, list[str]] = {"en": [], "zh_CN": []}
+    for shown in python_blocks():
+        if shown.page != "README.md":
+            told["zh_CN" if "/" in shown.page else "en"].append(_without_comments(shown.code))
+
+    assert told["en"] == told["zh_CN"]
+
+
+def _starts(line: str) -> bool:
+    return not line.startswith((" ", "from ", "import ", "def ")) and any(
+        word in line for word in (*_STUDIES, "study")
+    )
+
+
+def _whole(shown: Shown) -> str:
+    before = [code for word, code in _FINDS.items() if word in shown.code]
+    code = shown.code
+    for long, short in _SHORTER.items():
+        code = code.replace(long, short)
+    return "\n".join([*before, code])
+
+
+def _without_comments(code: str) -> str:
+    return "\n".join(line.partition("#")[0].rstrip() for line in code.splitlines())
+
+
+def _runs(code: str, folder: Path) -> None:
+    script = folder / "script.py"
+    script.write_text(_USERS_OWN + code)
+    environ = {**os.environ, "KMONITOR_HOME": str(folder / "home"), "PYTHONPATH": str(_ROOT)}
+    environ["KMONITOR_HUB"] = "off"
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stderr[-3000:]}\n--- of\n{code}"
