@@ -1,7 +1,8 @@
 """What the hub knows, made durable in group commits: nothing is acknowledged before."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -47,6 +48,9 @@ Source: measured by filling a database with 100 000 samples."""
 
 _ENDS_UNIT = (EpochEnded, FitEnded, EpochStarted, GraphSize)
 """With one of these an epoch or a fit is over and has all that belongs to it."""
+
+
+_Row = TypeVar("_Row", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,9 +288,9 @@ class Ledger:
 
     def _write(self) -> bool:
         changes = self._pending
-        # After a failure older copies are still here; rows replace each other in order.
-        changes.runs += self.registry.take_dirty()
-        changes.commands += self.book.take_dirty()
+        # After a failure older copies are still here; each try would add one more of each.
+        changes.runs = _newest([*changes.runs, *self.registry.take_dirty()])
+        changes.commands = _newest([*changes.commands, *self.book.take_dirty()])
         changes.deleted += self.registry.take_deleted()
         started_s = self._clock.monotonic_s()
         try:
@@ -336,6 +340,11 @@ class Ledger:
     def _audit_end(self, entry: CommandEntry) -> None:
         result = f"{entry.state}: {entry.why}" if entry.why else entry.state
         self.audit(entry.asked_by, f"command {entry.name}", entry.run, entry.id, result)
+
+
+def _newest(rows: Iterable[_Row]) -> list[_Row]:
+    """Of rows that replace each other, which their first value tells, the last ones."""
+    return list({row[0]: row for row in rows}.values())
 
 
 def _nothing() -> None: ...

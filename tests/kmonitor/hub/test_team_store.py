@@ -1,17 +1,20 @@
 """A team's database: what is acknowledged is durable, whatever happens to the connection."""
 
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from kmonitor.hub.run_record import RunRecord
-from kmonitor.hub.store.connection import StoreDiffers
+from kmonitor.hub.store.connection import StoreAway, StoreDiffers
 from kmonitor.hub.store.pages import Wanted
 from kmonitor.hub.store.postgresql import link
 from kmonitor.hub.store.postgresql.faults import TakenOver
-from kmonitor.hub.store.postgresql.link import BoundedConnection
+from kmonitor.hub.store.postgresql.link import BoundedConnection, WritingConnection
 from kmonitor.hub.store.postgresql.team_database import TeamDatabase
 from kmonitor_agent.protocol.facts import Sample
 from tests.support.hub_parts import HubParts
@@ -37,6 +40,18 @@ def committed(parts: HubParts) -> None:
         return parts.ledger.commit()
 
     wait_until(is_done, what="the commit succeeds")
+
+
+@contextmanager
+def away() -> Iterator[None]:
+    """The server is away for as long as this lasts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WritingConnection, "_current", lambda _self: raise_away())
+        yield
+
+
+def raise_away() -> None:
+    raise StoreAway("away")
 
 
 def seqs(parts: HubParts, record: RunRecord) -> list[int]:
@@ -164,6 +179,42 @@ def test_a_server_that_hangs_holds_the_hub_up_for_a_bounded_time(
     caplog.clear()
 
 
+def test_a_commit_that_a_hanging_server_makes_late_is_not_made_twice(
+    team: HubParts,
+    team_server: TeamServer,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    record = team.started_run(pid=1)
+    committed(team)
+    execute, look_again = BoundedConnection.execute, TeamDatabase._look_again
+    hanging: list[psutil.Process] = []
+
+    def hangs_at_commit(
+        connection: BoundedConnection, statement: Any, *values: Any, **options: Any
+    ) -> object:
+        if statement == "COMMIT" and not hanging:
+            hanging.append(psutil.Process(connection.info.backend_pid))
+            hanging[0].suspend()
+            connection.within_s = 0.2
+        return execute(connection, statement, *values, **options)
+
+    def goes_on_meanwhile(*arguments: Any) -> None:
+        threading.Timer(0.3, hanging[0].resume).start()
+        look_again(*arguments)
+
+    monkeypatch.setattr(BoundedConnection, "execute", hangs_at_commit)
+    monkeypatch.setattr(TeamDatabase, "_look_again", goes_on_meanwhile)
+    team.take(record, Sample(t_s=1.0))
+
+    assert not team.ledger.commit()
+    team.take(record, Sample(t_s=2.0))
+    committed(team)
+
+    assert seqs(team, record) == [1, 2, 3]
+    caplog.clear()
+
+
 def test_no_more_is_taken_than_can_be_kept(
     team: HubParts,
     team_server: TeamServer,
@@ -185,6 +236,21 @@ def test_no_more_is_taken_than_can_be_kept(
     caplog.clear()
 
 
+def test_hours_without_the_server_take_no_more_memory_than_the_runs(
+    team: HubParts, caplog: pytest.LogCaptureFixture
+):
+    record = team.started_run(pid=1)
+    committed(team)
+    for _ in range(50):
+        team.ledger.registry.touch(record)
+        with away():
+            assert not team.ledger.commit()
+        team.clock.move(2.0)
+
+    assert len(team.ledger._pending.runs) == 1
+    caplog.clear()
+
+
 def test_questions_are_answered_again_once_the_server_is_back(
     team: HubParts, team_server: TeamServer, monkeypatch: pytest.MonkeyPatch
 ):
@@ -198,7 +264,7 @@ def test_questions_are_answered_again_once_the_server_is_back(
     def answer() -> object:
         try:
             return reader.execute("SELECT count(*) FROM events").fetchone()
-        except link.StoreAway:
+        except StoreAway:
             return None
 
     assert wait_until(answer, what="an answer") == (1,)

@@ -5,7 +5,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -228,7 +228,7 @@ def _bounded(gen: PQGen[_Result], within_s: float) -> PQGen[_Result]:
         return end.value
 
 
-@cache
+@lru_cache(1024)
 def _placed(statement: str) -> bytes:
     """The statement with libpq's marks; only those of our own code come here."""
     return statement.replace("?", "%s").encode()

@@ -18,7 +18,7 @@ from kmonitor.hub.store.connection import Connection, StoreAway, StoreDiffers
 from kmonitor.hub.store.database import Changes, Database, NewEvent
 from kmonitor.hub.store.numbering import Span
 from kmonitor.hub.store.postgresql.address import Address
-from kmonitor.hub.store.postgresql.faults import TakenOver, unusable
+from kmonitor.hub.store.postgresql.faults import StoreUnusable, TakenOver, unusable
 from kmonitor.hub.store.postgresql.link import (
     WRITE_WITHIN_S,
     BoundedConnection,
@@ -95,7 +95,11 @@ class TeamDatabase(Database):
         self._seen = self.server.generation
         self._under_way: _UnderWay | None = None
         self._size_bytes, self._size_s = 0, float("-inf")
-        self._load(max(head, span.middle))
+        try:
+            self._load(max(head, span.middle))
+        except StoreAway as exc:
+            self.server.close()
+            raise StoreUnusable(f"{address.shown} cannot be used: {exc}.") from exc
         self.next_key = max(self.next_key, span.middle + 1)
 
     @property
@@ -222,7 +226,8 @@ class TeamDatabase(Database):
 
     def _look_again(self, connection: BoundedConnection, changes: Changes) -> None:
         """Find out whether the commit that was under way when the connection broke was made."""
-        query = "SELECT commits, head, instance FROM hubs WHERE number = %s"
+        # The line is held by a commit that the server is still about: its end is waited for.
+        query = "SELECT commits, head, instance FROM hubs WHERE number = %s FOR UPDATE"
         found = _one(connection, query, self.number)
         if found is None or found[2] != self._instance:
             raise self._taken_over(connection)
