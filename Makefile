@@ -17,7 +17,7 @@ SET_UP := KMONITOR_TARGET=$@ packaging/set_up.sh
 BIN := .venv/bin
 CODE := kmonitor kmonitor_agent tests packaging
 
-.PHONY: help setup run test test-full check bench languages lock audit wheel clean
+.PHONY: help setup run test test-full check bench languages lock audit dist clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -61,9 +61,9 @@ audit:  ## ask the package index for known holes in what is locked
 	@$(SET_UP)
 	@$(BIN)/python packaging/audit.py
 
-wheel:  ## dist/*.whl
-	@$(SET_UP) --testing
-	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+dist:  ## wheel, source, the app as a folder and as .deb, into dist/ (ARGS="python" makes a part)
+	@$(SET_UP)
+	@$(BIN)/python packaging/build.py $(ARGS)
 
 clean:  ## remove .venv and everything else that was made here; .git and your data stay
 	rm -rf .venv .setup build dist artefacts htmlcov .pytest_cache .ruff_cache .hypothesis \

@@ -7,11 +7,16 @@ Names on the command line pick trials.
 import sys
 import time
 
-from kmonitor_trials import backends, debian, environments, tf_keras
+from kmonitor_trials import backends, debian, environments, image, packed, tf_keras, wheel
 from kmonitor_trials.outcome import CannotTry, Failed, tell
 
 TRIALS = {
-    "wheel": environments.try_wheel,
+    "wheel": wheel.try_wheel,
+    "wheel-window": wheel.try_window,
+    "built": packed.try_built,
+    "image-file": image.lint_image,
+    "image": image.try_image,
+    "deb": lambda: packed.try_deb("trixie"),
     "without-framework": environments.try_without_framework,
     "without-qt": environments.try_without_qt,
     "floors": environments.try_floors,
@@ -23,8 +28,10 @@ TRIALS = {
     "debian12": lambda: debian.try_release("bookworm"),
 }
 
-USUAL = [name for name in TRIALS if name != "debian12"]
-"""Debian 12 is what most of us sit at; it is tried when asked for by name."""
+BY_NAME = ("debian12", "image")
+"""Debian 12 is what most of us sit at; the image needs an engine that few machines have."""
+
+USUAL = [name for name in TRIALS if name not in BY_NAME]
 
 
 def main(names: list[str]) -> int:

@@ -52,7 +52,7 @@ def try_release(suite: str) -> None:
         CannotTry: Not root, or Debian cannot be reached.
         Failed: With the step that did not work.
     """
-    tree = _make_tree(suite)
+    tree = make_tree(suite, _INCLUDED, name=suite)
     _copy_clone(tree)
     for what, step in _STEPS.items():
         said = expect(["sh", "-c", _inside(tree, step)], what=f"{suite}: {what}", limit_s=2400)
@@ -61,21 +61,31 @@ def try_release(suite: str) -> None:
     shutil.rmtree(tree)
 
 
-def _make_tree(suite: str) -> Path:
+def make_tree(suite: str, included: str, *, name: str) -> Path:
+    """A new Debian with nothing in it but its least and some packages.
+
+    Args:
+        suite: Debian's name of the release.
+        included: Names of packages, with commas between them.
+        name: Of the tree's folder.
+
+    Raises:
+        CannotTry: Not root, or Debian cannot be reached.
+    """
     if os.geteuid() != 0:
         raise CannotTry("debootstrap needs root")
     if not shutil.which("debootstrap"):
         if apt.why_not_allowed(no_apt=bool(os.environ.get("NO_APT"))):
             raise CannotTry("debootstrap is not installed")
         apt.install(["debootstrap"])
-    tree = WORK / suite
+    tree = WORK / name
     shutil.rmtree(tree, ignore_errors=True)
     packages = WORK / f"{suite}-packages"
     packages.mkdir(parents=True, exist_ok=True)
     tell(f"  debootstrap {suite}")
     made = subprocess.run(
         [
-            *("debootstrap", "--variant=minbase", f"--include={_INCLUDED}"),
+            *("debootstrap", "--variant=minbase", f"--include={included}"),
             *(f"--cache-dir={packages}", suite, str(tree)),
         ],
         stdout=subprocess.PIPE,
@@ -105,7 +115,12 @@ def _copy_clone(tree: Path) -> None:
 
 
 def _inside(tree: Path, step: str) -> str:
-    """A shell line that runs `step` in the clone inside the tree, with the host's network."""
+    """A shell line that runs `step` in the clone inside the tree."""
+    return own_namespace(tree, f"cd {_CLONE} && {step}")
+
+
+def own_namespace(tree: Path, step: str) -> str:
+    """A shell line that runs `step` inside the tree, with the host's network."""
     cache = tempfile.gettempdir() + "/pip-cache"
     shared = [Path(one) for one in _HOST_FILES] + _pip_settings() + _local_places()
     lines = ["set -e", f"cd {shlex.quote(str(tree))}", "mount --rbind /dev dev"]
@@ -122,7 +137,6 @@ def _inside(tree: Path, step: str) -> str:
         **{name: value for name, value in os.environ.items() if _is_about_the_network(name)},
     }
     words = " ".join(f"{name}={shlex.quote(value)}" for name, value in environ.items())
-    step = f"cd {_CLONE} && {step}"
     lines.append(f"exec chroot . /usr/bin/env -i {words} sh -ec {shlex.quote(step)}")
     # The commands end with the name space they run in, also when this process is killed.
     return f"exec unshare --mount --pid --fork --kill-child sh -c {shlex.quote('; '.join(lines))}"

@@ -1,6 +1,5 @@
-"""Trials in Python environments of their own: the wheel alone, without Qt, the oldest versions."""
+"""Trials in Python environments of their own: without Qt, without a framework, the oldest."""
 
-import shutil
 import venv
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from kmonitor_setup.environment import Project
 from kmonitor_setup.lock_file import read_lock, write_constraints
 
-from kmonitor_trials.outcome import ROOT, WORK, Failed, expect, tell
+from kmonitor_trials.outcome import ROOT, WORK, expect, tell
 
 LOCK = Project.at(ROOT).lock
 
@@ -17,23 +16,8 @@ TEST_TOOLS = ("pytest", "hypothesis", "ipykernel", "jupyter_client", "pyarrow")
 FLOORS = ("keras==3.6.*", "tensorflow-cpu==2.18.*")
 """The oldest versions that kmonitor promises to work with."""
 
-_OWN_ENVIRON = {"PYTHONPATH": "", "VIRTUAL_ENV": "", "PYTEST_ADDOPTS": ""}
-
-
-def try_wheel() -> None:
-    """The wheel holds its resources, and works in a clean environment with no extras.
-
-    Raises:
-        Failed: With what did not work.
-    """
-    python = make_environment("wheel")
-    made = WORK / "wheel" / "dist"
-    shutil.rmtree(made, ignore_errors=True)
-    pip = [python, "-m", "pip"]
-    expect([*pip, "wheel", "-q", "--no-deps", "-w", made, ROOT], what="pip wheel")
-    (wheel,) = made.glob("*.whl")
-    expect([*pip, "install", "-q", *locked_versions(), wheel], what="install the wheel, no extras")
-    _expect_a_working_command(python)
+OWN_ENVIRON = {"PYTHONPATH": "", "VIRTUAL_ENV": "", "PYTEST_ADDOPTS": ""}
+"""Nothing of who runs the trials; an empty value removes a variable."""
 
 
 def try_without_framework() -> None:
@@ -110,7 +94,7 @@ def install(python: Path, wanted: Sequence[str], *, locked: bool) -> None:
     expect(
         [python, "-m", "pip", "install", "-q", *constraints, *wanted],
         what=f"install {' '.join(wanted)}",
-        environ=_OWN_ENVIRON,
+        environ=OWN_ENVIRON,
     )
 
 
@@ -151,47 +135,6 @@ def expect_tests_pass(
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *picked, below]
     # A trial is of one framework's stack; what kmonitor works with is tried in the project's own.
     own = {"ALLOW_NO_LIBRARIES": "1", "ALLOW_NO_POSTGRESQL": "1"}
-    environ = {**_OWN_ENVIRON, **own, **allowed}
+    environ = {**OWN_ENVIRON, **own, **allowed}
     said = expect(command, what="the tests", environ=environ)
     tell(f"  {said.strip().splitlines()[-1]}")
-
-
-def _expect_a_working_command(python: Path) -> None:
-    """The command works from the wheel, and says kindly that the window is not installed."""
-    home = {"KMONITOR_HOME": str(WORK / "wheel" / "home"), **_OWN_ENVIRON}
-    kmonitor = python.parent / "kmonitor"
-    elsewhere = WORK / "wheel"
-    expect([kmonitor, "--version"], what="kmonitor --version", cwd=elsewhere, environ=home)
-    expect([kmonitor, "--help"], what="kmonitor --help", cwd=elsewhere, environ=home)
-    said = expect(
-        ["sh", "-c", f"'{kmonitor}' doctor; test $? -le 1"],
-        what="kmonitor doctor",
-        cwd=elsewhere,
-        environ=home,
-    )
-    if "Traceback" in said:
-        raise Failed("kmonitor doctor ends in a traceback")
-    said = expect(
-        ["sh", "-c", f"if '{kmonitor}'; then exit 1; fi"],
-        what="kmonitor without Qt is refused in words",
-        cwd=elsewhere,
-        environ=home,
-    )
-    if "Traceback" in said or "desktop" not in said:
-        raise Failed(f"kmonitor without Qt said: {said.strip()[-300:]}")
-    expect(
-        [python, "-I", "-c", _FIND_RESOURCES],
-        what="icons, fonts, guide and demo data are in the wheel",
-        cwd=elsewhere,
-        environ=home,
-    )
-
-
-_FIND_RESOURCES = """
-import kmonitor
-from kmonitor.resource_files import resource_path
-for name in ("icons", "fonts", "guide", "demo"):
-    folder = resource_path(name)
-    assert kmonitor.__path__[0] in str(folder), folder
-    assert any(folder.iterdir()), folder
-"""

@@ -1,0 +1,103 @@
+"""What the app's folder is packed of, for each system; `pyinstaller/kmonitor.spec` reads it."""
+
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGES = ("kmonitor", "kmonitor_agent")
+
+EXCLUDED = (
+    # Frameworks and libraries that trainings use: kmonitor reads what they tell and needs none.
+    *("tensorflow", "keras", "tf_keras", "jax", "jaxlib", "torch", "h5py", "pyarrow", "pandas"),
+    *("sklearn", "scipy", "keras_tuner", "optuna", "ray", "matplotlib", "PIL"),
+    # Tools, and another toolkit that numpy's tests and pyqtgraph's examples would bring.
+    *("IPython", "ipykernel", "pytest", "setuptools", "pip", "tkinter", "pyqtgraph.examples"),
+)
+
+METADATA = ("kmonitor-keras", "PySide6-Essentials", "pyqtgraph", "rich", "cyclopts", "msgspec")
+"""Distributions whose version is asked for while the app runs."""
+
+_SYSTEMS_PLACES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
+
+_PYTHONS_OWN = re.compile(
+    r"lib(python|crypto|ssl|ffi|sqlite3|bz2|lzma|zstd|z|expat|mpdec|uuid|db|gdbm\w*"
+    r"|readline|ncursesw?|tinfo|panelw?)"
+    r"[-.\d]"
+)
+"""Libraries that Python's own modules need; they come along, since no table asks for them."""
+
+_ICO_PIXELS = (16, 32, 48, 256)
+_ICNS_TYPES = {32: b"ic11", 64: b"ic12", 128: b"ic07", 256: b"ic08"}
+"""Source: Apple's icon resource format, kinds that hold a PNG."""
+
+
+def module_names(packages: Path) -> list[str]:
+    """All modules of kmonitor's packages: most are imported by name, when they are needed.
+
+    Nothing is imported to find them: some would ask for a framework.
+
+    Args:
+        packages: Folder that the packages lie in.
+    """
+    return sorted(name for package in PACKAGES for name in _below(packages, package))
+
+
+def is_left_to_system(path: str) -> bool:
+    """Whether a library is not to be packed: it is the system's, and has to fit what is there.
+
+    Qt loads the desktop's own graphics, input and themes, which are linked to these. Which of them
+    there have to be is told by `packaging/system_libraries.toml`; the app looks for them at start.
+
+    Args:
+        path: Of the file that would be packed.
+    """
+    place, _, name = path.rpartition("/")
+    is_library = name.startswith("lib") and ".so" in name
+    is_systems = f"{place}/".startswith(_SYSTEMS_PLACES)
+    return is_library and is_systems and not _PYTHONS_OWN.match(name)
+
+
+def icon_file(system: str, pictures: Path, into: Path) -> str | None:
+    """The program's icon as a system wants it within a program; None where it wants none.
+
+    Args:
+        system: As `sys.platform` names it.
+        pictures: Folder with `16.png` and so on.
+        into: Folder that gets the file.
+    """
+    makers = {"win32": ("kmonitor.ico", _ico), "darwin": ("kmonitor.icns", _icns)}
+    if system not in makers:
+        return None
+    name, make = makers[system]
+    into.mkdir(parents=True, exist_ok=True)
+    path = into / name
+    path.write_bytes(make(pictures))
+    return str(path)
+
+
+def _below(packages: Path, package: str) -> Iterator[str]:
+    for file in (packages / package).rglob("*.py"):
+        parts = file.relative_to(packages).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _ico(pictures: Path) -> bytes:
+    """Source: the ICO format; since Windows Vista an image in it may be a PNG."""
+    images = [(size, (pictures / f"{size}.png").read_bytes()) for size in _ICO_PIXELS]
+    head = struct.pack("<HHH", 0, 1, len(images))
+    begin = len(head) + 16 * len(images)
+    rows, data = b"", b""
+    for size, image in images:
+        side = size % 256  # 0 stands for 256
+        rows += struct.pack("<BBBBHHII", side, side, 0, 0, 1, 32, len(image), begin + len(data))
+        data += image
+    return head + rows + data
+
+
+def _icns(pictures: Path) -> bytes:
+    images = [
+        (kind, (pictures / f"{size}.png").read_bytes()) for size, kind in _ICNS_TYPES.items()
+    ]
+    data = b"".join(kind + struct.pack(">I", 8 + len(image)) + image for kind, image in images)
+    return b"icns" + struct.pack(">I", 8 + len(data)) + data

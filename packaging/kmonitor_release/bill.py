@@ -1,0 +1,184 @@
+"""What is in the packed app: a bill of materials (CycloneDX), and all licences in full.
+
+Source: CycloneDX 1.6, JSON; package URL specification, type pypi.
+"""
+
+import json
+import platform
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+from kmonitor_setup.lock_file import Pin, part_for, plain_name
+
+from kmonitor_release.commands import CannotBuild
+from kmonitor_release.licences import Rules, is_allowed, licence_of
+
+PROJECT = "kmonitor-keras"
+
+_LICENCE_FILES = ("licen", "copying", "notice", "authors", "gpl")
+"""How the names of files with a licence's text begin or what is in them, in small letters."""
+
+_NAMESPACE = uuid.UUID("6f0c5d0e-6a0b-5b58-9d5c-0d2a3b8c7e11")
+"""Of the serial numbers of our bills: the same contents get the same number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One package that is shipped.
+
+    Attributes:
+        name: As an index spells it.
+        version: The installed one.
+        licence: An SPDX expression.
+        hashes: Of the files in the lock that it may have come from, "sha256:...".
+        needs: Names of the parts that it needs.
+        texts: Its licence files: name and text.
+    """
+
+    name: str
+    version: str
+    licence: str
+    hashes: tuple[str, ...]
+    needs: tuple[str, ...]
+    texts: tuple[tuple[str, str], ...]
+
+
+def shipped_parts(
+    packages: Path, pins: Sequence[Pin], requirements: Iterable[str], rules: Rules
+) -> list[Part]:
+    """What requirements bring along, as it is installed, in order of names.
+
+    Args:
+        packages: Folder that it is installed in.
+        pins: Of the lock.
+        requirements: What the app is made of.
+        rules: Which licences may come along.
+
+    Raises:
+        CannotBuild: A licence is not allowed.
+    """
+    part = part_for(pins, requirements)
+    installed = {
+        plain_name(one.metadata["Name"]): one for one in distributions(path=[str(packages)])
+    }
+    here = {pin.name for pin in part if pin.name in installed}
+    parts = [_part(name, installed[name], part, rules) for name in sorted(here)]
+    refused = [f"{one.name}: {one.licence}" for one in parts if not is_allowed(one.licence, rules)]
+    if refused:
+        raise CannotBuild(f"these licences may not come along: {', '.join(refused)}")
+    return parts
+
+
+def bill_of_materials(version: str, epoch_s: int, parts: Sequence[Part]) -> str:
+    """The bill as CycloneDX writes it, the same text for the same contents.
+
+    Args:
+        version: Of kmonitor.
+        epoch_s: When the release's commit was made, seconds since 1970.
+        parts: What is shipped, but kmonitor and Python.
+    """
+    python = _python()
+    root = f"pkg:pypi/{PROJECT}@{version}"
+    components = [_component(one) for one in parts] + [python]
+    direct = [one["bom-ref"] for one in components]
+    tied = [{"ref": root, "dependsOn": direct}]
+    known = {one.name: _reference(one) for one in parts}
+    for one in parts:
+        needs = sorted(known[name] for name in one.needs if name in known)
+        tied.append({"ref": _reference(one), "dependsOn": needs})
+    bill = {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "timestamp": datetime.fromtimestamp(epoch_s, UTC).isoformat(),
+            "component": {
+                "type": "application",
+                "bom-ref": root,
+                "name": PROJECT,
+                "version": version,
+                "purl": root,
+                "licenses": [{"license": {"id": "Apache-2.0"}}],
+            },
+        },
+        "components": components,
+        "dependencies": tied,
+    }
+    number = uuid.uuid5(_NAMESPACE, json.dumps(bill, sort_keys=True))
+    return json.dumps({**bill, "serialNumber": f"urn:uuid:{number}"}, indent=2) + "\n"
+
+
+def licence_texts(parts: Sequence[Part]) -> str:
+    """A list of what is shipped with each licence, then the texts in full."""
+    width = max(len(f"{one.name} {one.version}") for one in parts)
+    lines = ["What the packed kmonitor holds beside itself, and under which licence.", ""]
+    lines += [f"{one.name} {one.version}".ljust(width) + f"  {one.licence}" for one in parts]
+    lines += [
+        f"Python {platform.python_version()}".ljust(width) + "  PSF-2.0",
+        "",
+        "Qt and Qt for Python are used under the LGPL-3.0. Their libraries are files of their own",
+        "in the app's folder and can be replaced by others of the same interface.",
+    ]
+    for one in parts:
+        for name, text in one.texts:
+            lines += [
+                "",
+                "=" * 72,
+                f"{one.name} {one.version}: {name}",
+                "=" * 72,
+                "",
+                text.rstrip(),
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _part(name: str, found: Distribution, part: Sequence[Pin], rules: Rules) -> Part:
+    hashes = next((pin.hashes for pin in part if _is_of(pin, name, found.version)), ())
+    needs = tuple(sorted({pin.name for pin in part if name in pin.wanted_by}))
+    texts: list[tuple[str, str]] = []
+    for file in found.files or ():
+        low = file.name.lower()
+        if any(sign in low for sign in _LICENCE_FILES) and file.suffix not in (".py", ".pyc"):
+            path = Path(str(found.locate_file(file)))
+            texts.append((str(file), path.read_text("utf-8", "replace")))
+    return Part(name, found.version, licence_of(found, rules), hashes, needs, tuple(sorted(texts)))
+
+
+def _is_of(pin: Pin, name: str, version: str) -> bool:
+    return pin.name == name and f"=={version}" in pin.requirement.split()[0]
+
+
+def _reference(part: Part) -> str:
+    return f"pkg:pypi/{part.name}@{part.version}"
+
+
+def _component(part: Part) -> dict[str, object]:
+    told: dict[str, object] = {
+        "type": "library",
+        "bom-ref": _reference(part),
+        "name": part.name,
+        "version": part.version,
+        "purl": _reference(part),
+        "licenses": [{"expression": part.licence}],
+    }
+    if part.hashes:
+        # Which of the lock's files it was depends on the machine; each is proved by pip.
+        locked = [{"name": "kmonitor:locked", "value": one} for one in part.hashes]
+        told["properties"] = locked
+    return told
+
+
+def _python() -> dict[str, object]:
+    version = platform.python_version()
+    reference = f"pkg:generic/python@{version}"
+    told: dict[str, object] = {"type": "platform", "bom-ref": reference, "name": "python"}
+    return {
+        **told,
+        "version": version,
+        "purl": reference,
+        "licenses": [{"license": {"id": "PSF-2.0"}}],
+    }

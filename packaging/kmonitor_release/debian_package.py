@@ -1,0 +1,132 @@
+"""The packed app as a Debian package: program, menu, icons, man page, the hub's systemd unit."""
+
+import gzip
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kmonitor_setup.libraries import needed_libraries
+
+from kmonitor_release.commands import CannotBuild, run
+from kmonitor_release.source import Source
+
+_RENAMED = {"libglib2.0-0": "libglib2.0-0t64 | libglib2.0-0"}
+"""Packages with another name from Debian 13 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What goes into the package.
+
+    Attributes:
+        app: The packed app's folder.
+        documents: Further files for `/usr/share/doc/kmonitor`: name and text.
+        version: Of kmonitor.
+    """
+
+    app: Path
+    documents: Mapping[str, str]
+    version: str
+
+
+def make_package(contents: Contents, source: Source, work: Path, into: Path) -> Path:
+    """Build the package.
+
+    Args:
+        contents: What goes in.
+        source: The commit; entry, icons, unit and texts are its.
+        work: Folder for the package's tree.
+        into: Folder that gets the package.
+
+    Raises:
+        CannotBuild: dpkg is not here, or failed.
+    """
+    if not shutil.which("dpkg-deb"):
+        raise CannotBuild("a Debian package needs dpkg-deb, which is not here")
+    architecture = run(["dpkg", "--print-architecture"], what="the architecture").strip()
+    tree = work / "tree"
+    shutil.rmtree(tree, ignore_errors=True)
+    lay_out(tree, contents, source)
+    _write_control(tree, contents.version, architecture, source)
+    for path in [tree, *tree.rglob("*")]:
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
+            os.utime(path, (source.epoch_s, source.epoch_s))
+    target = into / f"kmonitor_{contents.version}_{architecture}.deb"
+    command = ["dpkg-deb", "--root-owner-group", "-Zzstd", "-z9", "--build", tree, target]
+    run(command, what="the Debian package", environ=source.environ())
+    return target
+
+
+def lay_out(tree: Path, contents: Contents, source: Source) -> None:
+    """Put every file where it is to be installed, below `tree`."""
+    usr, clone = tree / "usr", source.tree
+    shutil.copytree(contents.app, usr / "lib" / "kmonitor", symlinks=True)
+    (usr / "bin").mkdir()
+    (usr / "bin" / "kmonitor").symlink_to("../lib/kmonitor/kmonitor")
+    share = usr / "share"
+    _copy(clone / "resources/desktop/kmonitor.desktop", share / "applications")
+    icons = share / "icons" / "hicolor"
+    _copy(clone / "resources/icons/kmonitor.svg", icons / "scalable" / "apps")
+    for picture in (clone / "resources/icons/program").glob("*.png"):
+        place = icons / f"{picture.stem}x{picture.stem}" / "apps"
+        _copy(picture, place).rename(place / "kmonitor.png")
+    _write(share / "metainfo/kmonitor.metainfo.xml", metainfo(clone, contents.version, source))
+    _copy(clone / "packaging/systemd/kmonitor-hub.service", usr / "lib/systemd/user")
+    documents = share / "doc" / "kmonitor"
+    _copy(clone / "packaging/debian/copyright", documents)
+    for name, text in contents.documents.items():
+        _write(documents / name, text)
+    _write_packed(documents / "changelog.gz", (clone / "CHANGELOG.md").read_bytes())
+    man = (clone / "packaging/debian/kmonitor.1").read_bytes()
+    _write_packed(share / "man/man1/kmonitor.1.gz", man)
+
+
+def metainfo(clone: Path, version: str, source: Source) -> str:
+    """What software centres show, with this version and the commit's day."""
+    day = datetime.fromtimestamp(source.epoch_s, UTC).date().isoformat()
+    text = (clone / "packaging/linux/kmonitor.metainfo.xml").read_text(encoding="utf-8")
+    return text.replace("@VERSION@", version).replace("@DATE@", day)
+
+
+def depends() -> str:
+    """The packages that Qt needs for a window, as `Depends` writes them, libraries alone."""
+    wanted = {"libstdc++6"} | {
+        _RENAMED.get(one.package, one.package)
+        for one in needed_libraries()
+        if one.purpose in ("window", "x11", "wayland")
+    }
+    libc = os.confstr("CS_GNU_LIBC_VERSION") if hasattr(os, "confstr") else None
+    # What was linked here may ask for what this machine's C library is the first to have.
+    least = f"libc6 (>= {libc.split()[1]})" if libc else "libc6"
+    return ", ".join([least, *sorted(wanted)])
+
+
+def _write_control(tree: Path, version: str, architecture: str, source: Source) -> None:
+    n_bytes = sum(one.lstat().st_size for one in tree.rglob("*"))
+    text = (source.tree / "packaging/debian/control.in").read_text(encoding="utf-8")
+    fields = {
+        "version": version,
+        "architecture": architecture,
+        "installed_kib": str(n_bytes // 1024),
+        "depends": depends(),
+    }
+    _write(tree / "DEBIAN" / "control", text.format(**fields))
+
+
+def _copy(file: Path, folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copy(file, folder))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _write_packed(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(content, 9, mtime=0))

@@ -1,0 +1,82 @@
+"""The environment that releases are made in: what is shipped, and the tools, as the lock says."""
+
+import hashlib
+import tomllib
+import venv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmonitor_setup.environment import Project, install_locked
+from kmonitor_setup.words import CannotSetUp
+
+from kmonitor_release.commands import CannotBuild, run, tell
+
+SHIPPED_EXTRAS = ("desktop",)
+"""What the packed app holds beside the core: no framework, which belongs to the trainings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """An environment of its own.
+
+    Attributes:
+        python: Its interpreter.
+        shipped: Requirements of what is packed, without the tools.
+    """
+
+    python: Path
+    shipped: tuple[str, ...]
+
+    @property
+    def packages(self) -> Path:
+        """Where its packages lie."""
+        (found,) = self.python.parents[1].glob("lib/python3.*/site-packages")
+        return found
+
+    def install(self, wheel: Path) -> None:
+        """Put the wheel of kmonitor in, over another that is there.
+
+        Raises:
+            CannotBuild: pip failed.
+        """
+        options = ["--quiet", "--no-deps", "--no-index", "--force-reinstall"]
+        run([self.python, "-m", "pip", "install", *options, wheel], what="install the wheel")
+
+
+def open_workshop(root: Path, place: Path) -> Workshop:
+    """Make the environment, or take the one that is there if the lock asks for the same.
+
+    Args:
+        root: The clone.
+        place: Where the environment is.
+
+    Raises:
+        CannotBuild: With what to do.
+    """
+    project = Project.at(root)
+    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    ours, groups = settings["project"], settings["dependency-groups"]
+    shipped = [*ours["dependencies"]]
+    for extra in SHIPPED_EXTRAS:
+        shipped += ours["optional-dependencies"][extra]
+    wanted = [*shipped, *groups["build"], *groups["release"]]
+    workshop = Workshop(place / "bin" / "python", tuple(shipped))
+    stamp = place / "kmonitor-release.stamp"
+    if not _is_stamped(stamp, project, wanted):
+        tell(f"making {place}")
+        venv.create(place, with_pip=True, clear=True)
+        try:
+            install_locked(project, workshop.python, wanted, log=place / "install.log")
+        except CannotSetUp as exc:
+            raise CannotBuild(f"{exc.what} {exc.remedy}") from exc
+        stamp.write_text(_digest(project, wanted), encoding="utf-8")
+    return workshop
+
+
+def _is_stamped(stamp: Path, project: Project, wanted: Sequence[str]) -> bool:
+    return stamp.is_file() and stamp.read_text(encoding="utf-8") == _digest(project, wanted)
+
+
+def _digest(project: Project, wanted: Sequence[str]) -> str:
+    return hashlib.sha256(project.lock.read_bytes() + repr(wanted).encode()).hexdigest()
