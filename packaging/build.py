@@ -16,6 +16,7 @@ from kmonitor_release.commands import CannotBuild, tell
 from kmonitor_release.debian_package import Contents, make_package
 from kmonitor_release.distributions import make_distributions
 from kmonitor_release.licences import read_rules
+from kmonitor_release.packed_libraries import packed_libraries
 from kmonitor_release.source import Source, take_source
 from kmonitor_release.tools import Workshop, open_workshop
 from kmonitor_setup.lock_file import read_lock
@@ -99,12 +100,13 @@ def _packed(release: Release, names: list[str]) -> list[Path]:
     pins = read_lock(source.tree / "packaging" / "lock.txt")
     parts = shipped_parts(workshop.packages, pins, workshop.shipped, read_rules())
     name = archive_name(version)
-    documents = {
-        f"{name}.cdx.json": bill_of_materials(version, source.epoch_s, parts),
-        "LICENCES.txt": licence_texts(parts),
-    }
     tell("packing the app (takes minutes)")
     folder = make_folder(workshop.python, source, WORK / "app")
+    libraries = packed_libraries(folder)
+    documents = {
+        f"{name}.cdx.json": bill_of_materials(version, source.epoch_s, parts, libraries),
+        "LICENCES.txt": licence_texts(parts, libraries),
+    }
     for file, text in documents.items():
         (folder / file).write_text(text, encoding="utf-8")
         (release.into / file).write_text(text, encoding="utf-8")

@@ -13,6 +13,8 @@ EXCLUDED = (
     *("sklearn", "scipy", "keras_tuner", "optuna", "ray", "matplotlib", "PIL"),
     # Tools, and another toolkit that numpy's tests and pyqtgraph's examples would bring.
     *("IPython", "ipykernel", "pytest", "setuptools", "pip", "tkinter", "pyqtgraph.examples"),
+    # Python's modules on libraries under the GPL, which nothing here needs.
+    *("readline", "_gdbm", "_dbm", "curses", "_curses", "_curses_panel"),
 )
 
 METADATA = ("kmonitor-keras", "PySide6-Essentials", "pyqtgraph", "rich", "cyclopts", "msgspec")
@@ -20,12 +22,22 @@ METADATA = ("kmonitor-keras", "PySide6-Essentials", "pyqtgraph", "rich", "cyclop
 
 _SYSTEMS_PLACES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 
-_PYTHONS_OWN = re.compile(
-    r"lib(python|crypto|ssl|ffi|sqlite3|bz2|lzma|zstd|z|expat|mpdec|uuid|db|gdbm\w*"
-    r"|readline|ncursesw?|tinfo|panelw?)"
-    r"[-.\d]"
-)
-"""Libraries that Python's own modules need; they come along, since no table asks for them."""
+PYTHONS_LIBRARIES = {
+    "bz2": "bzip2-1.0.6",
+    "crypto": "Apache-2.0",
+    "expat": "MIT",
+    "ffi": "MIT",
+    "lzma": "0BSD",
+    "mpdec": "BSD-2-Clause",
+    "python": "PSF-2.0",
+    "sqlite3": "blessing",
+    "ssl": "Apache-2.0",
+    "uuid": "BSD-3-Clause",
+    "z": "Zlib",
+    "zstd": "BSD-3-Clause",
+}
+"""Libraries that Python's own modules need, and their licences. They are packed: the table of the
+system's libraries does not ask for them."""
 
 _ICO_PIXELS = (16, 32, 48, 256)
 _ICNS_TYPES = {32: b"ic11", 64: b"ic12", 128: b"ic07", 256: b"ic08"}
@@ -55,7 +67,12 @@ def is_left_to_system(path: str) -> bool:
     place, _, name = path.rpartition("/")
     is_library = name.startswith("lib") and ".so" in name
     is_systems = f"{place}/".startswith(_SYSTEMS_PLACES)
-    return is_library and is_systems and not _PYTHONS_OWN.match(name)
+    return is_library and is_systems and not pythons_library(name)
+
+
+def pythons_library(name: str) -> str:
+    """Which of Python's libraries a file is, "ssl"; empty if it is none of them."""
+    return next((one for one in PYTHONS_LIBRARIES if re.match(rf"lib{one}[-.\d]", name)), "")
 
 
 def icon_file(system: str, pictures: Path, into: Path) -> str | None:

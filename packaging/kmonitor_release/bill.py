@@ -15,12 +15,15 @@ from pathlib import Path
 from kmonitor_setup.lock_file import Pin, part_for, plain_name
 
 from kmonitor_release.commands import CannotBuild
-from kmonitor_release.licences import Rules, is_allowed, licence_of
+from kmonitor_release.licences import Rules, is_allowed, licence_of, own_text
+from kmonitor_release.packed_libraries import PackedLibrary, python_licence
 
 PROJECT = "kmonitor-keras"
 
-_LICENCE_FILES = ("licen", "copying", "notice", "authors", "gpl")
-"""How the names of files with a licence's text begin or what is in them, in small letters."""
+_LICENCE_FILES = ("licen", "copying", "notice", "authors")
+"""What is in the names of files with a licence's text, in small letters."""
+
+_NO_TEXTS = frozenset({".py", ".pyc", ".pyi", ".so", ".dll", ".pyd"})
 
 _NAMESPACE = uuid.UUID("6f0c5d0e-6a0b-5b58-9d5c-0d2a3b8c7e11")
 """Of the serial numbers of our bills: the same contents get the same number."""
@@ -59,7 +62,7 @@ def shipped_parts(
         rules: Which licences may come along.
 
     Raises:
-        CannotBuild: A licence is not allowed.
+        CannotBuild: A licence is not allowed, or its text is nowhere.
     """
     part = part_for(pins, requirements)
     installed = {
@@ -70,20 +73,27 @@ def shipped_parts(
     refused = [f"{one.name}: {one.licence}" for one in parts if not is_allowed(one.licence, rules)]
     if refused:
         raise CannotBuild(f"these licences may not come along: {', '.join(refused)}")
+    textless = [one.name for one in parts if not one.texts]
+    if textless:
+        raise CannotBuild(f"no text of their licence is to be had: {', '.join(textless)}")
     return parts
 
 
-def bill_of_materials(version: str, epoch_s: int, parts: Sequence[Part]) -> str:
+def bill_of_materials(
+    version: str, epoch_s: int, parts: Sequence[Part], libraries: Sequence[PackedLibrary]
+) -> str:
     """The bill as CycloneDX writes it, the same text for the same contents.
 
     Args:
         version: Of kmonitor.
         epoch_s: When the release's commit was made, seconds since 1970.
         parts: What is shipped, but kmonitor and Python.
+        libraries: What was packed with Python.
     """
     python = _python()
     root = f"pkg:pypi/{PROJECT}@{version}"
     components = [_component(one) for one in parts] + [python]
+    components += [_library(one) for one in libraries]
     direct = [one["bom-ref"] for one in components]
     tied = [{"ref": root, "dependsOn": direct}]
     known = {one.name: _reference(one) for one in parts}
@@ -112,27 +122,24 @@ def bill_of_materials(version: str, epoch_s: int, parts: Sequence[Part]) -> str:
     return json.dumps({**bill, "serialNumber": f"urn:uuid:{number}"}, indent=2) + "\n"
 
 
-def licence_texts(parts: Sequence[Part]) -> str:
+def licence_texts(parts: Sequence[Part], libraries: Sequence[PackedLibrary]) -> str:
     """A list of what is shipped with each licence, then the texts in full."""
-    width = max(len(f"{one.name} {one.version}") for one in parts)
+    rows = [(f"{one.name} {one.version}", one.licence) for one in parts]
+    rows += [(f"Python {platform.python_version()}", "PSF-2.0")]
+    rows += [(one.name, one.licence) for one in libraries]
+    width = max(len(name) for name, _ in rows)
     lines = ["What the packed kmonitor holds beside itself, and under which licence.", ""]
-    lines += [f"{one.name} {one.version}".ljust(width) + f"  {one.licence}" for one in parts]
+    lines += [f"{name.ljust(width)}  {licence}" for name, licence in rows]
     lines += [
-        f"Python {platform.python_version()}".ljust(width) + "  PSF-2.0",
         "",
         "Qt and Qt for Python are used under the LGPL-3.0. Their libraries are files of their own",
         "in the app's folder and can be replaced by others of the same interface.",
     ]
-    for one in parts:
-        for name, text in one.texts:
-            lines += [
-                "",
-                "=" * 72,
-                f"{one.name} {one.version}: {name}",
-                "=" * 72,
-                "",
-                text.rstrip(),
-            ]
+    texts = [
+        (f"{one.name} {one.version}: {name}", text) for one in parts for name, text in one.texts
+    ]
+    for title, text in [*texts, ("Python", python_licence())]:
+        lines += ["", "=" * 72, title, "=" * 72, "", text.rstrip()]
     return "\n".join(lines) + "\n"
 
 
@@ -142,9 +149,10 @@ def _part(name: str, found: Distribution, part: Sequence[Pin], rules: Rules) -> 
     texts: list[tuple[str, str]] = []
     for file in found.files or ():
         low = file.name.lower()
-        if any(sign in low for sign in _LICENCE_FILES) and file.suffix not in (".py", ".pyc"):
+        if any(sign in low for sign in _LICENCE_FILES) and file.suffix not in _NO_TEXTS:
             path = Path(str(found.locate_file(file)))
             texts.append((str(file), path.read_text("utf-8", "replace")))
+    texts += [(one, own_text(one)) for one in rules.texts.get(name, ())]
     return Part(name, found.version, licence_of(found, rules), hashes, needs, tuple(sorted(texts)))
 
 
@@ -170,6 +178,16 @@ def _component(part: Part) -> dict[str, object]:
         locked = [{"name": "kmonitor:locked", "value": one} for one in part.hashes]
         told["properties"] = locked
     return told
+
+
+def _library(library: PackedLibrary) -> dict[str, object]:
+    return {
+        "type": "file",
+        "bom-ref": f"file:{library.name}",
+        "name": library.name,
+        "hashes": [{"alg": "SHA-256", "content": library.sha256}],
+        "licenses": [{"license": {"id": library.licence}}],
+    }
 
 
 def _python() -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Under which licence a package is, as SPDX writes it, and whether it may come along."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution
 from pathlib import Path
@@ -44,18 +44,22 @@ class Rules:
         why: A direct dependency's name and its reason.
         allowed: Licences, as SPDX writes them.
         looked_up: Licences of packages that do not say theirs clearly.
+        texts: Names of our own copies of licences, for packages that bring none along.
     """
 
     why: Mapping[str, str]
     allowed: frozenset[str]
     looked_up: Mapping[str, str]
+    texts: Mapping[str, Sequence[str]]
 
 
 def read_rules(table: Path = TABLE) -> Rules:
     """The rules as they stand in the table."""
     told = tomllib.loads(table.read_text(encoding="utf-8"))
     licences = told["licences"]
-    return Rules(told["why"], frozenset(licences["allowed"]), licences["looked_up"])
+    return Rules(
+        told["why"], frozenset(licences["allowed"]), licences["looked_up"], licences["texts"]
+    )
 
 
 def licence_of(distribution: Distribution, rules: Rules) -> str:
@@ -81,6 +85,11 @@ def licence_of(distribution: Distribution, rules: Rules) -> str:
     ]
     spelled = (_SPELLINGS.get(one.strip().lower()) for one in (short, *marked))
     return next((one for one in spelled if one), UNKNOWN)
+
+
+def own_text(name: str) -> str:
+    """Our own copy of a licence."""
+    return (TABLE.parent / "licences" / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def is_allowed(expression: str, rules: Rules) -> bool:

@@ -1,15 +1,20 @@
 """The bill of materials tells each part that is shipped, its licence and what it needs."""
 
+import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
 from kmonitor_release.bill import Part, bill_of_materials, licence_texts, shipped_parts
 from kmonitor_release.commands import CannotBuild
 from kmonitor_release.licences import Rules
+from kmonitor_release.packed_libraries import PackedLibrary, packed_libraries
 from kmonitor_setup.lock_file import Pin
 
-RULES = Rules({}, frozenset({"MIT", "BSD-3-Clause"}), {})
+RULES = Rules({}, frozenset({"MIT", "BSD-3-Clause"}), {}, {"bare": ["nvidia-ml-py"]})
+
+LIBRARIES = [PackedLibrary("libssl.so.3", "Apache-2.0", "5" * 64)]
 
 PINS = [
     Pin("drawing", "drawing==1.0", ("sha256:aa",), frozenset({"kmonitor-keras"})),
@@ -25,8 +30,11 @@ def installed(folder: Path, name: str, version: str, licence: str) -> None:
     told.mkdir(parents=True)
     head = f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n"
     (told / "METADATA").write_text(f"{head}License-Expression: {licence}\n")
-    (told / "LICENSE.txt").write_text(f"You may use {name}.\n")
-    (told / "RECORD").write_text(f"{told.name}/METADATA,,\n{told.name}/LICENSE.txt,,\n")
+    record = f"{told.name}/METADATA,,\n"
+    if name != "bare":
+        (told / "LICENSE.txt").write_text(f"You may use {name}.\n")
+        record += f"{told.name}/LICENSE.txt,,\n"
+    (told / "RECORD").write_text(record)
 
 
 @pytest.fixture
@@ -46,7 +54,7 @@ def test_only_what_the_app_needs_is_told(parts: list[Part]):
 
 
 def test_the_bill_names_versions_licences_and_who_needs_whom(parts: list[Part]):
-    bill = json.loads(bill_of_materials("0.9", 86_400, parts))
+    bill = json.loads(bill_of_materials("0.9", 86_400, parts, LIBRARIES))
 
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
     assert bill["metadata"]["timestamp"] == "1970-01-02T00:00:00+00:00"
@@ -54,6 +62,7 @@ def test_the_bill_names_versions_licences_and_who_needs_whom(parts: list[Part]):
     found = {one["name"]: one for one in bill["components"]}
     assert found["drawing"]["purl"] == "pkg:pypi/drawing@1.0"
     assert found["numbers"]["licenses"] == [{"expression": "BSD-3-Clause"}]
+    assert found["libssl.so.3"]["hashes"] == [{"alg": "SHA-256", "content": "5" * 64}]
     assert found["python"]["licenses"] == [{"license": {"id": "PSF-2.0"}}]
     tied = {one["ref"]: one["dependsOn"] for one in bill["dependencies"]}
     assert tied["pkg:pypi/drawing@1.0"] == ["pkg:pypi/numbers@2.1"]
@@ -61,17 +70,18 @@ def test_the_bill_names_versions_licences_and_who_needs_whom(parts: list[Part]):
 
 
 def test_the_same_contents_make_the_same_bill(parts: list[Part]):
-    first, again = (bill_of_materials("0.9", 5, parts) for _ in range(2))
+    first, again = (bill_of_materials("0.9", 5, parts, LIBRARIES) for _ in range(2))
 
     assert first == again
-    assert bill_of_materials("0.9", 5, parts[:1]) != first
+    assert bill_of_materials("0.9", 5, parts, []) != first
 
 
 def test_every_licence_is_told_in_full(parts: list[Part]):
-    text = licence_texts(parts)
+    text = licence_texts(parts, LIBRARIES)
 
     assert "drawing 1.0" in text
     assert "BSD-3-Clause" in text
+    assert re.search(r"libssl\.so\.3 +Apache-2\.0", text)
     assert "You may use numbers." in text
     assert "You may use tool." not in text
 
@@ -81,3 +91,28 @@ def test_a_licence_that_may_not_come_along_stops_the_release(tmp_path: Path):
 
     with pytest.raises(CannotBuild, match="drawing: AGPL"):
         shipped_parts(tmp_path, PINS, ["drawing"], RULES)
+
+
+def test_a_package_without_a_text_gets_ours_or_stops_the_release(tmp_path: Path):
+    installed(tmp_path, "bare", "1.0", "MIT")
+    pins = [Pin("bare", "bare==1.0", (), frozenset())]
+
+    (part,) = shipped_parts(tmp_path, pins, ["bare"], RULES)
+    assert [name for name, _ in part.texts] == ["nvidia-ml-py"]
+    with pytest.raises(CannotBuild, match="no text of their licence is to be had: bare"):
+        shipped_parts(tmp_path, pins, ["bare"], Rules({}, RULES.allowed, {}, {}))
+
+
+def test_a_library_that_was_packed_with_python_is_told_or_stops_the_release(tmp_path: Path):
+    inner = tmp_path / "_internal"
+    (inner / "Qt").mkdir(parents=True)
+    (inner / "libssl.so.3").write_bytes(b"")
+    (inner / "Qt" / "libQt6Core.so.6").touch()
+    (inner / "libQt6Core.so.6").symlink_to("Qt/libQt6Core.so.6")
+
+    (found,) = packed_libraries(tmp_path)
+    assert (found.name, found.licence) == ("libssl.so.3", "Apache-2.0")
+    assert found.sha256 == hashlib.sha256(b"").hexdigest()
+    (inner / "libreadline.so.8").touch()
+    with pytest.raises(CannotBuild, match="libreadline"):
+        packed_libraries(tmp_path)

@@ -6,7 +6,7 @@ from email.message import Message
 from pathlib import Path
 
 import pytest
-from kmonitor_release.licences import UNKNOWN, Rules, is_allowed, licence_of, read_rules
+from kmonitor_release.licences import UNKNOWN, Rules, is_allowed, licence_of, own_text, read_rules
 from kmonitor_setup.lock_file import plain_name, read_lock
 from typing_extensions import override
 
@@ -14,7 +14,7 @@ from tests.support.source_tree import ROOT
 
 RULES = read_rules()
 
-ONLY = Rules({}, frozenset({"MIT", "BSD-3-Clause"}), {"odd": "BSD-3-Clause"})
+ONLY = Rules({}, frozenset({"MIT", "BSD-3-Clause"}), {"odd": "BSD-3-Clause"}, {})
 
 
 class Said(importlib.metadata.Distribution):
@@ -66,7 +66,8 @@ def test_everything_that_is_locked_and_installed_has_an_allowed_licence():
 def test_no_licence_is_looked_up_for_a_package_that_is_not_locked():
     names = {pin.name for pin in read_lock(ROOT / "packaging" / "lock.txt")}
 
-    assert set(RULES.looked_up) - names == set()
+    assert (set(RULES.looked_up) | set(RULES.texts)) - names == set()
+    assert all(own_text(one) for texts in RULES.texts.values() for one in texts)
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,7 @@ def test_everything_that_is_imported_by_name_is_packed():
     [
         ("/usr/lib/x86_64-linux-gnu/libxcb-cursor.so.0", True),
         ("/lib/x86_64-linux-gnu/libstdc++.so.6", True),
+        ("/usr/lib/x86_64-linux-gnu/libreadline.so.8", True),
         ("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", False),
         ("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0", False),
         ("/usr/lib/python3.11/lib-dynload/_ssl.cpython-311-x86_64-linux-gnu.so", False),
