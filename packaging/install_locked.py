@@ -42,11 +42,16 @@ def requirements(extras: list[str], groups: list[str]) -> list[str]:
         groups: Names of dependency groups.
     """
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    ours = settings["project"]
     if groups:
         return [one for name in groups for one in settings["dependency-groups"][name]]
-    of_extras = [one for name in extras for one in ours["optional-dependencies"][name]]
-    return [*ours["dependencies"], *of_extras]
+    of_extras = [one for name in extras for one in requirements_by_extra()[name]]
+    return [*settings["project"]["dependencies"], *of_extras]
+
+
+def requirements_by_extra() -> dict[str, list[str]]:
+    """What each extra asks for."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return settings["project"]["optional-dependencies"]
 
 
 if __name__ == "__main__":

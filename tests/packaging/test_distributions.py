@@ -131,6 +131,8 @@ def test_the_image_of_the_hub_installs_by_hash_and_has_no_window():
     assert steps.count("packaging/install_locked.py --into /opt/kmonitor") == 2
     for install in re.findall(r"pip install[^&]*", steps):
         assert "--no-deps" in install
+    (extras,) = re.findall(r"--extras ([a-z ]+)", steps)
+    assert set(extras.split()) <= set(install_locked.requirements_by_extra())
     assert "desktop" not in steps
     bases = [words.split()[0] for name, words in dockerfile() if name == "FROM"]
     assert all(re.fullmatch(r"python:3\.1[1-3]-slim-\w+", base) for base in bases)
