@@ -16,6 +16,8 @@ def say_end(client: HubClient, run: RunSummary) -> None:
     if not has_ended_badly(run):
         return
     picture = end_picture(run, _minute(client, run), now_wall_s=time.time())
+    if not picture.lines:
+        return
     say()
     say("Before its end:")
     for line in picture.lines:

@@ -33,6 +33,7 @@ USAGE: Final = Usage(
     argument="hp",
     call='RandomSearch({name}, objective="val_loss").search(x, y, validation_data=(x_val, y_val))',
     file="my_search.py",
+    goes_on="the same tuner with overwrite=False goes on",
 )
 
 _SPARED: Final = ("out of memory: ", "timeout: ", keras_trial.TOO_LARGE)
@@ -137,6 +138,8 @@ class InProcesses:
         )
         try:
             super().search(*args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
+        except KeyboardInterrupt as exc:
+            raise exc.with_traceback(None) from None  # where we waited says nothing to the user
         finally:
             trials, self._trials = self._trials, None
             self._ledger = trials.ledger

@@ -32,6 +32,7 @@ USAGE: Final = Usage(
     argument="trial",
     call="study.optimize(in_processes({name}), n_trials=20)",
     file="my_search.py",
+    goes_on="study.optimize goes on, in another process if the study has a storage",
 )
 
 _CAUSE: Final = "kmonitor:cause"
@@ -130,7 +131,10 @@ class InProcesses:
         """
         with self._lock:
             index, self._next = self._next, self._next + 1
-        result = self._trials.run(index, functools.partial(_answered, trial))
+        try:
+            result = self._trials.run(index, functools.partial(_answered, trial))
+        except KeyboardInterrupt as exc:
+            raise exc.with_traceback(None) from None  # where we waited says nothing to the user
         # What a trial raises keeps its search alive to the end: it is closed then, before the
         # links of this process are, which were registered earlier.
         atexit.unregister(self._closes)

@@ -7,6 +7,7 @@ scores["test_accuracy"].mean()
 
 import functools
 import importlib
+import inspect
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -17,18 +18,21 @@ import numpy as np
 
 from kmonitor.integrations.kept_arrays import NoArray, kept
 from kmonitor_agent.folds.fold import Fold
-from kmonitor_agent.folds.folding import run_folds
+from kmonitor_agent.folds.folding import place_of, run_folds
 from kmonitor_agent.folds.rereading import stop_if_loading
 from kmonitor_agent.folds.study import Study
 from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.local.supervised import studies
-from kmonitor_agent.protocol.identity import new_id
 
 __all__ = ["cross_validate"]
 
 _NO_CALLBACKS: Final = (
     'cross_validate: fit={"callbacks": ...} cannot be given to another process. Make the callbacks'
     " in a function of your own that calls fit with them, and give that one to run_folds."
+)
+
+_NO_SCORING: Final = (
+    "scores are the loss and the metrics that the model is compiled with:"
+    ' compile(metrics=["accuracy"]).'
 )
 
 
@@ -62,17 +66,31 @@ def cross_validate(  # noqa: PLR0913 - the user's arguments
         each metric, arrays `[n_folds]` with NaN for a fold that did not finish; and "study".
 
     Raises:
-        TypeError: The data are no arrays of plain numbers or texts; `fit` has callbacks.
+        TypeError: The data are no arrays of plain numbers or texts; `fit` has callbacks; an
+            argument is not known.
         Whatever `run_folds` raises before the first fold.
     """
     stop_if_loading(build_model)
     if "callbacks" in (fit or {}):
         raise TypeError(_NO_CALLBACKS)
-    folder = studies(find_folders()) / new_id() if study is None else Path(study).expanduser()
+    _check_names(how)
+    folder = place_of(study, find_folders())
     splits = list(_splits(cv, x, y, groups))
-    data = {name: _kept(folder.absolute() / "data", name, each) for name, each in _named(x, y)}
+    data = {name: _kept(folder / "data", name, each) for name, each in _named(x, y)}
     function = functools.partial(_trained, build=build_model, data=data, fit=dict(fit or {}))
     return _scores(run_folds(function, splits, study=folder, **how))
+
+
+def _check_names(how: Mapping[str, Any]) -> None:
+    known = [*inspect.signature(run_folds).parameters]
+    taken = [name for name in known if name not in {"train_fold", "folds", "study"}]
+    for name in how:
+        if name in taken:
+            continue
+        told = (
+            _NO_SCORING if name == "scoring" else f"besides its own it takes {', '.join(taken)}."
+        )
+        raise TypeError(f"cross_validate: {name}= is not known; {told}")
 
 
 def _splits(cv: Any, x: Any, y: Any, groups: Any) -> Iterable[Any]:

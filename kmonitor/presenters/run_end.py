@@ -18,7 +18,12 @@ from kmonitor_agent.protocol.messages import RunSummary, SeriesAsked, SeriesTold
 
 
 def going_on_words(run: RunSummary) -> str:
-    """Whether the training can go on from where it was, and with which command."""
+    """Whether the training can go on from where it was, and with which command.
+
+    Empty of a study's fold that saved nothing: whether it is tried again is the study's matter.
+    """
+    if run.checkpoint_bytes is None and run.fold is not None:
+        return ""
     if run.checkpoint_bytes is None:
         return tr(
             "Nothing of it was saved. `kmonitor run --resume-after-crash 3 -- python ...` saves"
@@ -45,6 +50,7 @@ def end_picture(
     lines = [going_on_words(run)] if has_ended_badly(run) else []
     if minute is not None:
         lines = [last_minute_words(minute), blocks(minute), highest_words(minute), *lines]
+    lines = [line for line in lines if line]
     why = state.why
     return EvidencePicture(
         title=f"{run.name}: {state.word}",

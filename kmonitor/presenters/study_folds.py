@@ -233,7 +233,7 @@ def _ended(each: FoldEnded, run: str) -> TryPicture:
         icon=icon,
         word=said_word,
         tone=tone,
-        why=lines[0] if lines and state != "finished" else "",
+        why=lines[0] if lines else "",
         run=run,
         seconds=each.seconds,
         share=1.0 if each.cause == "finished" else None,

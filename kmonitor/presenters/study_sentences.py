@@ -18,5 +18,9 @@ STUDY_SENTENCES: Final = (
     later("no step for {n} s between epochs, where the longest pause was {longest} s"),
     later("no step for {n} s after a fit, where the longest pause was {longest} s"),
     later("SIGINT, sent to it alone"),
+    later(
+        "it returned, but its process did not leave within {n} s (a thread that is no daemon?)"
+        " and was ended"
+    ),
     later("the study was interrupted"),
 )

@@ -1,5 +1,6 @@
 """`run_folds`: calls a function once for each fold, each in a fresh process."""
 
+import functools
 import hashlib
 import sys
 from collections.abc import Callable, Iterable
@@ -31,7 +32,8 @@ from kmonitor_agent.folds.study import Study, study_of
 from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.folds.telling import Telling
 from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.supervised import studies
+from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.supervised import make_studies
 
 _MOST_FOLDS: Final = 100_000
 _MOST_RETRIES: Final = 1000
@@ -89,11 +91,15 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     stop_if_loading(train_fold)
     _check_place(on)
     wanted = wanted_by(train_fold, timeout_s, memory, retries, at_once)
-    if on == "local":
-        return _run(wanted, folds, study, _run_here)
-    check_installed()
-    wanted = replace(wanted, at_once=at_once or _MOST_AT_ONCE, devices=())
-    return _run(wanted, folds, study, lambda begun: _run_on_ray(begun, memory))
+    run = _run_here
+    if on == "ray":
+        check_installed()
+        wanted = replace(wanted, at_once=at_once or _MOST_AT_ONCE, devices=())
+        run = functools.partial(_run_on_ray, memory=memory)
+    try:
+        return _run(wanted, folds, study, run)
+    except KeyboardInterrupt as exc:
+        raise exc.with_traceback(None) from None  # where we waited says nothing to the user
 
 
 def _check_place(on: object) -> None:
@@ -181,7 +187,8 @@ def _run(
         except BaseException as exc:
             left_by = type(exc)
             if left_by is KeyboardInterrupt:
-                progress.tell(f"kmonitor: interrupted; study={str(folder.path)!r} goes on with it")
+                place = f"the same call with study={str(folder.path)!r}"
+                progress.interrupted(account.done, f"{place} goes on with the rest")
             raise
         finally:
             progress.close()
@@ -235,9 +242,17 @@ def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:
 
 
 def place_of(study: object, places: Folders) -> Path:
-    """Folder of a study, as the user named it; a new one for None. Raises: TypeError."""
+    """Folder of a study, as the user named it; a new one of this user's alone for None.
+
+    Raises:
+        TypeError: It is no path.
+        FoldsRefused: None can be made.
+    """
     if study is None:
-        return studies(places) / uuid4().hex
+        try:
+            return make_studies(places) / uuid4().hex
+        except (OSError, NotPrivate) as exc:
+            raise FoldsRefused(f"run_folds: no folder can be made for the study: {exc}") from exc
     if not isinstance(study, str | Path) or not str(study):
         raise TypeError(f'run_folds: study={study!r} is no folder; write study="my-study".')
     return Path(study).expanduser().absolute()

@@ -56,6 +56,7 @@ class Usage(msgspec.Struct, frozen=True):
         argument: What it gets.
         call: The line that hands it over, with `{name}`.
         file: Python file that it could be written to.
+        goes_on: How to go on after Ctrl+C; empty: nothing is told.
     """
 
     caller: str = "run_folds"
@@ -64,6 +65,7 @@ class Usage(msgspec.Struct, frozen=True):
     argument: str = "fold"
     call: str = "run_folds({name}, folds=5)"
     file: str = "my_folds.py"
+    goes_on: str = ""
 
     @property
     def begin(self) -> str:

@@ -27,7 +27,8 @@ class Attempt(msgspec.Struct, frozen=True):
         why: What is known of it, in words; with an error the exception's type and message.
         signal: Name of the signal that killed it ("SIGSEGV"); empty when none did.
         seconds: From its word to begin until it was gone.
-        steps: Of its fits with MonitorCallback, or of `fold.step()`.
+        steps: Of its fits with MonitorCallback, or of `fold.step()`; of one that was killed those
+            that it had told, four times a second.
         peak_bytes: Highest resident set of its processes together.
         growth_bytes: Of their resident set, from begin to end.
         vram_bytes: Peak of the framework's allocator on its GPU; None: it used none.

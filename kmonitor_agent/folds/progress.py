@@ -52,6 +52,18 @@ class Progress:
             told = f"{finished} of {self._several(self._folds)} finished earlier"
             self.tell(f"kmonitor: {told} and {are} not run again")
 
+    def interrupted(self, done: int, goes_on: str) -> None:
+        """Ctrl+C.
+
+        Args:
+            done: Folds that are over.
+            goes_on: How to go on, for people; may be empty.
+        """
+        of = f" of {self._folds}" if self._folds else ""
+        noun = self._noun if (self._folds or done) == 1 else f"{self._noun}s"
+        told = f"interrupted; {done}{of} {noun} {'is' if done == 1 else 'are'} over"
+        self.tell(f"kmonitor: {told}{'; ' if goes_on else ''}{goes_on}")
+
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """An attempt ended."""
         took = f"{seconds_text(attempt.seconds)} s, {bytes_text(attempt.peak_bytes)}"

@@ -24,8 +24,13 @@ from kmonitor_agent.local.memory_kills import MemoryKills, memory_kills
 from kmonitor_agent.restart.child import Ended
 from kmonitor_agent.restart.death import Death, cause_of, signal_name
 
-_LEAVES_WITHIN_S: Final = 30.0
-"""How long a process may take to leave once its function returned, seconds."""
+_LEAVES_WITHIN_S: Final = 15.0
+"""How long a process may take to leave once its function returned, seconds; its value is there."""
+
+_STAYED: Final = (
+    f"it returned, but its process did not leave within {_LEAVES_WITHIN_S:.0f} s (a thread that is"
+    " no daemon?) and was ended"
+)
 
 _STACKS_WITHIN_S: Final = 0.2
 _CLOSE: Final = 0.7
@@ -65,6 +70,7 @@ class _Seen:
     base_bytes: int | None = None
     now_bytes: int = 0
     peak_bytes: int = 0
+    stayed: bool = False
     verdict: tuple[Cause, str] | None = None
     kills: MemoryKills = field(default_factory=memory_kills)
 
@@ -286,6 +292,8 @@ class Running:
             return "error", seen.refused
         if seen.returned is not None:
             how, error = seen.returned.how, seen.returned.error
+            if seen.stayed and not error:
+                error = _STAYED
             is_alone = how == "interrupted"
             return ("killed", "SIGINT, sent to it alone") if is_alone else (how, error)
         if death.how == "memory":
@@ -311,6 +319,7 @@ class Running:
         seen, bounds = self._seen, self._bounds
         if seen.returned is not None:
             if now_s - seen.returned_s > _LEAVES_WITHIN_S:
+                seen.stayed = True
                 self.process.end()
             return
         if too_much_memory(seen.now_bytes, bounds.memory_bytes):

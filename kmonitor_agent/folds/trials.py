@@ -140,6 +140,9 @@ class Trials:
         self._answers[index] = answers
         try:
             runner.run_one(index, self._done, ahead)
+        except KeyboardInterrupt:
+            self._listener.interrupted(self._done, self._wanted.source.usage.goes_on)
+            raise
         finally:
             del self._answers[index]
         if ahead is not None:
@@ -193,6 +196,12 @@ class _OneByOne:
                 self._progress.ended(attempt, again=again)
             if self._telling is not None:
                 self._telling.ended(attempt, again=again)
+
+    def interrupted(self, done: int, goes_on: str) -> None:
+        """Ctrl+C; see `Progress`."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.interrupted(done, goes_on)
 
     def close(self) -> None:
         """The search is over, or an exception ends it."""

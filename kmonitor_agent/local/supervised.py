@@ -161,7 +161,8 @@ def make_studies(folders: Folders) -> Path:
     """
     place = studies(folders)
     with contextlib.suppress(OSError):
-        if not place.is_symlink() and place.stat().st_uid == os.getuid():
+        is_ours = not hasattr(os, "getuid") or place.stat().st_uid == os.getuid()
+        if is_ours and not place.is_symlink():
             place.chmod(0o700)
     make_private_folder(place)
     return place

@@ -6293,6 +6293,11 @@
         <translation>以退出状态 {status} 离开</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>it returned, but its process did not leave within {n} s (a thread that is no daemon?) and was ended</source>
+        <translation>它已返回，但其进程在 {n} s 内没有退出（是否有非守护线程？），因而被终止</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>it rises in few steps, as buffers do</source>
         <translation>呈少数几级阶梯上升，像缓冲区一样</translation>

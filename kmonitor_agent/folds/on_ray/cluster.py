@@ -28,6 +28,7 @@ _ADDRESS: Final = "RAY_ADDRESS"
 _NO_STATISTICS: Final = "RAY_USAGE_STATS_ENABLED"
 _GET_WITHIN_S: Final = 60.0
 _ENDS_WITHIN_S: Final = 10.0
+_MOST_FAILURES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class RayCluster:
         """Keep Ray; folds need nothing yet."""
         self._ray = ray
         self.needs = Needs(gpus=0, memory_bytes=0)
+        self._writes: list[Any] = []
 
     def need(self, memory: str | float | None) -> None:
         """Find what each fold asks of a node here: a GPU where there are any.
@@ -125,7 +127,7 @@ class RayCluster:
             "max_retries": 0,
             "scheduling_strategy": self._on(node, is_bound=True),
         }
-        self._ray.remote(**options)(work).remote(path, data)
+        self._writes.append(self._ray.remote(**options)(work).remote(path, data))
 
     def ready(self, streams: Sequence[Any], timeout_s: float) -> list[Any]:
         """Those that have something to tell, or are over."""
@@ -156,10 +158,34 @@ class RayCluster:
         """End tasks likewise; returns when they are gone."""
         for stream in streams:
             self.cancel(stream)
-        for stream in streams:
-            with suppress(Exception):
-                while self.ready([stream], _ENDS_WITHIN_S) and self.next_of(stream) is not None:
-                    pass
+        self.unended(streams, _ENDS_WITHIN_S)
+
+    def unended(self, streams: Sequence[Any], timeout_s: float = 0.0) -> list[Any]:
+        """Read streams out of which nothing more is wanted; those that have not ended yet.
+
+        Ray prints an error that nobody read, when it is let go.
+
+        Args:
+            streams: Of tasks that are over, or soon will be.
+            timeout_s: How long to wait for each.
+        """
+        for ref in self.ready(self._writes, 0.0):
+            self._writes.remove(ref)
+            with suppress(Exception):  # the task is ended by Ray then
+                self._ray.get(ref, timeout=0)
+        return [each for each in streams if not self._is_read_out(each, timeout_s)]
+
+    def _is_read_out(self, stream: Any, timeout_s: float) -> bool:
+        failures = 0  # the task's own, and once more at its end
+        while failures < _MOST_FAILURES:
+            if not self.ready([stream], timeout_s):
+                return False
+            try:
+                if self.next_of(stream) is None:
+                    return True
+            except TaskFailed:
+                failures += 1
+        return True
 
     def _nodes(self) -> list[dict[str, float]]:
         return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]

@@ -1,7 +1,7 @@
 """Runs a study on a Ray cluster: a task for each attempt; Ray decides where and when it begins."""
 
 import time
-from typing import Final
+from typing import Any, Final
 
 from kmonitor_agent.folds.account import Account
 from kmonitor_agent.folds.bounds import Habits
@@ -20,6 +20,7 @@ from kmonitor_agent.local.supervised import Supervision
 from kmonitor_agent.restart.death import Death
 
 _LOOK_S: Final = 0.2
+_ENDS_WITHIN_S: Final = 5.0
 
 
 class RayRunner:
@@ -51,6 +52,7 @@ class RayRunner:
         self._carrier = SpoolCarrier(places.spool)
         self._attempts = account.folder.tried()
         self._away: list[Away] = []
+        self._ending: list[Any] = []
         self._unpacking: dict[int, Unpacking] = {}
         self._nodes: dict[int, str] = {}
         self._runs: dict[int, dict[str, str]] = {}
@@ -69,6 +71,7 @@ class RayRunner:
                 self._fill()
                 for stream in self._cluster.ready([each.stream for each in self._away], _LOOK_S):
                     self._hear(next(each for each in self._away if each.stream is stream))
+                self._ending = self._cluster.unended(self._ending)
                 self._judge()
                 self._carrier.step()
                 begun = [each for each in self._away if each.arrived is not None]
@@ -78,6 +81,7 @@ class RayRunner:
             raise
         finally:
             self._carrier.close()
+        self._cluster.unended(self._ending, _ENDS_WITHIN_S)
 
     def _fill(self) -> None:
         queue = self._account.queue
@@ -117,11 +121,11 @@ class RayRunner:
                 self._away.remove(away)
 
     def _over(self, away: Away, over: Over) -> None:
-        """What remains of the stream is its end."""
+        """What remains of the stream is its end, which is read when it comes."""
         if over.refused and not self._has_begun():
             raise FoldsRefused(over.refused)
         self._unpacking[away.fold].whole()
-        self._away.remove(away)
+        self._leave(away)
         self._runs[away.fold] = over.runs
         self._note(away, over.attempt, over.death)
         if over.attempt.cause == "finished":
@@ -130,12 +134,16 @@ class RayRunner:
     def _fail(self, away: Away, failed: TaskFailed) -> None:
         if failed.is_set_up and not self._has_begun():
             raise FoldsRefused(f"run_folds: no fold was begun: {failed.why}")
-        self._away.remove(away)
+        self._leave(away)
         attempt = away.ended_by(failed.cause, failed.why)
         told = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
         is_memory = attempt.cause == "out_of_memory"
         death = Death("memory" if is_memory else "signal", "SIGKILL", why=told)
         self._note(away, attempt, death)
+
+    def _leave(self, away: Away) -> None:
+        self._away.remove(away)
+        self._ending.append(away.stream)
 
     def _note(self, away: Away, attempt: Attempt, death: Death) -> None:
         self._attempts[away.fold] += 1

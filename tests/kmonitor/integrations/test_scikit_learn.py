@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +25,20 @@ def test_callbacks_are_refused_before_the_first_fold(tmp_path: Path):
         cross_validate(
             make_nothing, np.zeros(2), cv=[([0], [1])], fit={"callbacks": []}, study=tmp_path / "s"
         )
+
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("scoring", "compiled with"), ("n_jobs", "it takes timeout_s, memory,")]
+)
+def test_arguments_that_are_not_known_are_refused_by_its_own_name(
+    tmp_path: Path, name: str, told: str
+):
+    unknown: dict[str, Any] = {name: "accuracy"}
+
+    with pytest.raises(TypeError, match=f"cross_validate: {name}= is not known.*{told}"):
+        cross_validate(make_nothing, np.zeros(2), study=tmp_path / "s", **unknown)
 
     assert not (tmp_path / "s").exists()
 

@@ -75,6 +75,13 @@ def test_what_can_go_on_is_said_with_its_command():
     assert f"kmonitor checkpoints {saved.run[:8]}" in going_on_words(saved)
 
 
+def test_a_fold_is_not_told_to_be_run_again_by_hand():
+    fold = made_up_run(state="failed", checkpoint_bytes=None, study="study1", fold=2)
+
+    assert not going_on_words(fold)
+    assert end_picture(fold, None, now_wall_s=NOW_WALL_S).lines == ()
+
+
 def test_the_end_of_a_run_killed_for_want_of_memory_is_told_whole():
     run = made_up_run(
         state="failed", state_why="out of memory: the kernel killed it", cause="out of memory"

@@ -32,6 +32,19 @@ def test_the_ledger_prints_as_a_table():
     assert lines[5:] == ["fold 1: it was killed"]
 
 
+def test_an_interruption_tells_what_is_over_and_how_it_goes_on():
+    said = io.StringIO()
+    Progress(3, said).interrupted(1, "go on")
+    Progress(0, said, "trial").interrupted(1, "")
+    Progress(0, said, "trial").interrupted(2, "")
+
+    assert said.getvalue().splitlines() == [
+        "kmonitor: interrupted; 1 of 3 folds is over; go on",
+        "kmonitor: interrupted; 1 trial is over",
+        "kmonitor: interrupted; 2 trials are over",
+    ]
+
+
 def test_each_fold_that_ended_has_a_line():
     said = io.StringIO()
 

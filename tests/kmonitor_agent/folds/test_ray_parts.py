@@ -2,11 +2,13 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from kmonitor_agent import FoldsRefused, run_folds
 from kmonitor_agent.folds.bounds import Habits, TimeBound
+from kmonitor_agent.folds.folding import place_of
 from kmonitor_agent.folds.launch import Known
 from kmonitor_agent.folds.on_ray.away import Away
 from kmonitor_agent.folds.on_ray.carrying import SpoolCarrier
@@ -40,6 +42,20 @@ def test_the_folder_of_studies_is_closed_to_others_though_one_was_left_open(fold
     studies(folders).mkdir(parents=True, mode=0o755)
 
     assert make_studies(folders).stat().st_mode & 0o777 == 0o700
+
+
+def test_wherever_a_study_is_begun_its_folder_is_in_one_of_this_users_alone(folders: Folders):
+    studies(folders).mkdir(parents=True, mode=0o755)
+
+    assert place_of(None, folders).parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_folder_of_studies_is_made_where_there_are_no_user_ids(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delattr("os.getuid")
+
+    assert make_studies(folders).is_dir()
 
 
 class FakeRay:
@@ -167,3 +183,24 @@ def test_a_fold_on_a_node_is_judged_by_what_all_folds_taught():
     assert "that the finished folds let expect" in slow.ended_by("killed", "cancelled").why
     assert well.ended_by("killed", "its node was lost").cause == "killed"
     assert well.ended_by("killed", "its node was lost").node == "far"
+
+
+def test_what_is_left_of_a_failed_tasks_stream_is_read_for_ray_prints_errors_that_nobody_read():
+    class Failed(Exception): ...
+
+    read: list[str] = []
+
+    def get(ref: str, timeout: float) -> str:
+        del timeout
+        read.append(ref)
+        raise Failed(ref)
+
+    made_up = SimpleNamespace(
+        exceptions=SimpleNamespace(RayError=Failed),
+        wait=lambda refs, **_: ([] if "later" in refs else refs, []),
+        get=get,
+    )
+    cluster = RayCluster(made_up)
+
+    assert cluster.unended([iter(["last item", "the task"]), "later"]) == ["later"]
+    assert read == ["last item", "the task"]

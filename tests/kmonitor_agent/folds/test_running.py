@@ -8,7 +8,7 @@ import pytest
 from kmonitor_agent.folds import running
 from kmonitor_agent.folds.bounds import Habits, TimeBound
 from kmonitor_agent.folds.running import Bounds, Running
-from kmonitor_agent.folds.tidings import Ready
+from kmonitor_agent.folds.tidings import Ready, Returned
 from kmonitor_agent.local.memory_kills import MemoryKills
 
 MIB = 2**20
@@ -21,9 +21,10 @@ class MadeUpProcess:
         self.pid = 7
         self.code: int | None = None
         self.held = 40 * MIB
+        self.tidings: list[object] = [Ready()]
 
     def hear(self) -> list[object]:
-        return [Ready()]
+        return self.tidings
 
     def exit_code(self) -> int | None:
         return self.code
@@ -36,7 +37,8 @@ class MadeUpProcess:
 
     def bound_output(self) -> None: ...
 
-    def end(self) -> None: ...
+    def end(self) -> None:
+        self.code = -signal.SIGKILL
 
     def tail(self) -> str:
         return ""
@@ -82,6 +84,20 @@ def test_a_fold_that_died_did_not_shrink(process: MadeUpProcess):
     assert (ended.cause, ended.signal) == ("killed", "SIGSEGV")
     assert ended.growth_bytes == 10 * MIB
     assert ended.peak_bytes == 50 * MIB
+
+
+def test_a_fold_that_returned_and_does_not_leave_is_ended_and_says_so(process: MadeUpProcess):
+    attempt = attempt_of(process)
+    process.tidings = [Ready(), Returned("finished")]
+    attempt.look(2.0)
+    process.tidings = []
+
+    assert not attempt.look(2.0 + 15.0)
+    assert not attempt.look(2.0 + 15.1)
+    assert attempt.look(2.0 + 15.2)
+    ended = attempt.finish(2.0 + 15.2)
+    assert ended.cause == "finished"
+    assert "did not leave within 15 s" in ended.why
 
 
 def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(
