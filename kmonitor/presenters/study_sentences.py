@@ -6,7 +6,7 @@ from kmonitor.presenters.language import later
 
 STUDY_SENTENCES: Final = (
     later("its processes held more than memory={bound}"),
-    later("the kernel killed in it at memory={bound}"),
+    later("the kernel killed one of its processes at memory={bound}"),
     later("the kernel killed it at memory={bound}"),
     later("it gave up for want of memory, as its output says"),
     later("this host had {left} left, and the fold held the most, {held}"),

@@ -91,13 +91,9 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     stop_if_loading(train_fold)
     _check_place(on)
     wanted = wanted_by(train_fold, timeout_s, memory, retries, at_once)
-    run = _run_here
-    if on == "ray":
-        check_installed()
-        wanted = replace(wanted, at_once=at_once or _MOST_AT_ONCE, devices=())
-        run = functools.partial(_run_on_ray, memory=memory)
+    wanted = _for_a_cluster(wanted, at_once) if on == "ray" else wanted
     try:
-        return _run(wanted, folds, study, run)
+        return _run(wanted, folds, study, _way(on, memory))
     except KeyboardInterrupt as exc:
         raise exc.with_traceback(None) from None  # where we waited says nothing to the user
 
@@ -111,6 +107,15 @@ def _check_place(on: object) -> None:
         )
     if not sys.executable:
         raise FoldsRefused("run_folds: this Python does not say where its program is.")
+
+
+def _for_a_cluster(wanted: Wanted, at_once: int | None) -> Wanted:
+    check_installed()
+    return replace(wanted, at_once=at_once or _MOST_AT_ONCE, devices=())
+
+
+def _way(on: str, memory: str | float | None) -> "Callable[[_Begun], None]":
+    return functools.partial(_run_on_ray, memory=memory) if on == "ray" else _run_here
 
 
 def wanted_by(  # noqa: PLR0913 - the user's arguments

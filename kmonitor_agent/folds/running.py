@@ -325,7 +325,10 @@ class Running:
         if too_much_memory(seen.now_bytes, bounds.memory_bytes):
             self.kill("out_of_memory", f"its processes held more than memory={self._bound_text}")
         elif self._group is not None and self._group.kills():
-            self.kill("out_of_memory", f"the kernel killed in it at memory={self._bound_text}")
+            self.kill(
+                "out_of_memory",
+                f"the kernel killed one of its processes at memory={self._bound_text}",
+            )
         elif self.began_s:
             self._judge_time(now_s)
 

@@ -7379,13 +7379,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>the kernel killed in it at memory={bound}</source>
-        <translation>内核在 memory={bound} 处终止了它的进程</translation>
+        <source>the kernel killed it at memory={bound}</source>
+        <translation>内核在 memory={bound} 处终止了它</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
-        <source>the kernel killed it at memory={bound}</source>
-        <translation>内核在 memory={bound} 处终止了它</translation>
+        <source>the kernel killed one of its processes at memory={bound}</source>
+        <translation>内核在 memory={bound} 处终止了它的一个进程</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
