@@ -21,7 +21,7 @@ from kmonitor_agent.protocol.messages import EditAsked, ErrorMessage
 from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import MIB, SimulatedAgent
-from tests.support.team_server import TeamServer
+from tests.support.team_server import TeamServer, database_of
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.psycopg
@@ -238,4 +238,36 @@ def test_nothing_is_lost_when_hub_and_server_die(
             rows = list(client.all_rows(agent.run))
 
     assert [row.seq for row in rows] == list(range(1, len(agent.bodies) + 1))
+    assert [row.body for row in rows] == agent.bodies
+
+
+@pytest.mark.slow
+@pytest.mark.full
+def test_nothing_is_lost_while_the_server_comes_and_goes(
+    idle_hub: LiveHub, team_url: str, team_server: TeamServer
+):
+    idle_hub.start("--store", team_url)
+    with SimulatedAgent(idle_hub.folders) as agent:
+        for turn in range(8):
+            for _ in range(200):
+                agent.sample()
+            match turn % 4:
+                case 0:
+                    team_server.cut(database_of(team_url))
+                case 1:
+                    team_server.stop(at_once=True)
+                case 2:
+                    team_server.freeze()
+                case _:
+                    team_server.stop()
+            for _ in range(200):
+                agent.sample()
+            if turn % 2:
+                team_server.start()
+            team_server.thaw()
+            agent.wait_acked()
+        with idle_hub.client() as client:
+            rows = list(client.all_rows(agent.run))
+            assert client.hub().troubles == []
+
     assert [row.body for row in rows] == agent.bodies

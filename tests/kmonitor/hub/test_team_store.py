@@ -236,6 +236,17 @@ def test_no_more_is_taken_than_can_be_kept(
     caplog.clear()
 
 
+def test_a_hub_tells_of_itself_while_the_server_is_away(
+    team: HubParts, team_server: TeamServer, caplog: pytest.LogCaptureFixture
+):
+    team_server.cut(database_of(team.store))
+
+    assert team.database.size_bytes() == 0
+    with away():
+        assert team.database.size_bytes() == 0
+    caplog.clear()
+
+
 def test_hours_without_the_server_take_no_more_memory_than_the_runs(
     team: HubParts, caplog: pytest.LogCaptureFixture
 ):

@@ -6,7 +6,7 @@ The hub's own runs lie in its own stretch of numbers; no hub writes in another's
 import socket
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -143,7 +143,8 @@ class TeamDatabase(Database):
         now_s = time.monotonic()
         if now_s - self._size_s > _SIZE_EVERY_S and not self.is_away:
             self._size_s = now_s
-            self._size_bytes = int(self.server.execute(_SIZE).fetchone()[0])
+            with suppress(StoreAway):  # a hub that tells of itself does so then too
+                self._size_bytes = int(self.server.execute(_SIZE).fetchone()[0])
         return self._size_bytes
 
     @override
