@@ -5,9 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.support.guide_code import Shown, python_blocks
+from tests.support.live_hub import LiveHub
 
 _ROOT = Path(__file__).parents[2]
 _STUDIES = {"run_folds", "cross_validate", "Hyperband", "in_processes"}
@@ -67,6 +69,10 @@ _SHORTER = {
 """The same in seconds, in this test's own folder, and without a package that is not installed."""
 
 
+_ALONE = "another-agent.md"
+"""Its piece is a program of its own, which needs nothing of ours."""
+
+
 def _is_study(shown: Shown) -> bool:
     return any(word in shown.code for word in _STUDIES)
 
@@ -75,7 +81,11 @@ def _is_study(shown: Shown) -> bool:
 @pytest.mark.sklearn
 @pytest.mark.slow
 def test_the_pieces_around_one_training_run(tmp_path: Path):
-    pieces = [each for each in python_blocks() if not _is_study(each) and "/" not in each.page]
+    pieces = [
+        each
+        for each in python_blocks()
+        if not _is_study(each) and "/" not in each.page and each.page != _ALONE
+    ]
 
     assert len(pieces) > 5
     _runs("\n".join(_whole(each) for each in pieces), tmp_path)
@@ -104,13 +114,20 @@ def test_the_pieces_that_start_processes_run(shown: Shown, tmp_path: Path):
     _runs(code, tmp_path)
 
 
-def test_both_languages_show_the_same_code():
-    told: dict[str, list[str]] = {"en": [], "zh_CN": []}
-    for shown in python_blocks():
-        if shown.page != "README.md":
-            told["zh_CN" if "/" in shown.page else "en"].append(_without_comments(shown.code))
+def test_the_agent_of_forty_lines_tells_a_hub_its_run(live_hub: LiveHub, tmp_path: Path):
+    (shown,) = (each for each in python_blocks() if each.page == _ALONE)
+    script = tmp_path / "agent.py"
+    script.write_text(shown.code)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environ = {**os.environ, "KMONITOR_HOME": str(live_hub.folders.state), "PATH": path}
 
-    assert told["en"] == told["zh_CN"]
+    subprocess.run([sys.executable, str(script)], env=environ, check=True, timeout=60)
+
+    with live_hub.client() as client:
+        (run,) = client.runs()
+        series = client.series(run.run, ["log:loss"])
+    assert (run.name, run.state, run.epochs_done) == ("my own loop", "finished", 3)
+    assert list(np.frombuffer(series.columns[0].values)) == [1.0, 0.5, 1 / 3]
 
 
 def _starts(line: str) -> bool:
@@ -125,10 +142,6 @@ def _whole(shown: Shown) -> str:
     for long, short in _SHORTER.items():
         code = code.replace(long, short)
     return "\n".join([*before, code])
-
-
-def _without_comments(code: str) -> str:
-    return "\n".join(line.partition("#")[0].rstrip() for line in code.splitlines())
 
 
 def _runs(code: str, folder: Path) -> None:
