@@ -42,6 +42,7 @@ class CommandController(QObject):
         desk.limits.answer = settings.limit_answer
         panel = window.actions_panel
         panel.command_requested.connect(self.request)
+        panel.key_refused.connect(window.status.show_note)
         panel.reload_switched.connect(self._on_actions_reload_switched)
         panel.answer_chosen.connect(self._on_actions_answer_chosen)
 

@@ -1,6 +1,6 @@
 """What can be asked of the selected run, and what will happen at its limits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
@@ -22,6 +22,20 @@ ButtonKind = Literal["plain", "primary", "danger"]
 
 _WHERE_OFFERED: Final[tuple[CommandName, ...]] = ("collect", "auto", "restart", "diagnose")
 """Actions that not every process can carry out: shown only where they are possible."""
+
+ACTION_KEYS: Final[dict[str, tuple[CommandName, str]]] = {
+    "save": ("save", ""),
+    "save_export": ("save", "export"),
+    "reload": ("reload", ""),
+    "reload_recreate": ("reload", "recreate"),
+    "collect": ("collect", ""),
+    "auto": ("auto", ""),
+    "restart": ("restart", ""),
+    "diagnose": ("diagnose", ""),
+    "pause": ("pause", ""),
+    "stop": ("stop", ""),
+}
+"""By its name in the table of keys, what a key asks for and in which way; `pause` also resumes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,21 @@ class ButtonPicture:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyPicture:
+    """What the key of an action does now.
+
+    Attributes:
+        command: What it asks for.
+        way: In which of the ways there are; empty: the usual one.
+        refusal: What is said in place of asking, where that is not possible now; else empty.
+    """
+
+    command: CommandName
+    way: str
+    refusal: str
+
+
+@dataclass(frozen=True, slots=True)
 class ActionsPicture:
     """The whole panel.
 
@@ -62,6 +91,7 @@ class ActionsPicture:
         waiting: What was asked and is not done yet, or that the run is paused; may be empty.
         checkpoint: Line on the last checkpoint.
         at_limit: What happens at a limit.
+        keys: As `ACTION_KEYS`, also those of actions that have no button here.
         why_not: Why nothing can be asked of the run, where nothing else in the window says so.
     """
 
@@ -69,6 +99,7 @@ class ActionsPicture:
     waiting: str
     checkpoint: str
     at_limit: AtLimitPicture
+    keys: Mapping[str, KeyPicture]
     why_not: str = ""
 
 
@@ -107,7 +138,7 @@ def actions_picture(
     names: tuple[CommandName, ...] = ("save", "reload", *more, toggle, "stop")
     open_commands = commands.open_for(run.run)
     asked = {command.message.name for command in open_commands}
-    buttons = [_button(run, name, why_not, is_asked=name in asked) for name in names]
+    buttons = [_button(name, _refusal(run, name, why_not, asked)) for name in names]
     halves = [at for at, button in enumerate(buttons) if button.is_half]
     if len(halves) % 2:
         # The last has no neighbour: it is as wide as the others, and says its shortcut too.
@@ -117,6 +148,10 @@ def actions_picture(
         waiting=_waiting(open_commands, run),
         checkpoint=_checkpoint(run, now_wall_s),
         at_limit=at_limit_picture(run, limits, why_not),
+        keys={
+            key: _key(toggle if name == "pause" else name, way, run, why_not, asked)
+            for key, (name, way) in ACTION_KEYS.items()
+        },
         # The state says that it has ended, and the banner that the hub is not reached.
         why_not="" if has_ended(run) or not is_connected else why_not,
     )
@@ -178,14 +213,32 @@ def _why_not(run: RunSummary, *, is_connected: bool) -> str:
     return ""
 
 
-def _button(run: RunSummary, name: CommandName, why_not: str, *, is_asked: bool) -> ButtonPicture:
+def _refusal(run: RunSummary, name: CommandName, why_not: str, asked: Collection[str]) -> str:
+    if why_not:
+        return why_not
+    if name not in run.actions:
+        return tr("Not possible in this process.")
+    return tr("Already asked; it waits for its safe point.") if name in asked else ""
+
+
+def _key(
+    name: CommandName, way: str, run: RunSummary, why_not: str, asked: Collection[str]
+) -> KeyPicture:
+    refusal = _refusal(run, name, why_not, asked)
+    if refusal:
+        # There may be no button near that says which action it was.
+        refusal = tr("{title}: {why}").format(title=_title(name), why=refusal)
+    return KeyPicture(name, way, refusal)
+
+
+def _title(name: CommandName) -> str:
+    return tr("Restart") if name == "restart" else tr(COMMAND_TITLES[name])
+
+
+def _button(name: CommandName, why_not: str) -> ButtonPicture:
     icon, shortcut, kind, tooltip = _looks()[name]
-    if not why_not and name not in run.actions:
-        why_not = tr("Not possible in this process.")
-    if not why_not and is_asked:
-        why_not = tr("Already asked; it waits for its safe point.")
     is_half = name in _WHERE_OFFERED
-    title = tr("Restart") if name == "restart" else tr(COMMAND_TITLES[name])
+    title = _title(name)
     ways = ways_of(name)
     return ButtonPicture(
         name,

@@ -8382,6 +8382,11 @@
         <translation>{title}：另有 {n} 项</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <source>{title}: {why}</source>
+        <translation>{title}：{why}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/record_words.py"/>
         <source>{traces} no longer used</source>
         <translation>{traces}不再使用</translation>

@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMessageBox, QTreeView
 
+from kmonitor.desktop.controls.elided_label import ElidedLabel
+from kmonitor.presenters.keys import KEYS
 from kmonitor_agent.protocol.commands import CommandStatus
 from kmonitor_agent.protocol.messages import CommandTold
 from tests.support.desk_window import WINDOW, DeskWindow
@@ -135,6 +138,41 @@ def test_every_action_has_a_key_of_its_own_that_its_tooltip_names(window: DeskWi
         "Stop training": "Ctrl+.",
     }
     assert "(Ctrl+Shift+C)" in action(window, "Collect").toolTip()
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("diagnose", "Diagnose: Not possible in this process."),
+        ("restart", "Restart: Not possible in this process."),
+        ("save", "Save checkpoint: Already asked; it waits for its safe point."),
+        ("save_export", "Save checkpoint: Already asked; it waits for its safe point."),
+        ("pause", ""),
+    ],
+)
+def test_the_key_of_what_a_run_cannot_do_says_why(window: DeskWindow, key: str, said: str):
+    window.window.actions_panel.command_requested.emit("save", "")
+    window.settle()
+    QTest.keySequence(window.window, QKeySequence(KEYS[key].keys))
+    notes = [label.text() for label in window.window.status.findChildren(ElidedLabel)]
+
+    assert notes == [said]
+    assert names(window) == ["save"] + ["pause"] * (not said)
+
+
+def test_the_keys_of_a_run_that_has_ended_say_so_and_those_of_no_run_nothing():
+    window = DeskWindow()
+    window.connect()
+    window.window.actions_panel.show_blank(is_blank=True)
+    QTest.keySequence(window.window, QKeySequence(KEYS["save"].keys))
+    (note,) = window.window.status.findChildren(ElidedLabel)
+    assert note.text() == ""
+    window.tell_runs(made_up_run(state="finished", actions=["save"]))
+    QTest.keySequence(window.window, QKeySequence(KEYS["stop"].keys))
+    said = note.text()
+    window.close()
+
+    assert said == "Stop training: The run has ended (finished); nothing can be asked of it."
 
 
 def test_a_search_changes_what_the_tree_shows_and_not_which_run_is_looked_at(window: DeskWindow):

@@ -8,9 +8,7 @@ from PySide6.QtGui import (
     QActionGroup,
     QContextMenuEvent,
     QKeyEvent,
-    QKeySequence,
     QResizeEvent,
-    QShortcut,
 )
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QWidget
 from typing_extensions import override
@@ -29,11 +27,11 @@ _MORE_WIDTH = 26
 
 
 class ActionButton(QPushButton):
-    """Shows one `ButtonPicture`.
+    """Shows one `ButtonPicture`; its shortcuts, which it only shows, are the panel's.
 
     Signals:
-        command_requested: With the command's name and the key of the way to do it, on click,
-            shortcut, or a choice in the menu; main thread.
+        command_requested: With the command's name and the key of the way to do it, on click or a
+            choice in the menu; main thread.
     """
 
     command_requested = Signal(str, str)
@@ -44,9 +42,6 @@ class ActionButton(QPushButton):
         self._picture: ButtonPicture | None = None
         self._shown_ways: Sequence[ActionWay] = ()
         self._keeps_focus = False
-        self._shortcut = QShortcut(self)
-        self._shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
-        self._shortcut.activated.connect(self._on_shortcut_activated)
         self._hint = QLabel()
         self._hint.setProperty("role", "meta")
         self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -87,7 +82,6 @@ class ActionButton(QPushButton):
         self.setAccessibleDescription(picture.tooltip)
         self._switch(is_on=picture.is_enabled)
         self._hint.setText("" if picture.is_half else picture.shortcut)
-        self._shortcut.setKey(QKeySequence(picture.shortcut))
         self._show_ways(picture)
         self._draw()
         self._fit_hint()
@@ -178,14 +172,10 @@ class ActionButton(QPushButton):
             self._ways.removeAction(entry)
             entry.deleteLater()
         for way in ways:
-            entry = QAction(way.title, self)
+            # The key is shown only: one of its own would be silent where the action is off.
+            entry = QAction(f"{way.title}\t{way.shortcut}", self)
             entry.setData(way.key)
             entry.setToolTip(way.tooltip)
-            if way.key:
-                entry.setShortcut(QKeySequence(way.shortcut))
-            else:
-                # Shown only: the key itself is the button's own.
-                entry.setText(f"{way.title}\t{way.shortcut}")
             self.addAction(entry)
             self._ways.addAction(entry)
 
@@ -205,10 +195,6 @@ class ActionButton(QPushButton):
     def _on_self_clicked(self) -> None:
         if self._picture is not None:
             self.command_requested.emit(self._picture.command, "")
-
-    @Slot()
-    def _on_shortcut_activated(self) -> None:
-        self.click()
 
     @Slot()
     def _on_look_palette_changed(self) -> None:

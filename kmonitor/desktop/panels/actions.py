@@ -1,8 +1,8 @@
 """The right panel: readings, actions, and what happens at a limit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -12,11 +12,12 @@ from PySide6.QtWidgets import (
 )
 
 from kmonitor.desktop.controls.action_button import ActionButton
+from kmonitor.desktop.controls.keys import add_key
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.panels.at_limit import AtLimitPart
 from kmonitor.desktop.panels.readings import ReadingsPanel
 from kmonitor.desktop.theme import SIZES
-from kmonitor.presenters.action_panel import ActionsPicture
+from kmonitor.presenters.action_panel import ACTION_KEYS, ActionsPicture, KeyPicture
 from kmonitor.presenters.readings import ReadingGroup
 
 _APART, _CLOSE = 9, 6
@@ -28,11 +29,13 @@ class ActionsPanel(QFrame):
 
     Signals (main thread):
         command_requested: With the name of a command and the way to do it.
+        key_refused: Why what a key stands for cannot be asked of the run.
         reload_switched: Whether limits shall do something.
         answer_chosen: What they shall do.
     """
 
     command_requested = Signal(str, str)
+    key_refused = Signal(str)
     reload_switched = Signal(bool)
     answer_chosen = Signal(str)
 
@@ -52,6 +55,10 @@ class ActionsPanel(QFrame):
         self._column = QVBoxLayout()
         self._heading = role_label("section")
         self._is_close = False
+        self._keys: Mapping[str, KeyPicture] = {}
+        for name in ACTION_KEYS:
+            # Not the buttons': one that is off, or not there, would leave its key without a word.
+            add_key(name, self, self._on_key_activated).setAutoRepeat(False)
         self._build()
         self._at_limit.switched.connect(self.reload_switched)
         self._at_limit.answer_chosen.connect(self.answer_chosen)
@@ -75,6 +82,7 @@ class ActionsPanel(QFrame):
         self._waiting.setVisible(bool(picture.waiting))
         self._checkpoint.setText(picture.checkpoint)
         self._at_limit.show_picture(picture.at_limit)
+        self._keys = picture.keys
 
     def set_close(self, *, is_close: bool) -> None:
         """Stand closer together, so that the limits' part is seen in a low window too."""
@@ -90,6 +98,8 @@ class ActionsPanel(QFrame):
     def show_blank(self, *, is_blank: bool) -> None:
         """Show nothing while no run is known, and keep the place."""
         self._area.setVisible(not is_blank)
+        if is_blank:
+            self._keys = {}
 
     def show_readings(self, groups: Sequence[ReadingGroup]) -> None:
         """Show the selected run's readings."""
@@ -131,6 +141,16 @@ class ActionsPanel(QFrame):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(1, 0, 0, 0)
         outer.addWidget(area)
+
+    @Slot()
+    def _on_key_activated(self) -> None:
+        picture = self._keys.get(self.sender().objectName())
+        if picture is None:
+            return
+        if picture.refusal:
+            self.key_refused.emit(picture.refusal)
+        else:
+            self.command_requested.emit(picture.command, picture.way)
 
     def _lay_buttons(self) -> None:
         """Give each button its place: halves side by side, a single one takes the line."""
