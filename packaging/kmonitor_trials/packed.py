@@ -29,7 +29,8 @@ _STEPS = {
     "it lists the run": "{app} runs --json > {place}/runs.json",
     "it shows the run": "{app} show last",
     "its window opens on the run, and closes": "{app} --run last --screenshot {picture}",
-    "its hub answers and is stopped": "{app} hub status && {app} hub stop",
+    "its hub answers and is stopped": "{app} hub ensure --json && {app} hub status && "
+    "{app} hub stop",
 }
 """In order; what has to succeed."""
 
