@@ -23,6 +23,7 @@ from kmonitor.connect.silent_hub import silence
 from kmonitor.desktop.chinese_font import PACKAGE, has_chinese_font
 from kmonitor.errors import Expected
 from kmonitor.hub.access.key_list import FILE_NAME, Untrusted, read_key_list
+from kmonitor.hub.figures.outlets import is_loopback
 from kmonitor.presenters.formats import bytes_text, plain_text
 from kmonitor_agent.local.file_system import NETWORK_FILE_SYSTEMS, file_system_of
 from kmonitor_agent.local.folders import Folders
@@ -186,6 +187,19 @@ def _hub(folders: Folders) -> Iterator[Finding]:
     yield _answering(told, folders)
     for trouble in told.troubles:
         yield Finding("hub's trouble", "note", trouble)
+    yield from _figures(told)
+
+
+def _figures(told: HubTold) -> Iterator[Finding]:
+    """Whether others can read the hub's figures, and who that is."""
+    if told.prometheus:
+        is_local = is_loopback(told.prometheus)
+        who = "every user of this host" if is_local else "whoever reaches that port"
+        found = f"{told.prometheus} has no login: {who} may read names and figures of runs"
+        remedy = "" if is_local else "to show them on this host alone: --prometheus 127.0.0.1:9188"
+        yield Finding("figures", "ok" if is_local else "note", found, remedy)
+    if told.otlp:
+        yield Finding("figures", "ok", f"they are sent to {told.otlp}")
 
 
 def _answering(told: HubTold, folders: Folders) -> Finding:

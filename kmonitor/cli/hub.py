@@ -20,6 +20,7 @@ from kmonitor.connect.silent_hub import end_silent_hub, lock_holder, silence
 from kmonitor.errors import Expected
 from kmonitor.export.plain_data import fields_of
 from kmonitor.hub import service
+from kmonitor.hub.figures.outlets import metrics_endpoint, page_address
 from kmonitor.hub.options import (
     HubOptions,
     Keep,
@@ -60,8 +61,16 @@ app.command(
 app.command("kmonitor.cli.hub_ensure:ensure", name="ensure", help="See that a hub runs here.")
 
 
+app.command(
+    "kmonitor.cli.hub_dashboard:dashboard",
+    name="dashboard",
+    help="Write out a Grafana dashboard of the figures that `--prometheus` and `--otlp` tell.",
+)
+
 KeepDays = Annotated[float | None, Parameter(name="--keep-days")]
 KeepSize = Annotated[str | None, Parameter(name="--keep-size")]
+Prometheus = Annotated[str, Parameter(name="--prometheus", show_default=False)]
+Otlp = Annotated[str, Parameter(name="--otlp", show_default=False)]
 
 
 @app.default
@@ -71,6 +80,8 @@ def run(
     keep_size: KeepSize = None,
     bind: Annotated[str, Parameter(name="--bind")] = "",
     store: Annotated[str | None, Parameter(name="--store")] = None,
+    prometheus: Prometheus = "",
+    otlp: Otlp = "",
 ) -> int:
     """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`.
 
@@ -84,6 +95,9 @@ def run(
             and only for keys that were let in with `kmonitor authorize`.
         store: Keep the history in this team's database: `postgresql://USER@HOST/DATABASE`, without
             a password; or `here`, in a file of its own. Otherwise as `kmonitor hub store` says.
+        prometheus: Serve figures for Prometheus at this ADDRESS:PORT, such as 127.0.0.1:9188,
+            without a login: whoever reaches the port reads names and figures of runs.
+        otlp: Send figures to this OpenTelemetry collector, such as http://127.0.0.1:4318.
     """
     folders = find_folders()
     is_chosen = keep_days is not None or keep_size is not None
@@ -96,7 +110,10 @@ def run(
     try:
         with folder_faults_named(folders):
             named = None if store is None else store_named(store)
-            _serve(folders, HubOptions(keep=keep, bind=bind, store=named))
+            options = HubOptions(
+                keep=keep, bind=bind, store=named, prometheus=prometheus, otlp=otlp
+            )
+            _serve(folders, options)
     finally:
         is_over.set()
         saying.join()
@@ -121,6 +138,7 @@ def _say_once_it_runs(folders: Folders, is_over: threading.Event) -> None:
             if told is not None and told.pid == os.getpid():
                 say("The hub runs here until Ctrl+C, or: kmonitor hub stop")
                 say_where_it_listens(folders)
+                say_where_figures_go(told)
                 return
 
 
@@ -134,6 +152,14 @@ def say_where_it_listens(folders: Folders) -> None:
         complain(f"{plain(told.fault)}.")
     elif told.address and not told.keys:
         say("No key may connect yet: kmonitor authorize KEY --role ROLE --name NAME")
+
+
+def say_where_figures_go(told: HubTold) -> None:
+    """Where others find the hub's figures, and that nobody is asked for a password there."""
+    if told.prometheus:
+        say(f"Figures for Prometheus, for whoever reaches it, without a login: {told.prometheus}")
+    if told.otlp:
+        say(f"Figures are sent to: {plain(told.otlp)}")
 
 
 @app.command
@@ -155,6 +181,7 @@ def status(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fal
         complain("No hub answers. One starts with: kmonitor, kmonitor runs, or kmonitor hub")
     else:
         say(hub_words(told))
+        say_where_figures_go(told)
         say_troubles(told)
     return FAILED if told is None else DONE
 
@@ -224,13 +251,25 @@ def _keep_now(folders: Folders, told: HubTold | None) -> Keep:
 
 
 @app.command(name="install-unit")
-def install_unit(*, show: Annotated[bool, Parameter(name="--print", negative="")] = False) -> int:
+def install_unit(
+    *,
+    show: Annotated[bool, Parameter(name="--print", negative="")] = False,
+    prometheus: Prometheus = "",
+    otlp: Otlp = "",
+) -> int:
     """Write a systemd user unit that runs this hub, and say how to switch it on.
 
     Args:
         show: Only print it.
+        prometheus: As of `kmonitor hub`, for the hub that the unit runs.
+        otlp: Likewise.
     """
-    text = unit_text(own_command(), os.environ)
+    options = {"--prometheus": prometheus, "--otlp": otlp}
+    if prometheus:
+        page_address(prometheus)
+    if otlp:
+        metrics_endpoint(otlp)
+    text = unit_text(own_command(options), os.environ)
     if show:
         say(text.rstrip())
         return DONE

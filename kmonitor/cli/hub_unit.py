@@ -52,9 +52,15 @@ def unit_text(command: str, environ: Mapping[str, str]) -> str:
     return _UNIT.format(command=command, environment=lines)
 
 
-def own_command() -> str:
-    """What starts a hub of this very installation, as `ExecStart` wants it."""
-    return f"{quoted(sys.executable)} -m kmonitor.hub"
+def own_command(options: Mapping[str, str] | None = None) -> str:
+    """What starts a hub of this very installation, as `ExecStart` wants it.
+
+    Args:
+        options: Of the hub, each with its value; those that have none are left out.
+    """
+    said = [(name, quoted(value)) for name, value in (options or {}).items() if value]
+    words = (word for each in said for word in each)
+    return " ".join((quoted(sys.executable), "-m", "kmonitor.hub", *words))
 
 
 def quoted(word: str) -> str:

@@ -42,6 +42,8 @@ class Condition:
         self._has_kept = False
         self._keep_trouble = ""
         self._store_trouble = ""
+        self.of_outlets: Callable[[], str] = str
+        """Tells what is wrong with the ways on which figures leave; empty: nothing."""
 
     @property
     def unwritten(self) -> str:
@@ -55,6 +57,7 @@ class Condition:
             self._store_trouble,
             self._keep_trouble,
             self._of_spools(),
+            self.of_outlets(),
         )
         # A path may hold bytes that are no text, which no message could carry.
         told = dict.fromkeys(text for text in found if text)

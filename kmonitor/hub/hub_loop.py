@@ -2,13 +2,18 @@
 
 import math
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
+
 from kmonitor.hub.condition import LOOK_EVERY_S as CONDITION_EVERY_S
 from kmonitor.hub.condition import Condition
 from kmonitor.hub.doors import Doors
+from kmonitor.hub.figures.outlets import PUBLISH_EVERY_S, Outlets
+from kmonitor.hub.figures.snapshot import HubNow
 from kmonitor.hub.folder_feed import FolderFeed
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.ingest import Ingest
@@ -56,6 +61,8 @@ class HubLoop:
     Attributes:
         hub: The hub's id.
     """
+
+    _outlets: Outlets | None = None
 
     def __init__(
         self,
@@ -126,6 +133,20 @@ class HubLoop:
         self._doors.listen(bind)
         LOG.info("listening at %s", self._doors.address)
 
+    def show_figures(self) -> None:
+        """Let figures leave on the ways that the options name; before `run`.
+
+        Raises:
+            OutletRefused: One of them cannot be opened.
+        """
+        self._outlets = outlets = Outlets(self._faults)
+        self._ledger.on_event = outlets.heard
+        self._condition.of_outlets = outlets.trouble
+        if self._options.prometheus:
+            outlets.serve(self._options.prometheus)
+        if self._options.otlp:
+            outlets.send(self._options.otlp, hub=self.hub, host=self._host)
+
     def stop(self) -> None:
         """End once what was taken is committed; from a signal or any thread."""
         self._is_stopping = True
@@ -141,6 +162,8 @@ class HubLoop:
             Whether it ended because something was moved away.
         """
         schedule = self._schedule(is_in_place)
+        if self._outlets is not None:
+            schedule.every(PUBLISH_EVERY_S, "figures", self._publish)
         self._doors.watch(self._wake.fileno())
         self._series.start()
         self._verdicts.start()
@@ -165,6 +188,8 @@ class HubLoop:
         with self._faults.guarded("last commit"):
             if self._ledger.commit():
                 self._ingest.acknowledge()
+        if self._outlets is not None:
+            self._outlets.close()  # a collector that hangs is waited for, a little
         self._series.stop()
         self._verdicts.stop()
         if self._team is not None:
@@ -255,6 +280,31 @@ class HubLoop:
         if not self._ledger.database.is_away:
             self._ledger.database.bound_audit()
 
+    def _publish(self) -> None:
+        if self._outlets is None:
+            return
+        now = HubNow(
+            version=VERSION,
+            started_wall_s=self._started_wall_s,
+            wall_s=self._clock.wall_s(),
+            agents=len(self._ingest.sessions),
+            viewers=self._views.count_desktops(),
+            rows=self._ledger.registry.rows,
+            database_bytes=self._ledger.database.size_bytes(),
+            faults=self._fault_counts(),
+            troubles=len(self._condition.troubles()),
+            runs_removed=self._retention.removed,
+            resident_bytes=psutil.Process().memory_info().rss,
+            cpu_s=time.process_time(),
+        )
+        self._outlets.publish(now, self._ledger.registry, self._clock.monotonic_s())
+
+    def _fault_counts(self) -> dict[str, int]:
+        faults = self._faults.counts()
+        if self._doors.unsent:
+            faults["unsent"] = self._doors.unsent
+        return faults
+
     def _end_when_idle(self) -> None:
         now_s, idle_s = self._clock.monotonic_s(), self._options.idle_s
         # What was read from a folder may look alive for ever, and needs no hub to go on.
@@ -279,9 +329,6 @@ class HubLoop:
             return
         if asked.stop:
             self.stop()
-        faults = self._faults.counts()
-        if self._doors.unsent:
-            faults["unsent"] = self._doors.unsent
         told = HubTold(
             ask=asked.ask,
             hub=self.hub,
@@ -294,7 +341,7 @@ class HubLoop:
             rows=self._ledger.registry.rows,
             database_bytes=self._ledger.database.size_bytes(),
             wall_s=self._clock.wall_s(),
-            faults=faults,
+            faults=self._fault_counts(),
             is_shipping=self._spools.is_shipping() or self._is_reading(),
             folder=str(self._options.folder or ""),
             keep_days=self._retention.keep.days,
@@ -303,6 +350,8 @@ class HubLoop:
             runs_removed=self._retention.removed,
             troubles=self._condition.troubles(),
             unwritten=self._condition.unwritten,
+            prometheus="" if self._outlets is None else self._outlets.page_url,
+            otlp="" if self._outlets is None else self._outlets.endpoint,
             role="viewer" if peer is not None and peer.role == "viewer" else "operator",
         )
         self._doors.to_desktop(identity, told)

@@ -105,6 +105,8 @@ class Ledger:
         self._not_before_s = 0.0
         self._unconfirmed: dict[str, int] = {}
         self.unit_ended: set[str] = set()
+        self.on_event: Callable[[RunRecord, AnyEvent | None], None] | None = None
+        """Told of each event that is taken; None: nobody."""
 
     @property
     def head(self) -> int:
@@ -141,6 +143,8 @@ class Ledger:
                 self._progress(event, row)
             elif _ends_run(event):
                 self._boot_is_over(record, "the training ended before it answered")
+            if self.on_event is not None:
+                self.on_event(record, event)
             record.accepted = seq
         record.rows += len(events)
         # What was shipped later did not happen now.

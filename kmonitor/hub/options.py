@@ -37,6 +37,8 @@ class HubOptions:
         bind: Also listen at this ADDRESS:PORT, for keys that were let in; empty: this host only.
         store: Store in this team's database, `postgresql://...`; empty: in the hub's own file;
             None: as it stands in the settings.
+        prometheus: Serve figures for Prometheus at this ADDRESS:PORT; empty: nowhere.
+        otlp: Send figures to the OpenTelemetry collector at this address; empty: to none.
     """
 
     idle_s: float | None = None
@@ -44,6 +46,8 @@ class HubOptions:
     folder: Path | None = None
     bind: str = ""
     store: str | None = None
+    prometheus: str = ""
+    otlp: str = ""
 
 
 class KeepUnreadable(Expected):

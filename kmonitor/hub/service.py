@@ -54,6 +54,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         Exit status: 0 when asked to end, else `EXIT_ANOTHER` or `EXIT_REFUSED`.
     """
+    options = _parser().parse_args(argv)
+    try:
+        run(
+            find_folders(),
+            HubOptions(
+                idle_s=options.idle_s,
+                folder=options.folder,
+                bind=options.bind,
+                store=None if options.store is None else store_named(options.store),
+                prometheus=options.prometheus,
+                otlp=options.otlp,
+            ),
+        )
+    except Expected as exc:
+        sys.stderr.write(f"kmonitor hub: {exc}\n")
+        return EXIT_ANOTHER if isinstance(exc, AnotherHub) else EXIT_REFUSED
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m kmonitor.hub",
         description="Take what this user's trainings tell, keep it, and serve desktops.",
@@ -76,21 +96,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="URL",
         help="store in this team's database, postgresql://USER@HOST/DATABASE, or `here`",
     )
-    options = parser.parse_args(argv)
-    try:
-        run(
-            find_folders(),
-            HubOptions(
-                idle_s=options.idle_s,
-                folder=options.folder,
-                bind=options.bind,
-                store=None if options.store is None else store_named(options.store),
-            ),
-        )
-    except Expected as exc:
-        sys.stderr.write(f"kmonitor hub: {exc}\n")
-        return EXIT_ANOTHER if isinstance(exc, AnotherHub) else EXIT_REFUSED
-    return 0
+    parser.add_argument(
+        "--prometheus",
+        default="",
+        metavar="ADDRESS:PORT",
+        help="serve figures for Prometheus there, without a login",
+    )
+    parser.add_argument(
+        "--otlp", default="", metavar="URL", help="send figures to this OpenTelemetry collector"
+    )
+    return parser
 
 
 def run(folders: Folders, options: HubOptions | None = None) -> None:
@@ -102,6 +117,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
 
     Raises:
         DirectRefused: It cannot listen there, or not safely.
+        OutletRefused: Figures cannot leave on a way that was asked for.
         AnotherHub: One is running already.
         CannotStart: The runtime folder is not private, or a folder cannot be made.
         NewerDatabase: A newer program wrote the database.
@@ -200,6 +216,8 @@ def _serve(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions
         try:
             if options.bind:
                 loop.listen(options.bind)
+            if options.prometheus or options.otlp:
+                loop.show_figures()
             with wake.on_signals(loop.stop):
                 LOG.info("hub %s, version %s, in %s", loop.hub, VERSION, folders.runtime)
                 moved = loop.run(lambda: all(lock.is_in_place() for lock in locks))

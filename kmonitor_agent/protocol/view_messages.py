@@ -323,6 +323,8 @@ class HubTold(Message, frozen=True, tag="hub_told"):
         role: What who asks may do here: a viewer only looks.
         troubles: What is wrong with it and what to do, a sentence each, without a full stop.
         unwritten: The one of them for which nothing can be written now; empty: it can.
+        prometheus: Address of its page of figures, which has no login; empty: there is none.
+        otlp: Address of the collector that figures are sent to; empty: none.
     """
 
     ask: Count
@@ -346,6 +348,8 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     role: Role = "operator"
     troubles: Annotated[list[Text], msgspec.Meta(max_length=16)] = []
     unwritten: Text = ""
+    prometheus: Text = ""
+    otlp: Text = ""
 
 
 class Head(Message, frozen=True, tag="note"):

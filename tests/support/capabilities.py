@@ -116,6 +116,12 @@ def postgres_missing() -> str:
     return library_missing("psycopg") or server
 
 
+@functools.cache
+def prometheus_missing() -> str:
+    """Why no Prometheus can scrape here; empty if one can."""
+    return "" if shutil.which("prometheus") else "the Prometheus server is not installed"
+
+
 CAPABILITIES = (
     Capability(
         marker="gui",
@@ -155,6 +161,12 @@ CAPABILITIES = (
         missing=postgres_missing,
         allowed_by="ALLOW_NO_POSTGRESQL",
         modules=("psycopg", "kmonitor.hub.store.postgresql"),
+    ),
+    Capability(
+        marker="prometheus_server",
+        tests="the test with a real Prometheus",
+        missing=prometheus_missing,
+        allowed_by="ALLOW_NO_PROMETHEUS",
     ),
     *(
         Capability(

@@ -1,0 +1,1 @@
+"""What the hub tells monitoring systems: one table of figures, two ways out."""

@@ -1,0 +1,38 @@
+"""Where the hub lays its newest snapshot out, and the ways out take it from; what they share."""
+
+import time
+from collections.abc import Iterable
+
+from kmonitor.errors import Expected
+from kmonitor.hub.figures.points import Point, points
+from kmonitor.hub.figures.snapshot import Snapshot
+from kmonitor.hub.figures.table import Figure
+
+
+class OutletRefused(Expected):
+    """Figures cannot leave the hub on a way that was asked for; says why and what to do."""
+
+
+class SnapshotShelf:
+    """One snapshot, replaced as a whole: laid by the hub's loop, taken by any thread."""
+
+    def __init__(self) -> None:
+        """There is none yet."""
+        self._newest: Snapshot | None = None
+
+    def lay(self, snapshot: Snapshot) -> None:
+        """Replace it."""
+        self._newest = snapshot
+
+    def points(self) -> list[Point]:
+        """The values of the newest one; none before the first."""
+        newest = self._newest
+        return [] if newest is None else list(points(newest, time.monotonic()))
+
+
+def by_figure(found: Iterable[Point]) -> dict[Figure, list[Point]]:
+    """Values by their figure, in the table's order as far as they came in it."""
+    families: dict[Figure, list[Point]] = {}
+    for point in found:
+        families.setdefault(point.figure, []).append(point)
+    return families

@@ -1,0 +1,107 @@
+"""A hub process that tells figures: what it serves, sends, says of itself and refuses."""
+
+import urllib.request
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from kmonitor.cli.examinations import _figures
+from kmonitor.connect.local_hub import hub_answers
+from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.protocol.messages import HubTold
+from tests.support import live_hub, otlp_collector
+from tests.support.live_hub import LiveHub
+from tests.support.otlp_collector import Collector
+from tests.support.simulated_agent import SimulatedAgent
+from tests.support.waiting import wait_until
+
+idle_hub = live_hub.idle_hub
+
+pytestmark = [pytest.mark.prometheus_client, pytest.mark.opentelemetry, pytest.mark.slow]
+
+collector = otlp_collector.collector
+
+
+def read(told: HubTold) -> dict[str, float]:
+    """The page, by name of the figure; of those with labels, the last one."""
+    with urllib.request.urlopen(told.prometheus, timeout=30) as answer:  # noqa: S310 - http
+        text = answer.read().decode()
+    families = text_string_to_metric_families(text)
+    return {sample.name: sample.value for family in families for sample in family.samples}
+
+
+def test_a_training_is_on_the_page_and_at_the_collector(idle_hub: LiveHub, collector: Collector):
+    told = idle_hub.start("--prometheus", "127.0.0.1:0", "--otlp", collector.url)
+    with SimulatedAgent(idle_hub.folders, name="net") as agent:
+        agent.start_fit()
+        agent.emit(Sample(t_s=1.0, fit=1, ram_process_bytes=5.0))
+        agent.wait_acked()
+
+        name = "kmonitor_run_resident_bytes"
+        page = wait_until(lambda: found if name in (found := read(told)) else None)
+        assert page is not None
+        assert page[name] == 5.0
+        assert page["kmonitor_hub_trainings"] == 1.0
+        wait_until(lambda: collector.received)
+        assert "kmonitor_hub_info" in collector.received[0].metrics
+        assert told.otlp == f"{collector.url}/v1/metrics"
+    assert idle_hub.stop() == 0
+
+
+def test_a_collector_that_is_away_is_its_trouble_and_it_stops_at_once(idle_hub: LiveHub):
+    idle_hub.start("--otlp", "http://127.0.0.1:9")
+
+    def troubles() -> list[str]:
+        told = hub_answers(idle_hub.folders, timeout_s=5.0)
+        return [] if told is None else told.troubles
+
+    (trouble,) = wait_until(troubles)
+    assert trouble.startswith("figures do not reach the collector at http://127.0.0.1:9/v1/metric")
+    assert idle_hub.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--prometheus", "9188"), '--prometheus: "9188" is no address'),
+        (("--otlp", "here"), '"here" is no address of a collector'),
+    ],
+)
+def test_it_does_not_start_with_what_is_no_address(
+    idle_hub: LiveHub, options: tuple[str, ...], says: str
+):
+    process = idle_hub.spawn(*options)
+
+    assert process.wait(60) == 4
+    assert process.stderr is not None
+    assert says in process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("url", "state", "who"),
+    [
+        ("http://127.0.0.1:9188/metrics", "ok", "every user of this host"),
+        ("http://0.0.0.0:9188/metrics", "note", "whoever reaches that port"),
+    ],
+)
+def test_doctor_says_who_may_read(url: str, state: str, who: str):
+    told = HubTold(
+        ask=1,
+        hub="h",
+        version="1",
+        pid=1,
+        host="here",
+        started_wall_s=1.0,
+        agents=0,
+        viewers=0,
+        rows=0,
+        database_bytes=0,
+        wall_s=1.0,
+        prometheus=url,
+    )
+
+    (finding,) = _figures(told)
+
+    assert finding.state == state
+    assert who in finding.found
+    assert ("127.0.0.1:9188" in finding.remedy) == (state == "note")

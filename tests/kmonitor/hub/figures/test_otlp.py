@@ -1,0 +1,125 @@
+"""What an OpenTelemetry collector receives, and what happens while it is away."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kmonitor.hub.figures.book import FigureBook
+from kmonitor.hub.figures.otlp import OtlpSender
+from kmonitor.hub.figures.shelf import SnapshotShelf
+from kmonitor_agent.protocol.facts import Sample
+from tests.support import otlp_collector
+from tests.support.hub_figures import shelf
+from tests.support.hub_parts import HubParts
+from tests.support.hub_parts import parts as parts  # noqa: PLC0414 - a fixture
+from tests.support.otlp_collector import Collector
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.opentelemetry
+
+collector = otlp_collector.collector
+
+
+@pytest.fixture
+def laid(parts: HubParts) -> SnapshotShelf:
+    book = FigureBook()
+    parts.ledger.on_event = book.heard
+    record = parts.started_run(pid=1)
+    parts.take(record, Sample(t_s=1.0, ram_process_bytes=5.0))
+    return shelf(book, [record])
+
+
+@pytest.fixture
+def sender(collector: Collector, laid: SnapshotShelf) -> Iterator[OtlpSender]:
+    sender = sender_to(collector.url, laid)
+    yield sender
+    sender.close()
+
+
+def sender_to(url: str, laid: SnapshotShelf) -> OtlpSender:
+    return OtlpSender(f"{url}/v1/metrics", laid, hub="hub1", host="here", every_s=0.02)
+
+
+def test_a_collector_receives_the_same_figures_with_units(
+    sender: OtlpSender, collector: Collector
+):
+    got = collector.next_with("kmonitor_run_resident_bytes")
+
+    assert got.path == "/v1/metrics"
+    assert got.resource["service.instance.id"] == "hub1"
+    assert got.resource["service.name"] == "kmonitor-hub"
+    assert list(got.values("kmonitor_run_resident_bytes").values()) == [5.0]
+    assert got.metrics["kmonitor_run_resident_bytes"].unit == "By"
+    faults = got.metrics["kmonitor_hub_faults"]
+    assert faults.sum.is_monotonic
+    assert faults.sum.aggregation_temporality == 2  # cumulative
+    assert got.values("kmonitor_hub_faults") == {("gap",): 3.0}
+    assert "kmonitor_run_vram_bytes" not in got.metrics
+    assert sender.trouble == ""
+
+
+def test_a_collector_that_refuses_is_told_once_and_comes_back(
+    sender: OtlpSender, collector: Collector, caplog: pytest.LogCaptureFixture
+):
+    collector.next_with("kmonitor_hub_info")
+    with caplog.at_level("ERROR", logger="kmonitor.hub"):
+        collector.status = 400
+        trouble = wait_until(lambda: sender.trouble)
+        failed = wait_until(lambda: sender._sent["failed"] >= 3)
+    collector.status = 200
+    wait_until(lambda: not sender.trouble)
+
+    assert failed
+    assert trouble.startswith(
+        f"figures do not reach the collector at {collector.url}/v1/metrics ("
+    )
+    got = collector.next_with("kmonitor_hub_otlp_exports")
+    assert got.values("kmonitor_hub_otlp_exports")["failed",] >= 3
+
+
+def test_one_that_sends_elsewhere_is_not_followed(
+    sender: OtlpSender, collector: Collector, caplog: pytest.LogCaptureFixture
+):
+    collector.next_with("kmonitor_hub_info")
+    other = Collector()
+    try:
+        with caplog.at_level("ERROR", logger="kmonitor.hub"):
+            collector.location, collector.status = f"{other.url}/v1/metrics", 307
+            trouble = wait_until(lambda: sender.trouble)
+        assert f"it sends to another address: {other.url}" in trouble
+        assert other.received == []
+    finally:
+        other.close()
+
+
+def test_one_that_is_away_costs_only_the_senders_own_thread(
+    laid: SnapshotShelf, caplog: pytest.LogCaptureFixture
+):
+    with caplog.at_level("ERROR", logger="kmonitor.hub"):
+        sender = sender_to("http://127.0.0.1:9", laid)
+        began_s = time.monotonic()
+        sender.close()
+
+    assert time.monotonic() - began_s < 3.0
+    wait_until(lambda: not [t for t in threading.enumerate() if t.name == "kmonitor-hub-otlp"])
+
+
+def test_what_the_environment_names_is_not_asked(
+    collector: Collector, laid: SnapshotShelf, monkeypatch: pytest.MonkeyPatch
+):
+    other = Collector()
+    for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"):
+        monkeypatch.setenv(name, other.url)
+    monkeypatch.setenv("HTTP_PROXY", other.url)
+    monkeypatch.setenv("http_proxy", other.url)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    sender = sender_to(collector.url, laid)
+    try:
+        collector.next_with("kmonitor_hub_info")
+        assert other.received == []
+    finally:
+        sender.close()
+        other.close()

@@ -1,0 +1,48 @@
+"""Snapshots of a hub, for tests of what is told of them."""
+
+import time
+from collections.abc import Iterable
+
+from kmonitor.hub.figures.book import FigureBook
+from kmonitor.hub.figures.points import points
+from kmonitor.hub.figures.shelf import SnapshotShelf
+from kmonitor.hub.figures.snapshot import HubNow, Snapshot
+from kmonitor.hub.run_record import RunRecord
+
+HUB_NOW = HubNow(
+    version="1.2.3",
+    started_wall_s=1.8e9,
+    wall_s=1.8e9 + 60,
+    agents=2,
+    viewers=1,
+    rows=10,
+    database_bytes=4096,
+    faults={"gap": 3},
+    troubles=0,
+    runs_removed=0,
+    resident_bytes=6e7,
+    cpu_s=1.5,
+)
+
+
+def snapshot(book: FigureBook, records: Iterable[RunRecord]) -> Snapshot:
+    """What is known now, by this machine's clock."""
+    return book.snapshot(HUB_NOW, records, time.monotonic())
+
+
+def shelf(book: FigureBook, records: Iterable[RunRecord]) -> SnapshotShelf:
+    """With such a snapshot on it."""
+    laid = SnapshotShelf()
+    laid.lay(snapshot(book, records))
+    return laid
+
+
+def told(found: Snapshot, now_s: float | None = None) -> dict[tuple[str, ...], float]:
+    """Values by the exposed name of the figure and its labels, run ids left out."""
+    now_s = found.taken_s if now_s is None else now_s
+    return {
+        (point.figure.exposed, *point.labels[1:])
+        if point.figure.labels[:1] == ("run",)
+        else (point.figure.exposed, *point.labels): point.value
+        for point in points(found, now_s)
+    }
