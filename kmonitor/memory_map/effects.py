@@ -25,6 +25,7 @@ class Effect:
         is_in_place: The output may take the input's memory, if nobody else needs it.
         copies_gradient: Whether the input's gradient has memory of its own; else it is the
             output's.
+        doubtful_bytes: Workspace of the backward pass that may come on top, or not.
     """
 
     keeps_inputs: tuple[int, ...] = ()
@@ -35,6 +36,7 @@ class Effect:
     is_view: bool = False
     is_in_place: bool = False
     copies_gradient: bool = True
+    doubtful_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Use:
         batch: Examples.
         item: Bytes of a value as computed.
         variable_shapes: Of the layer's variables.
+        gives_gradient: Whether something below it is trained, so that its inputs get gradients.
     """
 
     layer: LayerLayout
@@ -62,6 +65,7 @@ class Use:
     batch: int
     item: int
     variable_shapes: Sequence[tuple[int, ...]] = field(default_factory=tuple[tuple[int, ...]])
+    gives_gradient: bool = True
 
     @property
     def x(self) -> int:

@@ -16,9 +16,9 @@ from kmonitor.memory_map.dtypes import (
 )
 from kmonitor.memory_map.effects import Backend, Effect, Use
 from kmonitor.memory_map.layer_table import LayerMemory, layer_rows
-from kmonitor.memory_map.liveness import Step, play
+from kmonitor.memory_map.liveness import Played, Step, doubtful, play
 from kmonitor.memory_map.rules import assumed, effect_of
-from kmonitor.memory_map.slots import Slots, real_slot_bytes, slots_of
+from kmonitor.memory_map.slots import Slots, early_copies, real_slot_bytes, slots_of
 from kmonitor.memory_map.traced import Traced, rows_with_kept
 from kmonitor.memory_map.unmeasured import unmeasured
 from kmonitor_agent.protocol.model_layout import CallLayout, ModelLayout, OptimizerLayout
@@ -174,6 +174,7 @@ class _Estimate:
             for each in self._layout.variables
         )
         self._sizes = self._tensor_sizes()
+        self._needs = self._needs_gradient()
         self._uncovered: list[str] = []
 
     def _tensor_sizes(self) -> list[int]:
@@ -188,19 +189,15 @@ class _Estimate:
         slot_bytes = self._slot_bytes(slots)
         parameter_bytes = sum(map(variable_bytes, layout.variables))
         steps = [self._step(call) for call in layout.calls]
-        played = play(
-            layout,
-            steps,
-            self._sizes,
-            self._needs_gradient(),
-            loss_bytes=self._loss_bytes(),
-            unseen_bytes=self._plan.unseen_bytes,
-        )
+        played = self._played(steps)
         resident = parameter_bytes + slot_bytes
-        transient = max(played.peak_bytes + self._held_gradients(), self._update_floor())
-        of_resident, of_transient = _ROUNDING[self._backend]
-        transient += int(of_resident * resident + of_transient * transient)
-        low, high = self._interval(resident, transient)
+        transient = self._transient(played, resident)
+        doubted = [doubtful(each) for each in steps]
+        all_waiting = sum(self._gradients) + 2 * max(self._gradients, default=0)
+        most = max(transient, all_waiting + self._early_bytes())
+        if doubted != steps:
+            most = max(most, self._transient(self._played(doubted), resident))
+        low, high = self._interval(resident, transient, most)
         return MemoryMap(
             peak_bytes=resident + transient,
             low_bytes=low,
@@ -222,6 +219,39 @@ class _Estimate:
             backend=self._backend,
             notes=tuple(self._notes(slots)),
         )  # fmt: skip
+
+    def _played(self, steps: list[Step]) -> Played:
+        return play(
+            self._layout,
+            steps,
+            self._sizes,
+            self._needs,
+            loss_bytes=self._loss_bytes(),
+            unseen_bytes=self._plan.unseen_bytes,
+        )
+
+    def _transient(self, played: Played, resident: int) -> int:
+        """What a step takes on top, with what the allocator adds."""
+        held = self._held_gradients() + self._early_bytes()
+        transient = max(played.peak_bytes + held, self._update_floor())
+        of_resident, of_transient = _ROUNDING[self._backend]
+        return transient + int(of_resident * resident + of_transient * transient)
+
+    def _early_bytes(self) -> int:
+        """Terms of updates and of penalties that wait for no gradient."""
+        if self._backend != "tensorflow":
+            return 0
+        punished = {
+            place
+            for layer in self._layout.layers
+            if any(
+                name.endswith("_regularizer") for name, value in layer.settings.items() if value
+            )
+            for place in layer.variables
+            if len(self._layout.variables[place].shape) > 1
+        }
+        penalties = sum(self._gradients[each] for each in punished)
+        return early_copies(self._optimizer) * sum(self._gradients) + penalties
 
     def _slot_bytes(self, slots: Slots) -> int:
         """As the optimizer is, where it is the model's own and nothing is to be changed."""
@@ -246,6 +276,7 @@ class _Estimate:
             batch=self._plan.batch,
             item=item_bytes(outputs[0].dtype) if outputs else 4,
             variable_shapes=[layout.variables[each].shape for each in layer.variables],
+            gives_gradient=any(self._needs[each] for each in call.inputs),
         )
         effect = effect_of(use) if use.inputs and outputs else Effect()
         if effect is not None and self._ends_in_loss(call):
@@ -259,8 +290,9 @@ class _Estimate:
         return Step(
             effect=effect,
             gradient_bytes=largest,
-            update_bytes=int(_UPDATE_COPIES[self._backend] * largest),
+            update_bytes=int(self._update_copies() * largest),
             copy_bytes=self._copies(layer.variables, use.item),
+            is_assumed=layer.kind in self._uncovered,
         )
 
     def _ends_in_loss(self, call: CallLayout) -> bool:
@@ -314,15 +346,22 @@ class _Estimate:
         """What applying the gradients takes, however small the batch."""
         if self._backend == "torch":
             return 3 * sum(self._gradients)
-        return int(_UPDATE_COPIES[self._backend] * max(self._gradients, default=0))
+        return int(self._update_copies() * max(self._gradients, default=0))
 
-    def _interval(self, resident: int, transient: int) -> tuple[int, int | None]:
+    def _update_copies(self) -> float:
+        """Of a gradient that is applied, with what its optimizer computes on the way."""
+        is_nadam = self._optimizer is not None and self._optimizer.kind.lower() == "nadam"
+        return _UPDATE_COPIES[self._backend] + (2 if is_nadam else 0)
+
+    def _interval(self, resident: int, transient: int, most: int) -> tuple[int, int | None]:
         low = resident + int(transient * (1 - _LOW))
         if not self._layout.calls:
             return resident, None
+        found = unmeasured(self._layout, self._backend)
         margin = _MARGIN[self._backend] + (_UNCOVERED_MARGIN if self._uncovered else 0)
-        margin += sum(each.margin for each in unmeasured(self._layout, self._backend))
-        return low, resident + int(transient * (1 + margin) + _SLACK * resident)
+        margin += sum(each.margin for each in found)
+        more = _SLACK * resident + sum(each.more_bytes for each in found)
+        return low, resident + int(most * (1 + margin) + more)
 
     def _notes(self, slots: Slots) -> list[str]:
         notes = [each.words for each in unmeasured(self._layout, self._backend)]

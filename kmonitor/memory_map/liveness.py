@@ -1,10 +1,14 @@
 """One training step played through: which buffers live when, and the highest of their sum."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from kmonitor.memory_map.effects import Effect
 from kmonitor_agent.protocol.model_layout import ModelLayout
+
+_ASSUMED_TIMES: Final = 3
+"""How much more than assumed a layer without a rule may keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +20,26 @@ class Step:
         gradient_bytes: Of its variables that are trained.
         update_bytes: Workspace of their update, gradients included.
         copy_bytes: Copies of its variables in the computing precision.
+        is_assumed: Whether no rule covers it.
     """
 
     effect: Effect
     gradient_bytes: int = 0
     update_bytes: int = 0
     copy_bytes: int = 0
+    is_assumed: bool = False
+
+
+def doubtful(step: Step) -> Step:
+    """The same with the most that it is thought to take."""
+    effect = step.effect
+    times = _ASSUMED_TIMES if step.is_assumed else 1
+    more = replace(
+        effect,
+        extra_bytes=times * effect.extra_bytes,
+        backward_bytes=times * effect.backward_bytes + effect.doubtful_bytes,
+    )
+    return step if more == effect else replace(step, effect=more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ TensorFlow's allocator by `bench_map`. X and Y are the bytes of a layer's inputs
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from kmonitor.memory_map.effects import Effect, Use
@@ -15,6 +16,7 @@ from kmonitor.memory_map.rules_composed import (
     recurrent,
     recurrent_convolution,
     separable,
+    step_by_step,
 )
 
 Rule = Callable[[Use], Effect]
@@ -27,13 +29,15 @@ _KEEP_RESULT: Final = frozenset({
 
 _KEEP_INPUT: Final = frozenset({
     "leaky_relu", "softplus", "softsign", "square", "log", "abs", "absolute", "sin", "cos",
-    "hard_sigmoid", "hard_tanh", "threshold", "log_sigmoid", "squareplus", "soft_shrink",
-    "hard_shrink", "tanh_shrink", "celu", "sparse_plus", "sparse_sigmoid", "glu", "hard_swish",
-    "hard_silu",
+    "hard_sigmoid", "hard_tanh", "threshold", "log_sigmoid", "soft_shrink",
+    "hard_shrink", "tanh_shrink", "sparse_sigmoid", "glu",
 })  # fmt: skip
 """Functions whose gradient is computed from what they were given."""
 
-_SEVERAL: Final = {"silu": 1, "swish": 1, "gelu": 3, "mish": 3}
+_SEVERAL: Final = {
+    "silu": 1, "swish": 1, "gelu": 3, "mish": 3, "hard_swish": 3, "hard_silu": 3, "celu": 2,
+    "squareplus": 2, "sparse_plus": 2,
+}  # fmt: skip
 """Functions made of several: how many tensors beside the result they keep on TensorFlow."""
 
 
@@ -42,9 +46,7 @@ def effect_of(use: Use) -> Effect | None:
     rule = rule_of(use.layer.kind)
     if use.layer.is_own or rule is None:
         return None
-    if use.layer.kind in _WRAPPERS:
-        return _wrapper(use)
-    return rule(use)
+    return _wrapper(use) if use.layer.kind in _WRAPPERS else rule(use)
 
 
 def rule_of(kind: str) -> Rule | None:
@@ -55,14 +57,20 @@ def rule_of(kind: str) -> Rule | None:
 
 
 def assumed(use: Use) -> Effect:
-    """What is taken for a layer that no rule covers: inputs, outputs and one more are kept."""
-    return Effect(
+    """What is taken for a layer that no rule covers.
+
+    Kept are inputs, outputs and one more, and what each of its matrices gives.
+    """
+    positions = use.y_positions * use.item
+    inner = sum(positions * shape[-1] for shape in use.variable_shapes if len(shape) > 1)
+    effect = Effect(
         keeps_inputs=tuple(range(len(use.inputs))),
         keeps_outputs=True,
-        extra_bytes=use.y,
+        extra_bytes=use.y + inner,
         forward_bytes=use.y,
         backward_bytes=use.x + use.y,
     )
+    return step_by_step(use, effect) if use.layer.kind == "TimeDistributed" else effect
 
 
 def activated(effect: Effect, use: Use, name: str) -> Effect:
@@ -111,7 +119,10 @@ def _linear(use: Use) -> Effect:
 
 
 def _depthwise(use: Use) -> Effect:
-    return activated(Effect(keeps_inputs=(0,)), use, use.word("activation"))
+    # TensorFlow's gradient works on a copy with zeros around it.
+    work = use.x if use.backend == "tensorflow" else 0
+    effect = Effect(keeps_inputs=(0,), backward_bytes=work)
+    return activated(effect, use, use.word("activation"))
 
 
 def _embedding(use: Use) -> Effect:
@@ -134,6 +145,11 @@ def _layer_normalization(use: Use) -> Effect:
     extra = use.x if use.backend == "tensorflow" else 0
     work = use.x if use.backend == "xla" else 2 * use.x
     return Effect(keeps_inputs=(0,), extra_bytes=extra, forward_bytes=use.x, backward_bytes=work)
+
+
+def _group_normalization(use: Use) -> Effect:
+    work = use.x if use.backend == "xla" else 2 * use.x
+    return Effect(keeps_inputs=(0,), forward_bytes=use.x, backward_bytes=work)
 
 
 def _max_pool(use: Use) -> Effect:
@@ -165,15 +181,35 @@ def _dropout(use: Use) -> Effect:
     return Effect(extra_bytes=mask, forward_bytes=use.y, is_in_place=True)
 
 
+def _channel_dropout(use: Use) -> Effect:
+    """One bit for a whole channel: the mask is next to nothing."""
+    del use
+    return Effect(is_in_place=True)
+
+
+def _alpha_dropout(use: Use) -> Effect:
+    """The mask as numbers, and its opposite."""
+    if not use.number("rate"):
+        return Effect(is_view=True, copies_gradient=False)
+    return Effect(extra_bytes=2 * use.y + use.y // use.item, forward_bytes=use.y)
+
+
 def _noise(use: Use) -> Effect:
     return Effect(extra_bytes=use.y, forward_bytes=use.y)
 
 
 def _added_noise(use: Use) -> Effect:
-    return Effect(forward_bytes=use.y, is_in_place=True, copies_gradient=False)
+    """Needs nothing, so TensorFlow draws it before all else."""
+    drawn = use.y if use.backend == "tensorflow" else 0
+    return Effect(
+        extra_bytes=drawn, forward_bytes=use.y - drawn, is_in_place=True, copies_gradient=False
+    )
 
 
 def _product(use: Use) -> Effect:
+    if len(use.inputs) == 1 and use.layer.kind != "Power":
+        # By a number: its gradient needs nothing.
+        return Effect(is_in_place=True)
     return Effect(keeps_inputs=tuple(range(len(use.inputs))), backward_bytes=use.y)
 
 
@@ -207,31 +243,25 @@ def _up_sampled(use: Use) -> Effect:
     return Effect(forward_bytes=use.y if use.backend == "tensorflow" else 0)
 
 
-def _normalized(use: Use) -> Effect:
-    return Effect(
-        keeps_inputs=(0,), extra_bytes=use.x, forward_bytes=use.x, backward_bytes=2 * use.x
-    )
-
-
 def _matrix_product(use: Use) -> Effect:
     return Effect(keeps_inputs=tuple(range(len(use.inputs))))
 
 
 def _parametric_relu(use: Use) -> Effect:
-    return Effect(keeps_inputs=(0,), extra_bytes=2 * use.y, backward_bytes=use.y)
+    return Effect(keeps_inputs=(0,), extra_bytes=use.y, backward_bytes=use.y)
 
 
-def _wrapper(use: Use) -> Effect:
+def _wrapper(use: Use) -> Effect | None:
     """TimeDistributed and kin: the wrapped layer's rule, with the whole as its X and Y."""
     inner = rule_of(use.word("wraps"))
+    if use.layer.kind == "TimeDistributed":
+        return None if inner is None else step_by_step(use, inner(use))
     if inner is None:
-        return assumed(use)
+        return None
     effect = inner(use)
     copies = 2 * use.x if use.layer.kind == "Bidirectional" else 0
-    return Effect(
-        keeps_inputs=effect.keeps_inputs,
-        keeps_outputs=effect.keeps_outputs,
-        extra_bytes=effect.extra_bytes,
+    return replace(
+        effect,
         forward_bytes=effect.forward_bytes + copies,
         backward_bytes=effect.backward_bytes + copies,
     )
@@ -247,7 +277,7 @@ _FAMILIES: Final[tuple[tuple[re.Pattern[str], Rule], ...]] = (
     (re.compile(r"(Adaptive)?(Avg|Average)(Pool|Pooling)[123]D"), _average_pool),
     (re.compile(r"Global(Avg|Average)(Pool|Pooling)[123]D"), _reduces),
     (re.compile(r"GlobalMax(Pool|Pooling)[123]D"), _reduces_by_choice),
-    (re.compile(r"SpatialDropout[123]D"), _dropout),
+    (re.compile(r"SpatialDropout[123]D"), _channel_dropout),
     (re.compile(r"ConvLSTM[123]D"), recurrent_convolution),
     (re.compile(r"(Cropping|ZeroPadding)[123]D"), _moved),
     (re.compile(r"UpSampling[123]D"), _up_sampled),
@@ -267,10 +297,11 @@ _RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(("TimeDistributed", "Bidirectional", "SpectralNormalization"), _wrapper),
     "BatchNormalization": _batch_normalization,
     **dict.fromkeys(
-        ("LayerNormalization", "GroupNormalization", "RMSNormalization"), _layer_normalization
+        ("LayerNormalization", "RMSNormalization"), _layer_normalization
     ),
-    "UnitNormalization": _normalized,
-    **dict.fromkeys(("Dropout", "AlphaDropout"), _dropout),
+    **dict.fromkeys(("GroupNormalization", "UnitNormalization"), _group_normalization),
+    "Dropout": _dropout,
+    "AlphaDropout": _alpha_dropout,
     "GaussianDropout": _noise,
     "GaussianNoise": _added_noise,
     "Activation": _function(""),

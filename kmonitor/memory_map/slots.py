@@ -28,6 +28,10 @@ _PLAIN: Final = {
 _COUNTERS_BYTES: Final = 12
 """The number of steps (int64) and the learning rate, which every optimizer of Keras keeps."""
 
+_EARLY: Final = {"rmsprop": 1, "lion": 2, "adadelta": 3, "adamax": 1, "ftrl": 2}
+"""Terms of an update that are made of slots or the variable alone, and so wait for no gradient.
+Source: Keras' `update_step` of each."""
+
 OPTIMIZERS: Final = tuple(_PLAIN)
 """Names that are known, as Keras takes them."""
 
@@ -81,6 +85,19 @@ def real_slot_bytes(optimizer: OptimizerLayout) -> int | None:
     if optimizer.slots is None:
         return None
     return sum(math.prod(slot.shape) * item_bytes(slot.dtype) for slot in optimizer.slots)
+
+
+def early_copies(optimizer: OptimizerLayout | None) -> int:
+    """Tensors shaped as each variable that TensorFlow makes before there is a gradient.
+
+    What waits for nothing it runs first: they are there beside all feature maps.
+    """
+    if optimizer is None:
+        return 0
+    told = optimizer.settings
+    settings = [optimizer.kind.lower() in ("sgd", "rmsprop") and told.get("momentum")]
+    settings += [told.get("centered"), told.get("weight_decay")]
+    return _EARLY.get(optimizer.kind.lower(), 0) + sum(map(bool, settings))
 
 
 def _chosen(kind: str, settings: dict[str, Setting]) -> tuple[str, ...]:

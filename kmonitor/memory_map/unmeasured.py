@@ -19,16 +19,18 @@ class Unmeasured:
     Attributes:
         words: For the reader, with what to do.
         margin: How much higher the transient part may be, beyond the usual.
+        more_bytes: Likewise, whatever the batch.
     """
 
     words: str
     margin: float
+    more_bytes: int = 0
 
 
 _XLA: Final = Unmeasured(
     "XLA decides by itself what it fuses: the rules were compared with its plans, not with an"
     " allocator, and on a CPU it takes up to three times as much; five watched steps correct that",
-    1.00,
+    2.20,
 )
 _TORCH: Final = Unmeasured(
     "PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct"
@@ -39,6 +41,10 @@ _HALF: Final = Unmeasured(
     "16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32 bits:"
     " five watched steps correct that",
     0.80,
+    2 * 32 * 2**20,  # each of two workers gathers patches as large as the last cache
+)
+_OWN_STEP: Final = Unmeasured(
+    "a train step of its own may keep as much again as one pass, or more", 1.00
 )
 _LOOPS: Final = Unmeasured(
     "recurrent layers keep as many steps at once as the framework is ahead with: theirs were not"
@@ -62,5 +68,7 @@ def _found(layout: ModelLayout, backend: Backend) -> Iterator[Unmeasured]:
         yield _XLA if backend == "xla" else _TORCH
     if any(each.dtype in ("float16", "bfloat16") for each in layout.tensors):
         yield _HALF
+    if layout.calls and layout.why_no_calls:
+        yield _OWN_STEP
     if any(each.kind in _RECURRENT for each in layout.layers):
         yield _LOOPS

@@ -28,6 +28,7 @@ _ALIASES: Final = {"GroupQueryAttention": "GroupedQueryAttention"}
 """Names that Keras saves a class by which are not its own."""
 
 _WRAPPED: Final = ("layer", "cell")
+_PUNISHES: Final = "_regularizer"
 _NOT_OWN: Final = ("keras.", "keras_hub.")
 _UNUSUAL: Final = re.compile(r"int8|int4|float8|gptq|awq")
 
@@ -243,8 +244,12 @@ def _layer(path: str, layer: Config, variables: tuple[int, ...]) -> LayerLayout:
 
 
 def _settings(config: Config) -> dict[str, Setting]:
-    """Plain settings; those of a wrapped layer go in between, under their own names."""
+    """Plain settings, and whether there are regularizers.
+
+    Those of a wrapped layer go in between, under their own names.
+    """
     found = _plain(config)
+    found |= {name: True for name in config if name.endswith(_PUNISHES) and config[name]}
     activation: Any = config.get("activation")
     if isinstance(activation, dict):
         told = cast("dict[str, Any]", activation)

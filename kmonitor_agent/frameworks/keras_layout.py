@@ -22,6 +22,7 @@ _BUILDS: Final = (
     AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError, KeyError
 )  # fmt: skip
 _WRAPPED: Final = ("forward_layer", "layer", "cell")
+_PUNISHES: Final = "_regularizer"
 _LONGEST_LIST: Final = 100_000
 
 
@@ -288,12 +289,16 @@ def _layer(layer: Any, path: str, variables: dict[int, int]) -> LayerLayout:
 
 
 def _settings(layer: Any) -> dict[str, Setting]:
-    """Plain settings; those of a wrapped layer go in between, under their own names."""
+    """Plain settings, and whether there are regularizers.
+
+    Those of a wrapped layer go in between, under their own names.
+    """
     try:
         config = layer.get_config()
     except Exception:  # noqa: BLE001 - a script's own get_config may raise anything
         return {}
     found = {str(name): value for name, value in config.items() if _is_plain(value)}
+    found |= {name: True for name in config if name.endswith(_PUNISHES) and config[name]}
     activation = getattr(layer, "activation", None)
     if activation is not None:
         found["activation"] = str(getattr(activation, "__name__", type(activation).__name__))

@@ -5,6 +5,7 @@ from typing import Any
 from tests.support.fresh_models import FRESH
 from tests.support.held_models import HELD_OUT
 from tests.support.map_models import AWKWARD, KNOWN, UNSEEN
+from tests.support.random_models import PREFIX, random_model
 from tests.support.trained_models import MADE_WITH
 
 MODELS = {**KNOWN, **AWKWARD, **UNSEEN, **MADE_WITH, **HELD_OUT, **FRESH}
@@ -13,6 +14,8 @@ MODELS = {**KNOWN, **AWKWARD, **UNSEEN, **MADE_WITH, **HELD_OUT, **FRESH}
 
 def compiled(name: str, optimizer: str = "adam") -> Any:
     """A model by its name, compiled as it says itself, else as a classifier."""
+    if name.startswith(PREFIX):
+        return random_model(int(name.removeprefix(PREFIX)))
     model = MODELS[name]()
     if not model.compiled:
         loss = "sparse_categorical_crossentropy"
