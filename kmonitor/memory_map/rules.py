@@ -19,7 +19,7 @@ from kmonitor.memory_map.rules_composed import (
     step_by_step,
 )
 
-Rule = Callable[[Use], Effect]
+Rule = Callable[[Use], Effect | None]
 
 _KEEP_RESULT: Final = frozenset({
     "relu", "relu6", "sigmoid", "tanh", "softmax", "log_softmax", "elu", "exponential", "exp",
@@ -253,12 +253,12 @@ def _parametric_relu(use: Use) -> Effect:
 
 def _wrapper(use: Use) -> Effect | None:
     """TimeDistributed and kin: the wrapped layer's rule, with the whole as its X and Y."""
-    inner = rule_of(use.word("wraps"))
-    if use.layer.kind == "TimeDistributed":
-        return None if inner is None else step_by_step(use, inner(use))
-    if inner is None:
+    inner = None if use.word("wraps") in _WRAPPERS else rule_of(use.word("wraps"))
+    effect = None if inner is None else inner(use)
+    if effect is None:
         return None
-    effect = inner(use)
+    if use.layer.kind == "TimeDistributed":
+        return step_by_step(use, effect)
     copies = 2 * use.x if use.layer.kind == "Bidirectional" else 0
     return replace(
         effect,

@@ -8,6 +8,7 @@ import msgspec
 
 from kmonitor.memory_map.layer_table import LayerMemory
 from kmonitor.memory_map.simulation import kinds
+from kmonitor.memory_map.simulation.graphs import Graphs
 from kmonitor.memory_map.simulation.outcome import PLAYS, Outcome, Simulation
 from kmonitor_agent.protocol.model_layout import ModelLayout, OptimizerLayout
 from kmonitor_agent.protocol.step_program import StepProgram
@@ -38,6 +39,7 @@ class Traced:
         self.program = program
         self._layout = layout
         self._training = (optimizer, precision)
+        self._graphs = Graphs(program)
         self._simulations: dict[int, Simulation] = {}
         self._kept: dict[int, dict[str, int]] = {}
 
@@ -66,7 +68,9 @@ class Traced:
 
     def _simulation(self, unseen_bytes: int, plays: int = PLAYS) -> Simulation:
         if unseen_bytes not in self._simulations:
-            self._simulations[unseen_bytes] = Simulation(self.program, unseen_bytes, plays=plays)
+            self._simulations[unseen_bytes] = Simulation(
+                self.program, unseen_bytes, plays=plays, graphs=self._graphs
+            )
         return self._simulations[unseen_bytes]
 
 

@@ -38,19 +38,17 @@ class Heap:
         references: Of each buffer, how many will still read it.
         bytes: Of each buffer, as asked for.
         owners: Of each buffer: place of its layer times 4, plus the phase; negative: no layer.
-        fullest_moment: When buffers made by layers going forward came to most.
-        forward_parts: (owner, bytes) of those that were there at `stop_at`.
     """
 
-    def __init__(self, unseen_below_bytes: int = 0, *, stop_at: int = -1) -> None:
+    def __init__(self, unseen_below_bytes: int = 0, *, follows_forward: bool = False) -> None:
+        """`follows_forward`: whether `forward_parts` will be asked for."""
         self.peak_bytes = 0
         self.references: list[int] = []
         self.bytes: list[int] = []
         self.owners: list[int] = []
-        self.fullest_moment = 0
-        self.forward_parts: list[tuple[int, int]] = []
         self._unseen = unseen_below_bytes
-        self._stop_at = stop_at
+        self._changes: list[tuple[int, int]] | None = [] if follows_forward else None
+        self._fullest = 0
         self._chunks = Chunks()
         self._chunk: list[int] = []
         self._tied: dict[int, int] = {}
@@ -67,23 +65,34 @@ class Heap:
         self.bytes.append(n_bytes)
         self.owners.append(owner)
         self.peak_bytes = max(self.peak_bytes, self._chunks.in_use_bytes)
-        if _is_forward(owner):
-            self._forward_bytes += n_bytes
-            if self._forward_bytes > self._most_forward_bytes:
-                self._most_forward_bytes = self._forward_bytes
-                self.fullest_moment = number
-        if number == self._stop_at:
-            self.forward_parts = [
-                (owner, self.bytes[each]) for each, owner in enumerate(self.owners)
-                if _is_forward(owner) and self._chunk[each] != NOTHING
-            ]  # fmt: skip
+        self._follow(number, NOTHING, owner)
         return number
+
+    def forward_parts(self) -> list[tuple[int, int]]:
+        """(owner, bytes) of what layers going forward had made when that came to most."""
+        there: dict[int, int] = {}
+        for buffer, owner in (self._changes or ())[: self._fullest]:
+            if owner >= 0:
+                there[buffer] = owner
+            else:
+                del there[buffer]
+        return [(owner, self.bytes[buffer]) for buffer, owner in there.items()]
+
+    def _follow(self, buffer: int, before: int, owner: int) -> None:
+        """Note that a buffer has another owner, or none any more."""
+        if self._changes is None:
+            return
+        was, is_now = _is_forward(before), _is_forward(owner)
+        if was or is_now:
+            self._changes.append((buffer, owner if is_now else NOTHING))
+        self._forward_bytes += self.bytes[buffer] * (is_now - was)
+        if self._forward_bytes > self._most_forward_bytes:
+            self._most_forward_bytes = self._forward_bytes
+            self._fullest = len(self._changes)
 
     def give(self, buffer: int, owner: int, more: int) -> None:
         """Another operation's output takes the buffer's place; so many more will read it."""
-        self._forward_bytes += self.bytes[buffer] * (
-            _is_forward(owner) - _is_forward(self.owners[buffer])
-        )
+        self._follow(buffer, self.owners[buffer], owner)
         self.owners[buffer] = owner
         self.references[buffer] += more
 
@@ -103,8 +112,7 @@ class Heap:
         if left <= 0:
             self._chunks.give_back(self._chunk[buffer])
             self._chunk[buffer] = NOTHING
-            if _is_forward(self.owners[buffer]):
-                self._forward_bytes -= self.bytes[buffer]
+            self._follow(buffer, self.owners[buffer], NOTHING)
             if buffer in self._tied:
                 self.hold(self._tied.pop(buffer), -1)
 

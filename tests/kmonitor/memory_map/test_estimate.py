@@ -217,3 +217,35 @@ def test_loops_too():
     )
 
     assert any("recurrent" in each for each in estimate(layout, Plan(8)).notes)
+
+
+def test_a_train_step_of_its_own_widens_the_interval_too():
+    layout = msgspec.structs.replace(two_dense(), why_no_calls="it has a step of its own")
+
+    found = estimate(layout, Plan(8))
+
+    assert _width(found) > _width(estimate(two_dense(), Plan(8))) + 0.9
+
+
+@pytest.mark.parametrize(("kind", "copies"), [("RMSprop", 1), ("Lion", 2), ("Adadelta", 3)])
+def test_terms_of_an_update_that_wait_for_no_gradient_are_there_beside_all_else(
+    kind: str, copies: int
+):
+    waiting, usual = estimate(two_dense(kind), Plan(8)), estimate(two_dense("Adagrad"), Plan(8))
+
+    more = (waiting.transient_bytes - usual.transient_bytes) / WEIGHTS
+    assert more == pytest.approx(copies, rel=0.15)
+
+
+def test_so_are_decayed_weights_and_the_gradients_of_penalties():
+    plain = two_dense("Adam")
+    decays = OptimizerLayout("Adam", {"weight_decay": 0.01})
+    wide = layer("wide", "Dense", 0, 1, activation="relu", kernel_regularizer=True)
+    punished = msgspec.structs.replace(plain, layers=(wide, plain.layers[1]))
+    usual = estimate(plain, Plan(8)).transient_bytes
+
+    decayed = estimate(plain, Plan(8, optimizer=decays)).transient_bytes
+    penalized = estimate(punished, Plan(8)).transient_bytes
+
+    assert decayed - usual == pytest.approx(WEIGHTS, rel=0.1)
+    assert penalized - usual == pytest.approx(4 * 100 * 1000, rel=0.1)

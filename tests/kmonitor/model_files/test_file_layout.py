@@ -60,6 +60,7 @@ WITH_WEIGHTS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
     "SpectralNormalization": (lambda: L.SpectralNormalization(L.Conv2D(3, 2)), PICTURE),
     "Normalization": (L.Normalization, SERIES),
     "PReLU": (lambda: L.PReLU(shared_axes=[1, 2]), PICTURE),
+    "punished": (lambda: L.Dense(3, kernel_regularizer="l2"), SERIES),
     "frozen": (lambda: L.Dense(3, trainable=False), SERIES),
     "of a precision of its own": (lambda: L.Dense(3, dtype="mixed_float16"), SERIES),
     "Dropout": (lambda: L.Dropout(0.5), SERIES),
