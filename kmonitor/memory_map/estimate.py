@@ -33,6 +33,9 @@ _LOW: Final = 0.25
 _UNCOVERED_MARGIN: Final = 0.50
 """More, where a layer's rule had to be assumed."""
 
+_OWN_STEP_MARGIN: Final = 1.00
+"""More, where a train step of the model's own may pass through it twice."""
+
 _ROUNDING: Final[dict[Backend, tuple[float, float]]] = {
     "tensorflow": (0.04, 0.09),
     "xla": (0.01, 0.02),
@@ -359,6 +362,7 @@ class _Estimate:
             return resident, None
         found = unmeasured(self._layout, self._backend)
         margin = _MARGIN[self._backend] + (_UNCOVERED_MARGIN if self._uncovered else 0)
+        margin += _OWN_STEP_MARGIN if self._layout.why_no_calls else 0
         margin += sum(each.margin for each in found)
         more = _SLACK * resident + sum(each.more_bytes for each in found)
         return low, resident + int(most * (1 + margin) + more)

@@ -43,9 +43,6 @@ _HALF: Final = Unmeasured(
     0.80,
     2 * 32 * 2**20,  # each of two workers gathers patches as large as the last cache
 )
-_OWN_STEP: Final = Unmeasured(
-    "a train step of its own may keep as much again as one pass, or more", 1.00
-)
 _LOOPS: Final = Unmeasured(
     "recurrent layers keep as many steps at once as the framework is ahead with: theirs were not"
     " compared with an allocator",
@@ -68,7 +65,5 @@ def _found(layout: ModelLayout, backend: Backend) -> Iterator[Unmeasured]:
         yield _XLA if backend == "xla" else _TORCH
     if any(each.dtype in ("float16", "bfloat16") for each in layout.tensors):
         yield _HALF
-    if layout.calls and layout.why_no_calls:
-        yield _OWN_STEP
     if any(each.kind in _RECURRENT for each in layout.layers):
         yield _LOOPS
