@@ -25,19 +25,19 @@ STEPS_NEEDED: Final = 5
 _FLOOR_FACTOR: Final = 1.1
 """A transient part that is hardly above the floor of the update says nothing of feature maps."""
 
-_ONE_BATCH_MARGINS: Final = (0.25, 0.40)
-_MORE_MARGINS: Final = (0.20, 0.30)
-"""Of the transient part, near to what was measured and beyond. Source: `bench_calibration`."""
+_ONE_BATCH_MARGINS: Final = (0.50, 0.70)
+_MORE_MARGINS: Final = (0.30, 0.60)
+_UNKNOWN_MARGIN: Final = 0.50
+"""Upwards of the transient part, near to what was measured and beyond, and more where there is no
+rule for a layer or the step; downwards half of it. Source: `bench_calibration`, and others."""
 
 _SCATTER: Final = 0.05
 """By which peaks of one training differ from start to start. Source: `bench_calibration`."""
 
 _TRUST: Final = 0.15
 """By which the slope that one batch size gives is off. Source: `bench_calibration`."""
-
 METER_BYTES: Final = 256 * 1024
 """TensorFlow's allocator on a CPU does not count what is smaller."""
-
 _WORTH_TELLING: Final = 2**20
 _OF_THE_METER: Final = (
     "resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB"
@@ -139,16 +139,18 @@ class Calibration:
         """The corrected estimate at a batch size."""
         found = estimate(self._layout, replace(self._plan, batch=batch))
         transient = int(max(self._floor_bytes, self._transient(self._told(batch))))
-        margin, words = self._margin(batch), self._words()
+        margin = self._margin(batch)
+        is_known = not (found.uncovered or self._layout.why_no_calls)
+        most = transient * (1 + margin + (0 if is_known else _UNKNOWN_MARGIN))
         return msgspec.structs.replace(
             found,
             peak_bytes=self._base_bytes + transient,
-            low_bytes=self._base_bytes + int(transient * (1 - margin)),
-            high_bytes=self._base_bytes + int(transient * (1 + margin)),
+            low_bytes=self._base_bytes + int(transient * (1 - margin / 2)),
+            high_bytes=self._base_bytes + int(most) if self._layout.calls else None,
             resident_bytes=self._base_bytes,
             transient_bytes=transient,
             tier=2 if len(self._measured) == 1 else 1,
-            method=words,
+            method=self._words(),
             notes=(*self._notes_of_rules(found), *self._note(found)),
         )
 
@@ -186,9 +188,9 @@ class Calibration:
     def _margin(self, batch: int) -> float:
         first, last = self._measured[0].batch, self._measured[-1].batch
         ratio = max(batch / last, first / batch, 1.0)
-        if len(self._measured) == 1:
-            return _ONE_BATCH_MARGINS[0] if ratio <= _NEAR else _ONE_BATCH_MARGINS[1]
-        return _MORE_MARGINS[0] if ratio <= _NEARER else _MORE_MARGINS[1]
+        if len(self._measured) > 1:
+            return _MORE_MARGINS[ratio > _NEARER]
+        return _ONE_BATCH_MARGINS[ratio > _NEAR]
 
     def _words(self) -> str:
         sizes = ", ".join(str(each.batch) for each in self._measured)
@@ -278,8 +280,7 @@ def law_of(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> Law
     mean_batch = sum(batch for batch, _ in points) / len(points)
     mean_bytes = sum(n_bytes for _, n_bytes in points) / len(points)
     spread = sum((batch - mean_batch) ** 2 for batch, _ in points)
-    slope = sum((batch - mean_batch) * (n - mean_bytes) for batch, n in points) / spread
-    slope = max(0.0, slope)
+    slope = max(0.0, sum((batch - mean_batch) * (n - mean_bytes) for batch, n in points) / spread)
     return Law(_floor(layout, plan), mean_bytes - slope * mean_batch, slope)
 
 

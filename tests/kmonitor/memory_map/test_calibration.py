@@ -42,8 +42,19 @@ def test_the_interval_is_wider_far_from_what_was_measured():
     near = calibrated(LAYOUT, Plan(batch=8192), [measured(4096)])
     far = calibrated(LAYOUT, Plan(batch=4096 * 5), [measured(4096)])
 
-    assert near.high_bytes == near.resident_bytes + int(near.transient_bytes * 1.25)
-    assert far.high_bytes == far.resident_bytes + int(far.transient_bytes * 1.40)
+    assert near.high_bytes == near.resident_bytes + int(near.transient_bytes * 1.5)
+    assert far.high_bytes == far.resident_bytes + int(far.transient_bytes * 1.70)
+
+
+def test_it_is_wider_where_a_layer_or_the_step_has_no_rule_and_open_without_any_order():
+    odd = msgspec.structs.replace(LAYOUT, why_no_calls="it has a step of its own")
+    open_one = msgspec.structs.replace(LAYOUT, calls=(), why_no_calls="it computes by itself")
+    usual = calibrated(LAYOUT, Plan(batch=8192), [measured(4096)])
+
+    wider = calibrated(odd, Plan(batch=8192), [measured(4096)])
+
+    assert wider.high_bytes == wider.resident_bytes + int(usual.transient_bytes * 2.0)
+    assert calibrated(open_one, Plan(batch=8192), [measured(4096)]).high_bytes is None
 
 
 def test_two_batches_give_the_line_through_them():
