@@ -1,6 +1,7 @@
 """What a step takes, from several plays of it: no two runs of one step take the same."""
 
 from dataclasses import dataclass
+from math import comb
 from random import Random
 from typing import Final
 
@@ -13,6 +14,9 @@ from kmonitor_agent.protocol.step_program import StepProgram
 
 PLAYS: Final = 5
 _STEPS: Final = 4
+_STEPS_SEEN: Final = 5
+"""A training's peak is that of its highest step, and so many are looked at."""
+
 _OPERATIONS: Final = 40_000
 """So many are played for one batch, at most: half a second. A longer step is played once."""
 
@@ -22,7 +26,8 @@ class Outcome:
     """One batch played through, bytes.
 
     Attributes:
-        peak_bytes: The mean of several plays, as data of whole batches are trained on.
+        peak_bytes: Of the highest of some steps, on average over several plays, as data of whole
+            batches are trained on.
         lowest_bytes: The lowest of them, of one with a single queue, and of one as data of an
             unknown batch are.
         highest_bytes: The highest of them, and of that one.
@@ -75,19 +80,21 @@ class Simulation:
         graph = self._graphs.of_fixed_batch(batch)
         plays = _OPERATIONS // (_STEPS * max(1, len(graph.operations)))
         if self._plays == 1 or not plays:
-            one = self._peak(graph, 0, steps=2 if self._plays == 1 else 3)
+            one = max(self._peaks(graph, 0, steps=2 if self._plays == 1 else 3))
             return Outcome(one, one, one)
-        peaks = [self._peak(graph, seed) for seed in range(min(self._plays, plays))]
-        others = [self._peak(graph, None, steps=2)]
+        peaks = [self._peaks(graph, seed) for seed in range(min(self._plays, plays))]
+        others = self._peaks(graph, None, steps=2)
         if plays > 1:  # else it would take too long
-            others.append(self._peak(self._graphs.of_open_batch(batch), 0, steps=2))
-        return Outcome(sum(peaks) // len(peaks), min(peaks + others), max(peaks + others[1:]))
+            others += self._peaks(self._graphs.of_open_batch(batch), 0, steps=2)
+        highest = [max(each) for each in peaks]
+        foretold = expected_highest([each for play in peaks for each in play])
+        return Outcome(foretold, min(highest + others), max(highest + others[1:]))
 
-    def _peak(self, graph: ReadyGraph, seed: int | None, steps: int = _STEPS) -> int:
-        """The highest of several steps behind each other; None: with a single queue."""
+    def _peaks(self, graph: ReadyGraph, seed: int | None, steps: int = _STEPS) -> list[int]:
+        """Of several steps behind each other, without the first; None: with a single queue."""
         heap = Heap(self._unseen)
         effects = Effects(heap, _variables(self.program, heap))
-        random, found = Random(seed), 0  # noqa: S311 - no secret
+        random, found = Random(seed), list[int]()  # noqa: S311 - no secret
         for step in range(steps):
             heap.forget_peak()
             if seed is None:
@@ -95,8 +102,15 @@ class Simulation:
             else:
                 play_by_threads(graph, effects, random)
             if step:  # the first one finds the heap as no other does
-                found = max(found, heap.peak_bytes)
+                found.append(heap.peak_bytes)
         return found
+
+
+def expected_highest(peaks: list[int]) -> int:
+    """What the highest of five steps is on average, of steps that are as likely as each other."""
+    seen = min(_STEPS_SEEN, len(peaks))
+    ways = [comb(below, seen - 1) for below in range(len(peaks))]
+    return sum(way * peak for way, peak in zip(ways, sorted(peaks), strict=True)) // sum(ways)
 
 
 def _variables(program: StepProgram, heap: Heap) -> list[int]:

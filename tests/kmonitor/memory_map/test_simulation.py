@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kmonitor.memory_map.estimate import Plan, estimate
 from kmonitor.memory_map.simulation.chunks import Chunks
 from kmonitor.memory_map.simulation.heap import NOTHING, Heap
-from kmonitor.memory_map.simulation.outcome import Simulation
+from kmonitor.memory_map.simulation.outcome import Simulation, expected_highest
 from kmonitor.memory_map.traced import Traced
 from kmonitor_agent.protocol.model_layout import LayerLayout, ModelLayout, OptimizerLayout
 from kmonitor_agent.protocol.step_program import Extent, StepGraph, StepOperation, StepProgram
@@ -223,3 +223,9 @@ def test_what_layers_of_no_row_keep_has_a_row_and_what_is_not_known_is_named():
     assert [each.kept_bytes for each in found.layers] == [4 * BIG]
     assert found.uncovered == ("2 tensors whose size only data decide",)
     assert any("1 KiB" in each for each in found.notes)
+
+
+def test_the_highest_of_five_steps_is_expected_not_the_highest_ever_played():
+    # Of six steps the highest is left out once in six times.
+    assert expected_highest([600, 0, 0, 6000, 0, 0]) == (5 * 6000 + 600) // 6
+    assert expected_highest([100, 300]) == 300
