@@ -94,7 +94,10 @@ class FigureBook:
         )
 
     def _of(self, record: RunRecord) -> _Kept:
-        return self._kept.setdefault(record.run, _Kept())
+        found = self._kept.get(record.run)
+        if found is None:
+            found = self._kept[record.run] = _Kept()
+        return found
 
     def _run_now(self, record: RunRecord) -> RunNow:
         kept = self._of(record)

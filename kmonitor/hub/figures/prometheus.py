@@ -1,11 +1,13 @@
 """A page of figures for Prometheus, served by threads of its own; the one user of its library."""
 
+import math
 import threading
 from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from socket import AF_INET, AF_INET6
 from socketserver import TCPServer
+from time import monotonic
 from typing import Any, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -19,6 +21,8 @@ from kmonitor.hub.figures.shelf import OutletRefused, SnapshotShelf, by_figure
 PAGE: Final = "/metrics"
 
 _MOST_AT_ONCE: Final = 4
+_OPEN_METRICS: Final = "application/openmetrics-text; version=1.0.0"
+_WRITE_EVERY_S: Final = 1.0
 _PATIENCE_S: Final = 5.0
 """A reader that says or takes nothing for so long is left, seconds."""
 
@@ -81,7 +85,30 @@ class _Server(ThreadingHTTPServer):
         self.shelf = shelf
         self.is_local = bind.ip.is_loopback
         self._room = threading.BoundedSemaphore(_MOST_AT_ONCE)
+        self._writing = threading.Lock()
+        self._written: dict[str, tuple[float, bytes]] = {}
         super().__init__((str(bind.ip), bind.port), _Reader)
+
+    def page(self, accept: str) -> tuple[bytes, str]:
+        """The page and its content type; empty before the first snapshot.
+
+        Written at most once in a second and form, whoever asks how often: writing competes with
+        the hub's loop for the interpreter.
+
+        Args:
+            accept: Which forms the reader takes.
+        """
+        # Of the forms that a reader may name only two: each is written by itself.
+        encode, kind = choose_encoder(_OPEN_METRICS if _is_open(accept) else "")
+        with self._writing:
+            written_s, text = self._written.get(kind, (-math.inf, b""))
+            now_s = monotonic()
+            if not text or now_s - written_s >= _WRITE_EVERY_S:
+                found = self.shelf.points()
+                families: Any = _Families(found)
+                text = encode(families) if found else b""
+                self._written[kind] = now_s, text
+        return text, kind
 
     @override
     def server_bind(self) -> None:
@@ -135,12 +162,11 @@ class _Reader(BaseHTTPRequestHandler):
         """Every scrape in the log would push out what matters."""
 
     def _answer_figures(self) -> None:
-        found = self.server.shelf.points()
-        if not found:
+        text, kind = self.server.page(self.headers.get("Accept", ""))
+        if text:
+            self._answer(200, text, kind)
+        else:
             self._answer(503, b"the hub is just starting\n")
-            return
-        encode, kind = choose_encoder(self.headers.get("Accept", ""))
-        self._answer(200, encode(_Families(found)), kind)  # pyright: ignore[reportArgumentType]
 
     def _answer(self, status: int, body: bytes, kind: str = "text/plain; charset=utf-8") -> None:
         self.send_response(status)
@@ -165,6 +191,10 @@ class _Families:
             for point in some:
                 family.add_metric(point.labels, point.value)
             yield family
+
+
+def _is_open(accept: str) -> bool:
+    return _OPEN_METRICS.partition(";")[0] in accept
 
 
 def _is_of_this_host(host: str) -> bool:

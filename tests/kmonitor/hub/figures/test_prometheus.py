@@ -120,6 +120,27 @@ def test_readers_that_hang_do_not_pile_up_and_others_come_through_after(page: Pr
     assert answered
 
 
+def test_however_often_it_is_asked_it_is_written_once_a_second(
+    page: PrometheusPage, monkeypatch: pytest.MonkeyPatch
+):
+    written: list[int] = []
+    points = SnapshotShelf.points
+
+    def counted(shelf: SnapshotShelf) -> Any:
+        written.append(1)
+        return points(shelf)
+
+    monkeypatch.setattr(SnapshotShelf, "points", counted)
+    now_s = 1e9
+    monkeypatch.setattr("kmonitor.hub.figures.prometheus.monotonic", lambda: now_s)
+    pages = {ask(page, Accept=f"text/plain; version=1.0.{n}")[2] for n in range(5)}
+    now_s += 1.0
+
+    assert len(pages) == len(written) == 1
+    assert ask(page)[0] == 200
+    assert len(written) == 2
+
+
 def test_nothing_is_shown_before_the_first_snapshot():
     page = PrometheusPage(parse_bind("127.0.0.1:0"), SnapshotShelf())
     try:
