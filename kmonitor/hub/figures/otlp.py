@@ -1,6 +1,7 @@
 """Sends figures to an OpenTelemetry collector by OTLP over HTTP; the one user of its SDK."""
 
 import logging
+import re
 import threading
 import time
 from typing import Any, Final
@@ -36,6 +37,11 @@ _PATIENCE_S: Final = 5.0
 
 _JOIN_S: Final = 1.0
 _MOST_WORDS: Final = 300
+_CAUSES: Final = (
+    re.compile(r"\[Errno -?\d+\] ([^\"'\])]+)"),
+    re.compile(r"(Read timed out)"),
+    re.compile(r"code: (\d+, reason: .+)"),
+)
 _SDK_LOG: Final = logging.getLogger("opentelemetry")
 
 
@@ -171,12 +177,20 @@ class _SdkWords(logging.Handler):
     def take(self) -> str:
         """What it said of this attempt, which is then forgotten."""
         heard, self._heard = self._heard, ""
-        return heard or "it refused them"
+        return _plain(heard) if heard else "it refused them"
 
     def let_go(self) -> None:
         """Let the SDK talk as it did before."""
         _SDK_LOG.removeHandler(self)
         _SDK_LOG.propagate = self._did_propagate
+
+
+def _plain(words: str) -> str:
+    """The cause alone, where it stands within what the libraries below made of it."""
+    for cause in _CAUSES:
+        if found := cause.search(words):
+            return found[1]
+    return words
 
 
 def _refuse_elsewhere(response: requests.Response, **_: Any) -> None:

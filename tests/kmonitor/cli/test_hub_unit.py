@@ -40,6 +40,27 @@ def test_it_is_written_where_systemd_looks(
     assert "enable --now" in capsys.readouterr().out
 
 
+def test_the_unit_runs_a_hub_that_tells_its_figures(capsys: pytest.CaptureFixture[str]):
+    options = ("--prometheus", "127.0.0.1:9188", "--otlp", "http://host:4318/a%20b")
+
+    assert main(["hub", "install-unit", "--print", *options]) == 0
+
+    (line,) = (each for each in capsys.readouterr().out.splitlines() if "ExecStart=" in each)
+    said = "-m kmonitor.hub --prometheus 127.0.0.1:9188 --otlp http://host:4318/a%%20b"
+    assert line.endswith(said)
+
+
+def test_no_unit_is_written_for_what_a_hub_would_refuse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    assert main(["hub", "install-unit", "--prometheus", "9188"]) != 0
+
+    assert "127.0.0.1:9188" in capsys.readouterr().err
+    assert not unit_path().exists()
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not here")
 def test_systemd_finds_nothing_wrong_with_it(tmp_path: Path):
     unit = tmp_path / "kmonitor-hub.service"

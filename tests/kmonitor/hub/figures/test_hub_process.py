@@ -56,7 +56,9 @@ def test_a_collector_that_is_away_is_its_trouble_and_it_stops_at_once(idle_hub: 
         return [] if told is None else told.troubles
 
     (trouble,) = wait_until(troubles)
-    assert trouble.startswith("figures do not reach the collector at http://127.0.0.1:9/v1/metric")
+    where = "http://127.0.0.1:9/v1/metrics"
+    why = "Connection refused"
+    assert trouble.startswith(f"figures do not reach the collector at {where} ({why}): ")
     assert idle_hub.stop() == 0
 
 

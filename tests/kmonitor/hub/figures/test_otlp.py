@@ -72,9 +72,8 @@ def test_a_collector_that_refuses_is_told_once_and_comes_back(
     wait_until(lambda: not sender.trouble)
 
     assert failed
-    assert trouble.startswith(
-        f"figures do not reach the collector at {collector.url}/v1/metrics ("
-    )
+    where = f"{collector.url}/v1/metrics"
+    assert f"the collector at {where} (400, reason: Bad Request)" in trouble
     got = collector.next_with("kmonitor_hub_otlp_exports")
     assert got.values("kmonitor_hub_otlp_exports")["failed",] >= 3
 
