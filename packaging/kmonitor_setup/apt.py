@@ -11,14 +11,29 @@ from kmonitor_setup.words import CannotSetUp, say
 
 _LISTS = Path("/var/lib/apt/lists")
 
-_SSH_SERVER = "openssh-server"
-_SSH_STAYS_OFF = "/etc/ssh/sshd_not_to_be_run"
-"""While this file exists, Debian starts no ssh server. Source: its ssh.service and init script."""
-
-_POSTGRES_SERVER = "postgresql"
+_NO_SSH = "/etc/ssh/sshd_not_to_be_run"
 _NO_CLUSTER = "/etc/postgresql-common/createcluster.d/kmonitor.conf"
-"""With this file Debian makes no database when it installs the server, and starts none.
-Source: pg_createcluster(1), `create_main_cluster`."""
+_NO_PROMETHEUS = "/etc/systemd/system/prometheus.service"
+_STAYS_OFF = {
+    "openssh-server": (_NO_SSH, [["install", "-D", "/dev/null", _NO_SSH]]),
+    "postgresql": (
+        _NO_CLUSTER,
+        [
+            ["install", "-d", str(Path(_NO_CLUSTER).parent)],
+            ["sh", "-c", f"echo 'create_main_cluster = false' > {_NO_CLUSTER}"],
+        ],
+    ),
+    "prometheus": (
+        _NO_PROMETHEUS,
+        [
+            ["install", "-d", str(Path(_NO_PROMETHEUS).parent)],
+            ["sh", "-c", f"test -e {_NO_PROMETHEUS} || ln -s /dev/null {_NO_PROMETHEUS}"],
+        ],
+    ),
+}
+"""Servers that Debian would start: the file that says no, and what makes it. The tests start some
+of their own, and nobody asked for one that listens to all. Sources: Debian's ssh.service and init
+script; pg_createcluster(1), `create_main_cluster`; systemctl(1), `mask`."""
 
 
 def install_line(packages: Sequence[str]) -> str:
@@ -44,15 +59,11 @@ def install(packages: Sequence[str]) -> None:
         CannotSetUp: apt-get failed; the message holds its last lines.
     """
     say(f"installing from Debian: {' '.join(packages)}")
-    if _SSH_SERVER in packages:
-        # The tests start one of their own on loopback; nobody asked for one that listens to all.
-        say(f"no ssh server is started: {_SSH_STAYS_OFF}")
-        _run(["install", "-D", "/dev/null", _SSH_STAYS_OFF])
-    if _POSTGRES_SERVER in packages:
-        say(f"no PostgreSQL server is started: {_NO_CLUSTER}")
-        text = "create_main_cluster = false"
-        _run(["install", "-d", str(Path(_NO_CLUSTER).parent)])
-        _run(["sh", "-c", f"echo '{text}' > {_NO_CLUSTER}"])
+    for package, (file, made_by) in _STAYS_OFF.items():
+        if package in packages:
+            say(f"its server is not started: {package}, by {file}")
+            for command in made_by:
+                _run(command)
     if not any(_LISTS.glob("*_Packages*")):
         # A list that cannot be had (a third party's, say) is no reason to stop: the install tells.
         _run(["apt-get", "update", "-q"])
