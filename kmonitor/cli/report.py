@@ -24,6 +24,8 @@ def report(
 ) -> int:
     """Write a report of a run: charts, verdicts, reclaims, events, model and environment.
 
+    Of a study: its folds, their metrics and memory, and the ledger.
+
     It is one HTML file that loads nothing and runs nothing, light or dark as the reader's system
     is, and good to print.
 

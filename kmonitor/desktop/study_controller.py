@@ -1,7 +1,7 @@
 """Binds the page of a study: shown in the place of the charts while a study is selected."""
 
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -9,11 +9,14 @@ from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.panels.study import StudyPanel
 from kmonitor.desktop.window import MainWindow
 from kmonitor.presenters.desk import Desk
-from kmonitor.presenters.study_book import folds_of, is_study
+from kmonitor.presenters.study_book import folds_of, is_search, is_study
 from kmonitor.presenters.study_folds import tries_of
 from kmonitor.presenters.study_memory import memory_picture
 from kmonitor.presenters.study_page import study_heading, study_picture
 from kmonitor_agent.protocol.messages import RunSummary
+
+if TYPE_CHECKING:
+    from kmonitor_agent.local.fold_place import Noun
 
 _EVERY_S: Final = 0.5
 """A study of hundreds of folds is looked through in some milliseconds: not at each refresh."""
@@ -41,6 +44,7 @@ class StudyController(QObject):
         self._desk = desk
         self._runs: dict[int, str] = {}
         self._finished: set[int] = set()
+        self._noun: Noun = "fold"
         self._shown: tuple[str, float] = ("", 0.0)
         self.panel = StudyPanel(look)
         window.hold_study(self.panel)
@@ -74,6 +78,7 @@ class StudyController(QObject):
         folds = folds_of(study, desk.book.all_runs())
         self._runs = {fold: folds[fold].run for fold in sorted(folds)}
         record = desk.studies.get(study.run)
+        self._noun = "trial" if is_search(study) else "fold"
         is_reached = desk.is_reached(study.run)
         now_wall_s = desk.now_wall_s() if is_reached else study.last_wall_s
         tries = tries_of(study, record, folds, now_wall_s=now_wall_s)
@@ -89,7 +94,8 @@ class StudyController(QObject):
     def _show_metric(self) -> None:
         metrics = self._desk.fold_metrics
         size_px = self.panel.metric_chart.plot_px()
-        self.panel.show_metric(metrics.picture(self._runs, self._finished, size_px=size_px))
+        picture = metrics.picture(self._runs, self._finished, size_px=size_px, noun=self._noun)
+        self.panel.show_metric(picture)
 
     @Slot(int)
     def _on_panel_fold_opened(self, fold: int) -> None:

@@ -78,7 +78,7 @@ def memory_picture(
             ram=None if ram is None else ram / axis.hi,
             vram=None if vram is None else vram / axis.hi,
             is_over=any(each.state == "out_of_memory" for each in of_fold),
-            tooltip=_bar_words(of_fold[-1].fold, ram, vram),
+            tooltip=_bar_words(of_fold[-1], ram, vram),
         )
         for of_fold, ram, vram in zip(tries, rams, vrams, strict=True)
     )
@@ -99,8 +99,8 @@ def _highest(values: Iterable[float | None]) -> float | None:
     return max((each for each in values if each is not None), default=None)
 
 
-def _bar_words(fold: int, ram: float | None, vram: float | None) -> str:
-    parts = [fold_name(fold)]
+def _bar_words(fold: TryPicture, ram: float | None, vram: float | None) -> str:
+    parts = [fold_name(fold.fold, fold.noun)]
     if ram is not None:
         parts.append(tr("RAM {size}").format(size=bytes_text(ram)))
     if vram is not None:

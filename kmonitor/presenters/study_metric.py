@@ -11,6 +11,7 @@ from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.formats import count_text, number_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.map_curve import CurveTick
+from kmonitor_agent.local.fold_place import Noun
 from kmonitor_agent.protocol.facts import AnyEvent, EpochEnded
 from kmonitor_agent.protocol.messages import Row, RowsAsked, RowsTold
 
@@ -113,7 +114,12 @@ class StudyMetrics:
             self._changes += 1
 
     def picture(
-        self, runs: Mapping[int, str], finished: Collection[int], *, size_px: tuple[int, int]
+        self,
+        runs: Mapping[int, str],
+        finished: Collection[int],
+        *,
+        size_px: tuple[int, int],
+        noun: Noun = "fold",
     ) -> MetricPicture:
         """The chart of these runs, the same object again while nothing changed.
 
@@ -121,13 +127,14 @@ class StudyMetrics:
             runs: Run ids by fold.
             finished: Folds that came to their end: what they came to counts, if there are any.
             size_px: Width and height that it is drawn in.
+            noun: What a fold is for people.
         """
-        which = (tuple(runs.items()), frozenset(finished), size_px)
+        which = (tuple(runs.items()), frozenset(finished), size_px, noun)
         shown = (self._changes, self.metric, which, tr("epoch {n}"))
         if shown != self._shown:
             self._shown = shown
             logs = {fold: self._logs[run] for fold, run in runs.items() if run in self._logs}
-            self._picture = self._made(logs, finished, size_px)
+            self._picture = self._made(logs, finished, size_px, noun)
         return self._picture
 
     def _ask_page(self, runs: list[str], cursor: int, page: int) -> None:
@@ -135,14 +142,15 @@ class StudyMetrics:
         self._asked[number] = (runs, page)
 
     def _made(
-        self, logs: Mapping[int, _Logs], finished: Collection[int], size_px: tuple[int, int]
+        self,
+        logs: Mapping[int, _Logs],
+        finished: Collection[int],
+        size_px: tuple[int, int],
+        noun: Noun,
     ) -> MetricPicture:
         choices = _choices(logs.values())
         if not choices:
-            words = tr("No fold has told of an epoch yet.")
-            if not logs:
-                words = tr("Folds tell of their epochs where a fit has a MonitorCallback.")
-            return MetricPicture(text=words)
+            return MetricPicture(text=_silent_words(has_runs=bool(logs)))
         metric = self.metric if self.metric in choices else choices[0]
         of_fold = {fold: _values(each, metric) for fold, each in logs.items()}
         of_fold = {fold: line for fold, line in of_fold.items() if any(map(math.isfinite, line))}
@@ -180,7 +188,7 @@ class StudyMetrics:
                 for tick, text in zip(axis.ticks, axis.texts, strict=True)
             ),
             value=_last_words(counted),
-            text=_told_words(metric, len(counted), is_final=len(counted) < len(lines)),
+            text=_told_words(metric, len(counted), noun, is_final=len(counted) < len(lines)),
         )
 
 
@@ -228,10 +236,23 @@ def _last_words(lines: Sequence[Sequence[float]]) -> str:
     return f"{mean:.{decimals}f} \u00b1 {spread:.{decimals}f}".replace("-", "\u2212")
 
 
-def _told_words(metric: str, n: int, *, is_final: bool) -> str:
+def _silent_words(*, has_runs: bool) -> str:
+    if has_runs:
+        return tr("No fold has told of an epoch yet.")
+    return tr("Folds tell of their epochs where a fit has a MonitorCallback.")
+
+
+def _told_words(metric: str, n: int, noun: Noun, *, is_final: bool) -> str:
+    is_fold = noun == "fold"
     if n == 1:
-        return tr("{metric} of 1 fold at its last epoch").format(metric=metric)
-    text = tr("mean \u00b1 standard deviation of {metric}, {n} folds at their last epoch")
-    if is_final:
-        text = tr("mean \u00b1 standard deviation of {metric}, the {n} folds that finished")
+        text = tr("{metric} of 1 trial at its last epoch")
+        text = tr("{metric} of 1 fold at its last epoch") if is_fold else text
+    elif is_final:
+        text = tr("mean \u00b1 standard deviation of {metric}, the {n} trials that finished")
+        if is_fold:
+            text = tr("mean \u00b1 standard deviation of {metric}, the {n} folds that finished")
+    else:
+        text = tr("mean \u00b1 standard deviation of {metric}, {n} trials at their last epoch")
+        if is_fold:
+            text = tr("mean \u00b1 standard deviation of {metric}, {n} folds at their last epoch")
     return text.format(metric=metric, n=count_text(n))

@@ -86,7 +86,7 @@ def svg(
 def _sheet(picture: ChartPicture, ink: Ink, size: Size) -> Sheet:
     room = (size.width, size.height)
     laid_out = lay_out(picture, room, left=left_margin, room=lambda _: _DOT_ROOM_PX)
-    return Sheet(picture, *laid_out, ink)
+    return Sheet(ink, picture, *laid_out)
 
 
 def _empty(sheet: Sheet) -> Markup:

@@ -17,7 +17,9 @@ from kmonitor.presenters.readings import ReadingGroup
 from kmonitor.presenters.reclaim_table import ReclaimRow
 from kmonitor.presenters.run_end import end_picture
 from kmonitor.presenters.run_states import has_ended_badly
+from kmonitor.presenters.study_book import is_study
 from kmonitor.presenters.verdict_card import EvidencePicture, evidence_picture
+from kmonitor.report.study_contents import StudyContents, study_contents
 from kmonitor.report.told_desk import ToldDesk
 from kmonitor_agent.protocol.facts import (
     BootStarted,
@@ -49,6 +51,7 @@ class ReportContents:
         header: Title, subtitle and chips.
         made_wall_s: When the report was made, UTC epoch seconds.
         end: How it ended, where that was badly: its last minute, and what can go on.
+        study: What its folds came to; None: it is a training of its own, and no study.
         charts: As in the window, left to right and top to bottom; then the training's metrics.
         verdicts: What was judged, with evidence, forecast and advice.
         reclaims: Records of saves, collects, reloads and restarts, oldest first.
@@ -64,6 +67,7 @@ class ReportContents:
     header: HeaderPicture
     made_wall_s: float
     end: EvidencePicture | None
+    study: StudyContents | None
     charts: Sequence[ReportChart]
     verdicts: Sequence[EvidencePicture]
     reclaims: Sequence[ReclaimRow]
@@ -105,7 +109,8 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
         header=header_picture(shown, now_wall_s=now_wall_s, is_connected=True),
         made_wall_s=now_wall_s,
         end=_end(client, shown, now_wall_s),
-        charts=_charts(told),
+        study=study_contents(client, told, shown) if is_study(shown) else None,
+        charts=[] if is_study(shown) else _charts(told),
         verdicts=_verdicts(told, shown),
         reclaims=desk.reclaims.rows(run.run)[::-1],
         events=desk.log.rows()[::-1],

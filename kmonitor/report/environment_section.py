@@ -14,18 +14,18 @@ from kmonitor_agent.protocol.facts import BootStarted, SourceOf
 
 
 def environment_section(contents: ReportContents) -> Markup:
-    """Host, versions, processes, readings and sources."""
-    boots = contents.boots
+    """Host, versions, processes; readings and sources, which a study's own process has none of."""
+    boots, readings, sources = contents.boots, contents.readings, contents.sources
     return tag(
         "section",
         tag("h2", tr("Environment")),
         facts(_facts(contents)),
         tag("h2", tr("Processes")) if len(boots) > 1 else "",
         _boots(boots) if len(boots) > 1 else "",
-        tag("h2", tr("Last readings")),
-        _readings(contents.readings),
-        tag("h2", tr("Where each figure comes from")),
-        _sources(contents.sources),
+        tag("h2", tr("Last readings")) if readings else "",
+        _readings(readings) if readings else "",
+        tag("h2", tr("Where each figure comes from")) if sources else "",
+        _sources(sources) if sources else "",
     )
 
 

@@ -13,16 +13,17 @@ from kmonitor.report.chart_svg import chart_svg
 from kmonitor.report.contents import ReportChart, ReportContents
 from kmonitor.report.environment_section import environment_section
 from kmonitor.report.ink import Ink
+from kmonitor.report.marks import mark_of
 from kmonitor.report.markup import Markup, escaped, joined, tag
 from kmonitor.report.model_section import model_section
 from kmonitor.report.record_sections import events_section, reclaims_section
+from kmonitor.report.study_section import study_section
 from kmonitor.report.style import style
 from kmonitor_agent.release import VERSION
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 """Even if a text of a script were taken for markup, nothing could run or be loaded."""
 
-_MARKS: Final = {"crit": "\u25b2", "warn": "\u25b2", "ok": "\u2713", "mute": "\u25cf"}
 _ARROWS: Final = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
 
 
@@ -36,11 +37,7 @@ def report_page(contents: ReportContents) -> str:
         "main",
         _head(contents),
         _end(contents.end),
-        _charts(contents.charts),
-        _verdicts(contents),
-        reclaims_section(contents.reclaims),
-        events_section(contents.events),
-        model_section(contents.model, contents.fit),
+        *_told(contents),
         environment_section(contents),
         _foot(contents),
     )
@@ -53,6 +50,18 @@ def report_page(contents: ReportContents) -> str:
         style(),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang=language_tag())}\n"
+
+
+def _told(contents: ReportContents) -> tuple[Markup, ...]:
+    if contents.study is not None:
+        return study_section(contents.study), events_section(contents.events)
+    return (
+        _charts(contents.charts),
+        _verdicts(contents),
+        reclaims_section(contents.reclaims),
+        events_section(contents.events),
+        model_section(contents.model, contents.fit),
+    )
 
 
 def _head(contents: ReportContents) -> Markup:
@@ -71,7 +80,7 @@ def _head(contents: ReportContents) -> Markup:
 
 def _chip_text(chip: ChipPicture) -> str:
     # Never told by its colour alone.
-    return f"{_MARKS.get(chip.tone, _MARKS['mute'])} {chip.text}" if chip.icon else chip.text
+    return f"{mark_of(chip.tone)} {chip.text}" if chip.icon else chip.text
 
 
 def _end(end: EvidencePicture | None) -> Markup | str:
@@ -112,7 +121,7 @@ def _chart(chart: ReportChart) -> Markup:
 def _judged(verdict: VerdictPicture) -> Markup:
     words = " \u00b7 ".join(text for text in (verdict.text, verdict.forecast) if text)
     # A line also where there is nothing to say, so that the charts stand in line.
-    text = f"{_MARKS[verdict.tone]} {words}" if words else NARROW_SPACE
+    text = f"{mark_of(verdict.tone)} {words}" if words else NARROW_SPACE
     return tag("p", text, class_=verdict.tone)
 
 
@@ -140,7 +149,7 @@ def _verdict(verdict: EvidencePicture, run: str) -> Markup:
     )
     return tag(
         "div",
-        tag("h3", f"{_MARKS[verdict.tone]} {verdict.title}", class_=verdict.tone),
+        tag("h3", f"{mark_of(verdict.tone)} {verdict.title}", class_=verdict.tone),
         tag("p", verdict.lead),
         tag("ul", *(tag("li", line) for line in verdict.lines)) if verdict.lines else "",
         helps if advice else "",

@@ -25,21 +25,13 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
-    """One drawing.
+class Pen:
+    """How lines, shapes and words are written.
 
     Attributes:
-        picture: What is shown.
-        frame: Where.
-        x_axis: Horizontal axis.
-        y_axis: Vertical axis.
         ink: In which colours.
     """
 
-    picture: ChartPicture
-    frame: PlotFrame
-    x_axis: Axis
-    y_axis: Axis
     ink: Ink
 
     def line(
@@ -108,6 +100,23 @@ class Sheet:
             font_size=px,
             font_weight=float(weight),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet(Pen):
+    """One drawing of a chart.
+
+    Attributes:
+        picture: What is shown.
+        frame: Where.
+        x_axis: Horizontal axis.
+        y_axis: Vertical axis.
+    """
+
+    picture: ChartPicture
+    frame: PlotFrame
+    x_axis: Axis
+    y_axis: Axis
 
 
 def text_width(text: str, px: float = META_PX) -> float:

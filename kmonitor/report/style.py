@@ -40,6 +40,11 @@ ul{margin:6px 0 0;padding-left:18px}
 .verdict.ok{border-left-color:var(--ok)}.verdict.warn{border-left-color:var(--warn)}
 .verdict.crit{border-left-color:var(--crit)}
 .verdict p,.verdict li{color:var(--text)}
+.folds{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:8px;
+ margin-top:10px}
+.fold{color:var(--text);border-left:3px solid var(--mute);border-radius:8px;padding:6px 10px}
+.fold.ok{border-left-color:var(--ok)}.fold.warn{border-left-color:var(--warn)}
+.fold.crit{border-left-color:var(--crit)}.fold.accent{border-left-color:var(--accent)}
 .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--border);border-radius:10px}
 table{border-collapse:collapse;width:100%;font-size:12px}
 th,td{text-align:left;vertical-align:top;padding:5px 10px;border-bottom:1px solid var(--border)}

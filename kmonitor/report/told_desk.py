@@ -1,6 +1,7 @@
 """A desk and its charts as a window has them, filled from one hub's answers for one run."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -59,6 +60,11 @@ class ToldDesk:
         self._take_answers()
         has_epochs = len(self._feed.store.epoch_marks(run.run, "epochs")) > 0
         self.charts.count("epochs" if has_epochs else "seconds")
+
+    def take_epochs(self, runs: Sequence[str]) -> None:
+        """Let the desk's metrics of folds know the epochs of these runs."""
+        self.desk.fold_metrics.want(runs)
+        self._take_answers()
 
     def _fill(self) -> None:
         hub = self._client.hub()

@@ -2722,6 +2722,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/report/page.py"/>
+        <location filename="../../kmonitor/report/study_section.py"/>
         <source>Charts</source>
         <translation>图表</translation>
     </message>
@@ -3132,6 +3133,16 @@
         <translation>第 {n} 次 fit</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>Fold</source>
+        <translation>折</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>Folds</source>
+        <translation>各折</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/study_metric.py"/>
         <source>Folds tell of their epochs where a fit has a MonitorCallback.</source>
         <translation>fit 中有 MonitorCallback 时，各折才会报告其轮。</translation>
@@ -3296,6 +3307,11 @@
         <location filename="../../kmonitor/presenters/limit_words.py"/>
         <source>Graph size</source>
         <translation>计算图大小</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>Growth</source>
+        <translation>增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
@@ -3653,6 +3669,11 @@
         <translation>保持原样</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>Ledger</source>
+        <translation>账目</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/record_words.py"/>
         <source>Left to start again {where}</source>
         <translation>已退出以重新启动（{where}）</translation>
@@ -3768,7 +3789,13 @@
         <translation>所选运行的内存地图</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>Metric</source>
+        <translation>指标</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/report/study_section.py"/>
         <source>Metrics</source>
         <translation>指标</translation>
     </message>
@@ -4437,12 +4464,18 @@
         <translation>最后 {time} 的内存：{first} 至 {last}，{rate}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>RAM peak</source>
+        <translation>内存峰值</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/study_memory.py"/>
         <source>RAM up to {size}</source>
         <translation>内存最高 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <location filename="../../kmonitor/report/study_section.py"/>
         <source>RAM {size}</source>
         <translation>内存 {size}</translation>
     </message>
@@ -4952,6 +4985,7 @@
         <location filename="../../kmonitor/presenters/history_cells.py"/>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
         <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/report/study_section.py"/>
         <source>State</source>
         <translation>状态</translation>
     </message>
@@ -4974,6 +5008,11 @@
         <location filename="../../kmonitor/presenters/compare_table.py"/>
         <source>Step time, median of all epochs</source>
         <translation>步时间，所有轮次的中位数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>Steps</source>
+        <translation>步</translation>
     </message>
     <message>
         <location filename="../../kmonitor/report/model_section.py"/>
@@ -5416,6 +5455,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/report/study_section.py"/>
         <source>Time</source>
         <translation>时间</translation>
     </message>
@@ -5490,6 +5530,21 @@
         <translation>训练指标</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>Trial</source>
+        <translation>试验</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>Trials</source>
+        <translation>各次试验</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>Try</source>
+        <translation>尝试</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>Try it in a terminal, where it must work without a question: {line}</source>
         <translation>请在终端中尝试，必须无需提问即可成功：{line}</translation>
@@ -5540,12 +5595,19 @@
         <translation>显存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>VRAM peak</source>
+        <translation>显存峰值</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <location filename="../../kmonitor/report/study_section.py"/>
         <source>VRAM {size}</source>
         <translation>显存 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/report/study_section.py"/>
         <source>Value</source>
         <translation>值</translation>
     </message>
@@ -5735,6 +5797,11 @@
         <location filename="../../kmonitor/presenters/audit.py"/>
         <source>Who</source>
         <translation>谁</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>Why</source>
+        <translation>原因</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/readings.py"/>
@@ -5992,6 +6059,11 @@
         <location filename="../../kmonitor/presenters/diagnosis.py"/>
         <source>blocks</source>
         <translation>块数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/report/study_svg.py"/>
+        <source>bound</source>
+        <translation>上限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_memory.py"/>
@@ -6474,6 +6546,11 @@
         <translation>学习中：判定需要 {needed}，至今已测量 {n}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>left RAM, right VRAM</source>
+        <translation>左为内存，右为显存</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>left by an exception that the script caught (an error or Ctrl+C)</source>
         <translation>因脚本捕获的异常而离开（错误或 Ctrl+C）</translation>
@@ -6561,8 +6638,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <source>mean ± standard deviation of {metric}, the {n} trials that finished</source>
+        <translation>{metric} 的均值 ± 标准差，已完成的 {n} 次试验</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_metric.py"/>
         <source>mean ± standard deviation of {metric}, {n} folds at their last epoch</source>
         <translation>{metric} 的均值 ± 标准差，{n} 折的最后一轮</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <source>mean ± standard deviation of {metric}, {n} trials at their last epoch</source>
+        <translation>{metric} 的均值 ± 标准差，{n} 次试验的最后一轮</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_totals.py"/>
@@ -7930,6 +8017,11 @@
         <translation>{metric}，1 折的最后一轮</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <source>{metric} of 1 trial at its last epoch</source>
+        <translation>{metric}，1 次试验的最后一轮</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
         <source>{metric} passed its limit of {limit}: {value}</source>
         <translation>{metric}超过上限 {limit}：{value}</translation>
@@ -8185,6 +8277,11 @@
         <location filename="../../kmonitor/presenters/study_page.py"/>
         <source>{n} tried again</source>
         <translation>{n} 重试过</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/report/study_section.py"/>
+        <source>{n} tries</source>
+        <translation>{n} 次尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/record_facts.py"/>

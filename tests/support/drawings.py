@@ -3,11 +3,20 @@
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from typing import Final
 from xml.etree import ElementTree as ET
 
 from typing_extensions import override
 
 _SVG = "{http://www.w3.org/2000/svg}"
+MAY_STAND_IN_IT: Final = {
+    *("html", "head", "meta", "title", "style", "body", "main", "header", "section", "footer"),
+    *("h1", "h2", "h3", "p", "span", "div", "ul", "li", "dl", "dt", "dd", "br"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
+    *("svg", "desc", "g", "line", "path", "rect", "circle", "polygon", "text"),
+}
+"""The elements of a report: nothing that runs or loads."""
+
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 

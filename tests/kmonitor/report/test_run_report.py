@@ -17,7 +17,7 @@ from kmonitor_agent.protocol.facts import (
     Notice,
     SlotFacts,
 )
-from tests.support.drawings import Page
+from tests.support.drawings import MAY_STAND_IN_IT, Page
 from tests.support.growing_run import Growing, events_of
 from tests.support.live_hub import LiveHub
 from tests.support.made_up_runs import made_up_run
@@ -28,13 +28,6 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=y>\"'&\u202e\x1b[2J"
 LEAK = Growing(
     ram_mib=8.0, traces=2, retained=2, function="train_function", ram_of_bytes=1400 * MIB
 )
-
-MAY_STAND_IN_IT = {
-    *("html", "head", "meta", "title", "style", "body", "main", "header", "section", "footer"),
-    *("h1", "h2", "h3", "p", "span", "div", "ul", "li", "dl", "dt", "dd", "br"),
-    *("table", "thead", "tbody", "tr", "th", "td"),
-    *("svg", "desc", "g", "line", "path", "rect", "circle", "polygon", "text"),
-}
 
 
 def page_of(client: HubClient, folder: Path) -> Page:
