@@ -17,11 +17,11 @@ SET_UP := KMONITOR_TARGET=$@ packaging/set_up.sh
 BIN := .venv/bin
 CODE := kmonitor kmonitor_agent tests packaging
 
-.PHONY: help setup run test test-full check bench languages lock audit dist clean
+.PHONY: help setup run test test-full check bench bench-peers languages lock audit dist clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
-	    printf '  make %-10s %s\n' "$$target" "$$text"; done
+	    printf '  make %-11s %s\n' "$$target" "$$text"; done
 
 setup:  ## .venv with everything that `make run` needs
 	@$(SET_UP)
@@ -48,6 +48,10 @@ test-full:  ## also the slowest tests, the wheel, other versions, and Debian 13
 bench:  ## every benchmark, one after the other (ARGS="hub" picks by name)
 	@$(SET_UP) --testing
 	@$(BIN)/python packaging/run_benchmarks.py $(ARGS)
+
+bench-peers:  ## side by side with what people use today (ARGS="cost" picks a part)
+	@$(SET_UP) --testing
+	@$(BIN)/python -m tests.benchmarks.peers $(ARGS)
 
 languages:  ## bring the translations up to date with the code, and compile them
 	@$(SET_UP) --testing

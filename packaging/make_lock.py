@@ -15,6 +15,9 @@ from kmonitor_setup.environment import Project, install_locked
 from kmonitor_setup.words import CannotSetUp, complain
 
 ROOT = Path(__file__).resolve().parents[1]
+PEERS = "tests/benchmarks/peers/requirements"
+"""What kmonitor is measured against has an environment and a lock of its own."""
+
 TOOL = ROOT / ".setup" / "lock"
 """The resolver's own environment: it is no part of the project's."""
 
@@ -28,15 +31,19 @@ def main() -> int:
     except CannotSetUp as failure:
         complain(failure)
         return 1
+    asked = ["pyproject.toml", "--all-extras"]
+    asked += [word for name in groups for word in ("--group", name)]
+    return _lock(asked, "packaging/lock.txt") or _lock([f"{PEERS}.in"], f"{PEERS}.txt")
+
+
+def _lock(asked: list[str], file: str) -> int:
     command = [
         str(TOOL / "bin" / "uv"),
-        *("pip", "compile", "pyproject.toml"),
+        *("pip", "compile", *asked),
         *("--universal", "--python-version", "3.11"),
         *("--generate-hashes", "--only-binary", ":all:"),
-        "--all-extras",
-        *(word for name in groups for word in ("--group", name)),
         *("--custom-compile-command", "make lock"),
-        *("--quiet", "--output-file", "packaging/lock.txt"),
+        *("--quiet", "--output-file", file),
         *sys.argv[1:],
     ]
     return subprocess.run(command, cwd=ROOT, check=False).returncode

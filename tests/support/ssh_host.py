@@ -16,6 +16,7 @@ import pytest
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor_agent.local.folders import Folders, find_folders
 from tests.support.capabilities import sshd_path
+from tests.support.loopback import free_port
 from tests.support.waiting import wait_until
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +35,7 @@ class SshHost:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self.there: Folders = find_folders({"KMONITOR_HOME": str(folder / "there")})
         self.home = folder / "home"
         self.may_forward = True
@@ -144,12 +145,6 @@ def _script(path: Path, body: str) -> Path:
 
 def _ssh() -> str:
     return "/usr/bin/ssh" if Path("/usr/bin/ssh").exists() else "ssh"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _answers(port: int) -> bool:

@@ -1,0 +1,142 @@
+"""What each tool costs in the training process: the same training with each, in turns.
+
+A process of its own for each training, in another order each round; ratios are to the training
+with no callback of the same round.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from kmonitor_agent.local.folders import find_folders
+from tests.benchmarks.bench_delivery import hub_in
+from tests.support.live_hub import LiveHub
+
+ROOT = Path(__file__).parents[3]
+TOOLS = (
+    "none",
+    "ours, hub present",
+    "ours, hub absent",
+    "ours, hub hung",
+    "TensorBoard",
+    "TensorBoard by batch",
+    "W&B offline",
+    "MLflow autolog",
+    "psutil + print",
+)
+MODELS = ("small", "image")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One training with one tool.
+
+    Attributes:
+        step_s: Median over epochs of the mean seconds a step.
+        epochs_a_minute: Epochs, with what tools do between them.
+        rss_added_bytes: Resident set at the end less that before the tool was imported.
+        children_bytes: Resident sets of processes that the tool started, summed.
+        threads_added: Threads in the training process.
+        bytes_an_hour: What is written, from the last three quarters of the training.
+        import_s: Import and start of the tool, once Keras is there.
+        exit_s: From the end of the last epoch to the end of the process.
+    """
+
+    step_s: float
+    epochs_a_minute: float
+    rss_added_bytes: float
+    children_bytes: float
+    threads_added: float
+    bytes_an_hour: float
+    import_s: float
+    exit_s: float
+
+
+def measure(python: Path, model: str, rounds: int, seconds: float) -> dict[str, list[Cost]]:
+    """Every tool, `rounds` times in turns.
+
+    Args:
+        python: The peers' own environment.
+        model: Which of `MODELS`.
+        rounds: How often each is trained.
+        seconds: How long each training goes on.
+    """
+    found: dict[str, list[Cost]] = {tool: [] for tool in TOOLS}
+    for number in range(rounds):
+        turned = TOOLS[number % len(TOOLS) :] + TOOLS[: number % len(TOOLS)]
+        for tool in turned:
+            found[tool].append(_one(python, tool, model, seconds))
+            _tell(f"{model} {number + 1}/{rounds} {tool}: {found[tool][-1]}")
+    return found
+
+
+def rows(found: dict[str, list[Cost]]) -> Iterator[Sequence[str]]:
+    """The table's lines: medians, and the step's ratio to no callback within the same round."""
+    bare = found["none"]
+    for tool, costs in found.items():
+        ratios = sorted(cost.step_s / none.step_s for cost, none in zip(costs, bare, strict=True))
+        none_rss = median(cost.rss_added_bytes for cost in bare)
+        none_threads = median(cost.threads_added for cost in bare)
+
+        def middle(name: str, costs: list[Cost] = costs) -> float:
+            return median(getattr(cost, name) for cost in costs)
+
+        yield (
+            tool,
+            f"{1e6 * middle('step_s'):.0f}",
+            f"{median(ratios):.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f})",
+            f"{middle('epochs_a_minute'):.1f}",
+            f"{(middle('rss_added_bytes') - none_rss) / 2**20:+.0f}",
+            f"{middle('children_bytes') / 2**20:.0f}",
+            f"{middle('threads_added') - none_threads:+.0f}",
+            f"{middle('bytes_an_hour') / 2**20:.1f}",
+            f"{middle('import_s'):.2f}",
+            f"{middle('exit_s'):.2f}",
+        )
+
+
+def _one(python: Path, tool: str, model: str, seconds: float) -> Cost:
+    with tempfile.TemporaryDirectory(prefix="kmonitor-peers-") as name:
+        folder = Path(name)
+        with _hub_for(tool, folder):
+            environ = os.environ | {"PYTHONPATH": str(ROOT), "KMONITOR_HOME": name, "HOME": name}
+            order = {"tool": tool, "folder": name, "model": model, "seconds": seconds}
+            words = [str(python), "-m", "tests.benchmarks.peers.one_training", json.dumps(order)]
+            done = subprocess.run(
+                words, cwd=folder, env=environ, capture_output=True, text=True, check=False
+            )
+            ended_s = time.monotonic()
+    if done.returncode:
+        raise SystemExit(f"{tool} failed:\n{done.stderr[-3000:]}")
+    told = json.loads(done.stdout.splitlines()[-1])
+    told["exit_s"] = ended_s - told.pop("left_s")
+    return Cost(**told)
+
+
+@contextmanager
+def _hub_for(tool: str, folder: Path) -> Iterator[None]:
+    folders = find_folders({"KMONITOR_HOME": str(folder)})
+    if tool == "ours, hub present":
+        live = LiveHub(folders)
+        live.start()
+        try:
+            yield
+        finally:
+            live.stop()
+    elif tool == "ours, hub hung":
+        with hub_in("hung", folders):
+            yield
+    else:
+        yield
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(line + "\n")
