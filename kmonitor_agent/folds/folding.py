@@ -17,6 +17,7 @@ from kmonitor_agent.folds.function_source import (
     FoldsRefused,
     FunctionSource,
     Usage,
+    note_handed_over,
     source_of,
 )
 from kmonitor_agent.folds.host import devices, memory_bound
@@ -146,8 +147,10 @@ def wanted_by(  # noqa: PLR0913 - the user's arguments
     """
     given = None if at_once is None else _count("at_once", at_once, 1, _MOST_AT_ONCE)
     names = tuple(devices())
+    source = source_of(function, usage)
+    note_handed_over()
     return Wanted(
-        source=source_of(function, usage),
+        source=source,
         retries=_count("retries", retries, 0, _MOST_RETRIES),
         at_once=given or max(1, len(names)),
         time=TimeBound(_seconds(timeout_s)),

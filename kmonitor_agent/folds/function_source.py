@@ -139,6 +139,8 @@ class FunctionSource(msgspec.Struct, frozen=True):
         arguments: Further arguments by name, packed plain data.
         functions: Further arguments by name that are functions or classes themselves.
         usage: How it was handed over.
+        is_later: The script has handed over a function before: without a main guard it would stop
+            there, before what stands in between has run.
     """
 
     name: str
@@ -149,11 +151,30 @@ class FunctionSource(msgspec.Struct, frozen=True):
     arguments: bytes = b""
     functions: "dict[str, FunctionSource]" = {}
     usage: Usage = RUN_FOLDS
+    is_later: bool = False
 
     @property
     def text(self) -> str:
         """The function in one line: "train.py: train_fold"."""
         return f"{self.module or Path(self.file).name}: {self.name}"
+
+
+class _Script:
+    """What this process knows of its script.
+
+    Attributes:
+        again: The script as this process has read it again for a function; None: it has not.
+        has_handed_over: It has handed a function over, for a study of its own.
+    """
+
+    again: types.ModuleType | None = None
+    has_handed_over = False
+
+
+def note_handed_over() -> None:
+    """The script hands a function over; the folds of a later one do not see what it made since."""
+    # In a fold's process all see the same: the script stopped where it stopped.
+    _Script.has_handed_over = _Script.again is None
 
 
 class Reached(BaseException):
@@ -211,11 +232,16 @@ def _standing(function: Any, line: int, usage: Usage, method: str = "") -> Funct
     main: Any = sys.modules["__main__"]
     spec = getattr(main, "__spec__", None)
     if spec is not None and spec.name not in {"__main__", MAIN}:
-        return FunctionSource(name, line, module=str(spec.name), is_package=True, usage=usage)
+        is_later = _Script.has_handed_over
+        return FunctionSource(
+            name, line, module=str(spec.name), is_package=True, usage=usage, is_later=is_later
+        )
     file = getattr(main, "__file__", None)
     if not file or not Path(file).is_file() or _is_interactive():
         raise FoldsRefused(usage.in_a_file(name))
-    return FunctionSource(name, line, file=str(Path(file).absolute()), usage=usage)
+    is_later = _Script.has_handed_over
+    place = str(Path(file).absolute())
+    return FunctionSource(name, line, file=place, usage=usage, is_later=is_later)
 
 
 def load(source: FunctionSource) -> Callable[..., Any]:
@@ -234,15 +260,17 @@ def load(source: FunctionSource) -> Callable[..., Any]:
 def _load(source: FunctionSource) -> Callable[..., Any]:
     if source.module and not source.is_package:
         return _named(vars(importlib.import_module(source.module)), source)
-    known = sys.modules.get(MAIN)
-    # `multiprocessing` gives this process's own main that name too, when it is imported.
-    if known is not None and known.__spec__ is not None and known.__spec__.name == MAIN:
-        return _named(vars(known), source)  # another of its functions was looked for
-    module: types.ModuleType = _main_module(source)
+    if _Script.again is not None:
+        return _named(vars(_Script.again), source)  # another of its functions was looked for
+    module, loader = _main_module(source)
+    _Script.again = module
     try:
-        assert module.__spec__ is not None and module.__spec__.loader is not None  # noqa: PT018, S101
-        module.__spec__.loader.exec_module(module)
+        loader.exec_module(module)
     except Reached as reached:
+        if source.is_later:
+            what = f"the script comes to an earlier {source.usage.caller} first, and what stands"
+            what = f"{what} between the two has not run. A second one needs the main guard."
+            raise FoldsRefused(source.usage.at_the_top(source.name, what)) from None
         given = reached.function
         while isinstance(given, functools.partial):
             given = cast("functools.partial[Any]", given).func
@@ -254,23 +282,24 @@ def _load(source: FunctionSource) -> Callable[..., Any]:
     return _named(vars(module), source)
 
 
-def _main_module(source: FunctionSource) -> types.ModuleType:
-    """The script's module, not yet run; in the place of `__main__`."""
-    if source.module:
-        found = importlib.util.find_spec(source.module)
-        path = "" if found is None else str(found.origin)
-    else:
-        path = source.file
+def _main_module(
+    source: FunctionSource,
+) -> tuple[types.ModuleType, importlib.machinery.SourceFileLoader]:
+    """The script's module, not yet run, in the place of `__main__`; and what runs it."""
+    found = importlib.util.find_spec(source.module) if source.module else None
+    path = source.file if found is None else str(found.origin)
     loader = importlib.machinery.SourceFileLoader(MAIN, path)
     spec = importlib.util.spec_from_file_location(MAIN, path, loader=loader)
     if spec is None:
         raise FoldsRefused(f"{path} cannot be read again")
     module = importlib.util.module_from_spec(spec)
+    # As in the script's own process: `multiprocessing` reads from it how its processes find it.
+    module.__spec__ = found
     if source.module:
         module.__package__ = source.module.rpartition(".")[0]
     sys.modules["__main__"] = sys.modules[MAIN] = module
     sys.dont_write_bytecode = True  # a script has no __pycache__ beside it
-    return module
+    return module, loader
 
 
 def _named(names: dict[str, Any], source: FunctionSource) -> Callable[..., Any]:

@@ -52,6 +52,33 @@ TWO = """
     print(run_folds(second, folds=2, study="second").values)
 """
 
+AGAIN = """
+    from kmonitor_agent import run_folds
+
+    units = 0
+
+    def train_fold(fold):
+        return units
+
+    for units in (16, 32):
+        print(run_folds(train_fold, folds=1).values)
+"""
+
+SPAWNS = """
+    import multiprocessing
+    from kmonitor_agent import run_folds
+
+    def twice(value):
+        return 2 * value
+
+    def train_fold(fold):
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            return pool.map(twice, [1, 2])
+
+    if __name__ == "__main__":
+        print(run_folds(train_fold, folds=1, retries=0, timeout_s=60).values)
+"""
+
 FAILS = """
     import sys
     from kmonitor_agent import run_folds
@@ -129,8 +156,32 @@ def test_a_second_study_in_a_script_without_a_main_guard_is_refused_with_what_to
     ran = run_script(tmp_path, TWO)
 
     assert ran.stdout == "[0, 1]\n"
-    assert "comes to another run_folds before it is defined" in ran.stderr
+    assert "comes to an earlier run_folds first" in ran.stderr
     assert 'if __name__ == "__main__":' in ran.stderr
+
+
+def test_a_script_without_a_main_guard_never_runs_a_second_study_with_what_the_first_one_saw(
+    tmp_path: Path,
+):
+    ran = run_script(tmp_path, AGAIN)
+
+    assert ran.stdout == "[16]\n"
+    assert "comes to an earlier run_folds first" in ran.stderr
+    assert 'if __name__ == "__main__":' in ran.stderr
+
+
+def test_a_fold_starts_processes_of_its_own_that_read_the_script(tmp_path: Path):
+    ran = run_script(tmp_path, SPAWNS)
+
+    assert ran.stdout == "[[2, 4]]\n", ran.stderr
+
+
+def test_a_fold_of_a_module_that_was_started_by_its_name_starts_processes_of_its_own(
+    tmp_path: Path,
+):
+    ran = run_script(tmp_path, SPAWNS, "-m", "script")
+
+    assert ran.stdout == "[[2, 4]]\n", ran.stderr
 
 
 def test_a_script_that_fails_when_it_is_read_again_is_refused_and_is_no_study(
