@@ -139,8 +139,7 @@ class HeaderPanel(QFrame):
     def show_live(self, *, is_live: bool) -> None:
         """Set the live button."""
         self._is_live = is_live
-        words = self.tr("Live") if is_live else self.tr("Held")
-        self._live.setText("" if self._is_narrow else words)
+        words = self._word_live()
         self._live.setProperty("kind", "" if is_live else "held")
         tooltip = (
             self.tr("Charts follow the newest data. Press to hold the view (Space)")
@@ -172,11 +171,17 @@ class HeaderPanel(QFrame):
         is_narrow = self.width() < _NARROW_BELOW
         mark = SIZES.padding + self._mark.sizeHint().width() + _TITLE_GAP
         self._brand.setFixedWidth(mark if is_narrow else self._left_px)
-        self._name.setVisible(not is_narrow)
         if is_narrow != self._is_narrow:
             self._is_narrow = is_narrow
+            self._name.setVisible(not is_narrow)
             self._live.setMinimumWidth(0 if is_narrow else _LIVE_WIDTH)
-            self.show_live(is_live=self._is_live)
+            self._word_live()
+
+    def _word_live(self) -> str:
+        """What the live button says, or would where there is room."""
+        words = self.tr("Live") if self._is_live else self.tr("Held")
+        self._live.setText("" if self._is_narrow else words)
+        return words
 
     def _build(self) -> None:
         brand = QHBoxLayout(self._brand)
