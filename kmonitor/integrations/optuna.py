@@ -17,7 +17,7 @@ from optuna.trial import Trial
 from typing_extensions import override
 
 from kmonitor.integrations.optuna_trial import PRUNED, VALUES, objective_in_a_process
-from kmonitor_agent.folds.function_source import Usage, source_of
+from kmonitor_agent.folds.function_source import Usage, note_handed_over, source_of
 from kmonitor_agent.folds.ledger import Cause, Ledger
 from kmonitor_agent.folds.rereading import stop_if_loading
 from kmonitor_agent.folds.study import FoldResult
@@ -202,6 +202,7 @@ def in_processes(
     except BaseException:
         trials.close()
         raise
+    note_handed_over()
     return InProcesses(trials, frozenset(raises), first)
 
 

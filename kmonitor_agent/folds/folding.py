@@ -92,6 +92,7 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     stop_if_loading(train_fold)
     _check_place(on)
     wanted = wanted_by(train_fold, timeout_s, memory, retries, at_once)
+    note_handed_over()
     wanted = _for_a_cluster(wanted, at_once) if on == "ray" else wanted
     try:
         return _run(wanted, folds, study, _way(on, memory))
@@ -147,10 +148,8 @@ def wanted_by(  # noqa: PLR0913 - the user's arguments
     """
     given = None if at_once is None else _count("at_once", at_once, 1, _MOST_AT_ONCE)
     names = tuple(devices())
-    source = source_of(function, usage)
-    note_handed_over()
     return Wanted(
-        source=source,
+        source=source_of(function, usage),
         retries=_count("retries", retries, 0, _MOST_RETRIES),
         at_once=given or max(1, len(names)),
         time=TimeBound(_seconds(timeout_s)),

@@ -172,7 +172,10 @@ class _Script:
 
 
 def note_handed_over() -> None:
-    """The script hands a function over; the folds of a later one do not see what it made since."""
+    """The script has handed a function over: folds of a later one would not see what it did since.
+
+    Called once all that belongs to the same call of the user's is handed over.
+    """
     # In a fold's process all see the same: the script stopped where it stopped.
     _Script.has_handed_over = _Script.again is None
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 from kmonitor_agent.folds.account import Account
 from kmonitor_agent.folds.folding import place_of, wanted_by
 from kmonitor_agent.folds.followed import Followed
-from kmonitor_agent.folds.function_source import Usage
+from kmonitor_agent.folds.function_source import Usage, note_handed_over
 from kmonitor_agent.folds.launch import Launch
 from kmonitor_agent.folds.ledger import Attempt, Ledger
 from kmonitor_agent.folds.progress import Progress
@@ -79,6 +79,7 @@ class Trials:
         except BaseException:
             self._folder.close()
             raise
+        self._is_part = quiet
         telling = None if quiet else Telling(self._wanted, facts, self._folder, places)
         self._listener = _OneByOne(None if quiet else Progress(0, noun="trial"), telling)
         self._beside = Beside()
@@ -153,6 +154,8 @@ class Trials:
 
     def close(self) -> None:
         """The search is over, or pauses."""
+        if not self._is_part:
+            note_handed_over()
         if self._warm is not None:
             self._warm.close()
         self._listener.close()

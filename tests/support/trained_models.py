@@ -120,7 +120,8 @@ class Variational(keras.Model):
     def call(self, x: Any) -> Any:
         mean, spread = ops.split(self.coder(x), 2, axis=-1)
         noise = keras.random.normal(ops.shape(mean), seed=self.seeds)
-        divergence = -0.5 * ops.mean(1 + spread - mean**2 - ops.exp(spread))
+        divergence: Any = ops.mean(1 + spread - mean**2 - ops.exp(spread))
+        divergence = -0.5 * divergence
         self.add_loss(divergence)
         return self.decoder(mean + ops.exp(0.5 * spread) * noise)
 
