@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Final
+from typing import Final, Literal
 
 from kmonitor_agent.folds.ledger import seconds_text
 from kmonitor_agent.folds.tidings import Phase, Stepped
@@ -18,6 +18,9 @@ _FACTORS: Final = (10.0, 6.0, 4.0)
 
 Source: with times of folds spread log-normally by sigma 0.4, fewer than 1 in 10 000 is longer.
 """
+
+_MOST: Final = 0.5
+"""From this part on of what a fold took beyond the others, it is its silence that is at fault."""
 
 _SURE_SHARE: Final = 0.02
 """Below this part of its work a fold's own pace says nothing."""
@@ -105,28 +108,66 @@ class Silence:
         """Since its last step, seconds."""
         return now_s - self._last_s
 
-    def too_long(self, now_s: float) -> str:
-        """Why this is a hang; empty when it is none."""
-        return hang_of(self._phase, self.silent_s(now_s), self.own, self._others)
+    def quiet(self, now_s: float) -> "Quiet":
+        """Its silence at this moment, to be judged."""
+        return Quiet(self._phase, self.silent_s(now_s), self.own, self._others)
 
 
-def hang_of(phase: Phase, silent_s: float, own: Habits, others: Habits) -> str:
-    """Why a fold hangs; empty when it does not, or there is no history of that place.
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """A silence beside what is known of such.
 
-    Args:
-        phase: Where in a fit it is.
+    Attributes:
+        phase: Where in a fit the fold is.
         silent_s: Since its last step, seconds.
         own: Its own gaps.
         others: Those of the folds that finished.
     """
-    known = [own.longest_s.get(phase)]
-    if phase != "step" or known[0] is None:
-        known.append(others.longest_s.get(phase))
-    found = [each for each in known if each is not None]
-    if not found or silent_s <= max(LEAST_S, _SILENCE * max(found)):
-        return ""
-    longest = seconds_text(max(found))
-    return f"no step for {silent_s:.0f} s {_WHERE[phase]}, where the longest pause was {longest} s"
+
+    phase: Phase
+    silent_s: float
+    own: Habits
+    others: Habits
+
+    def hang(self) -> str:
+        """Why the fold hangs; empty when it does not, or there is no history of that place."""
+        return self._told() if self.silent_s > LEAST_S and self._is_unusual() else ""
+
+    def overdue(
+        self, limit_s: float, elapsed_s: float, finished_s: list[float]
+    ) -> tuple[Literal["timeout", "hang"], str]:
+        """Why a fold is ended whose learned time is over: it is slow, or silent.
+
+        The learned time counts from its begin, so that it is over before a silence of the least
+        bound is; without that silence the fold might have been in time.
+
+        Args:
+            limit_s: That time.
+            elapsed_s: How long it took so far.
+            finished_s: Seconds of the folds that finished.
+        """
+        beyond_s = elapsed_s - max(finished_s, default=0.0)
+        if self._is_unusual() and self.silent_s > _MOST * beyond_s:
+            return "hang", f"{self._told()}; the finished folds let expect {limit_s:.4g} s in all"
+        return "timeout", too_long_text(limit_s)
+
+    def _is_unusual(self) -> bool:
+        longest_s = self._longest_s()
+        return longest_s is not None and self.silent_s > _SILENCE * longest_s
+
+    def _longest_s(self) -> float | None:
+        """The longest healthy silence at this place; None: there is no history of it."""
+        if self.phase == "begin" and self.others.longest_s.keys() <= {"begin"}:
+            return None  # a function that tells no steps: its begin is all of it
+        known = [self.own.longest_s.get(self.phase)]
+        if self.phase != "step" or known[0] is None:
+            known.append(self.others.longest_s.get(self.phase))
+        return max((each for each in known if each is not None), default=None)
+
+    def _told(self) -> str:
+        longest = seconds_text(self._longest_s() or 0.0)
+        told = f"no step for {self.silent_s:.0f} s {_WHERE[self.phase]}"
+        return f"{told}, where the longest pause was {longest} s"
 
 
 _WHERE: Final[dict[Phase, str]] = {

@@ -10,7 +10,6 @@ from kmonitor_agent.folds.bounds import (
     Habits,
     Silence,
     TimeBound,
-    too_long_text,
     too_much_memory,
 )
 from kmonitor_agent.folds.ledger import Attempt, Cause
@@ -334,9 +333,11 @@ class Running:
 
     def _judge_time(self, now_s: float) -> None:
         bounds, elapsed_s = self._bounds, self.elapsed_s(now_s)
-        limit_s = self.limit_s(now_s)
+        limit_s, quiet = self.limit_s(now_s), self._silence.quiet(now_s)
         if limit_s is not None and elapsed_s > limit_s:
-            told = f"it took longer than timeout_s={limit_s:g}"
-            self.kill("timeout", too_long_text(limit_s) if bounds.time.given_s is None else told)
-        elif bounds.judges_silence and (why := self._silence.too_long(now_s)):
+            if bounds.time.given_s is None:
+                self.kill(*quiet.overdue(limit_s, elapsed_s, bounds.finished_s))
+            else:
+                self.kill("timeout", f"it took longer than timeout_s={limit_s:g}")
+        elif bounds.judges_silence and (why := quiet.hang()):
             self.kill("hang", why)

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from kmonitor_agent.folds.bounds import Habits, TimeBound, hang_of, too_long_text
+from kmonitor_agent.folds.bounds import Habits, Quiet, TimeBound
 from kmonitor_agent.folds.launch import Known
 from kmonitor_agent.folds.ledger import Attempt, Cause
 from kmonitor_agent.folds.on_ray.messages import Arrived, Now, Verdict
@@ -100,10 +100,10 @@ class Away:
         if now is None or self.verdict is not None:
             return None
         limit_s = None if self._bound.given_s is not None else self.limit_s(now_s)
-        why = hang_of(now.phase, now.silent_s, Habits(now.habits), self._known.habits)
+        quiet = Quiet(now.phase, now.silent_s, Habits(now.habits), self._known.habits)
         if limit_s is not None and now.elapsed_s > limit_s:
-            self.verdict = Verdict("timeout", too_long_text(limit_s))
-        elif why:
+            self.verdict = Verdict(*quiet.overdue(limit_s, now.elapsed_s, self._known.finished_s))
+        elif why := quiet.hang():
             self.verdict = Verdict("hang", why)
         self._judged_s = now_s
         return self.verdict

@@ -169,17 +169,18 @@ def now(elapsed_s: float, silent_s: float = 0.0, phase: Phase = "step") -> Now:
 
 
 def test_a_fold_on_a_node_is_judged_by_what_all_folds_taught():
-    known = Known(Habits({"between": 30.0}), [10.0, 12.0, 11.0])
-    slow, hung, well = (Away(each, 1, None, known, TimeBound()) for each in range(3))
-    for each in (slow, hung, well):
+    known = Known(Habits({"between": 30.0, "step": 0.2}), [10.0, 12.0, 11.0])
+    slow, hung, well, late = (Away(each, 1, None, known, TimeBound()) for each in range(4))
+    for each in (slow, hung, well, late):
         each.arrive(Arrived("id", "far", "/verdicts/0-1", has_folder=False))
     slow.heard(now(elapsed_s=61.0))
     hung.heard(now(elapsed_s=50.0, silent_s=91.0, phase="between"))
     well.heard(now(elapsed_s=50.0, silent_s=59.0))
+    late.heard(now(elapsed_s=61.0, silent_s=55.0))
 
-    verdicts = [each.judge(0.0) for each in (slow, hung, well)]
+    verdicts = [each.judge(0.0) for each in (slow, hung, well, late)]
 
-    assert [each and each.cause for each in verdicts] == ["timeout", "hang", None]
+    assert [each and each.cause for each in verdicts] == ["timeout", "hang", None, "hang"]
     assert "that the finished folds let expect" in slow.ended_by("killed", "cancelled").why
     assert well.ended_by("killed", "its node was lost").cause == "killed"
     assert well.ended_by("killed", "its node was lost").node == "far"
