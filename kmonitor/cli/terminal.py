@@ -13,7 +13,8 @@ from rich.text import Text
 from typing_extensions import override
 
 from kmonitor.export.plain_data import json_text
-from kmonitor.presenters.formats import count_text, plain_text, printable
+from kmonitor.presenters.formats import count_text, plain_text
+from kmonitor_agent.local.printable import printable
 
 _GAP = 2
 _LEAST_CELLS = 16

@@ -22,6 +22,7 @@ from kmonitor_agent.folds.ledger import Cause, Ledger
 from kmonitor_agent.folds.rereading import stop_if_loading
 from kmonitor_agent.folds.study import FoldResult
 from kmonitor_agent.folds.trials import Trials
+from kmonitor_agent.local.printable import printable
 
 __all__ = ["TrialError", "in_processes"]
 
@@ -68,7 +69,8 @@ class TrialError(RuntimeError):
     """
 
     def __init__(self, cause: Cause, why: str, output: Path) -> None:
-        super().__init__(f"{cause.replace('_', ' ')}: {why} (what it printed: {output})")
+        told = printable(f"{cause.replace('_', ' ')}: {why} (what it printed: {output})")
+        super().__init__(told)
         self.cause: Cause = cause
         self.why = why
         self.output = output
@@ -152,7 +154,7 @@ class InProcesses:
         trial.set_user_attr(_WHY, result.why)
         if result.cause in self._raises:
             raise TrialError(result.cause, result.why, result.output)
-        return _NoValue(f"{result.cause.replace('_', ' ')}: {result.why}")
+        return _NoValue(printable(f"{result.cause.replace('_', ' ')}: {result.why}"))
 
     def close(self) -> None:
         """The search is over; without it, when nobody holds the objective any longer."""

@@ -5,7 +5,6 @@ Numbers are grouped, and parted from their unit, by a narrow no-break space (U+2
 """
 
 import math
-import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final, Literal
@@ -64,18 +63,6 @@ def unit_bytes(unit: str) -> float:
 def plain_text(text: str) -> str:
     """The same text with ordinary spaces, for terminals that lack the narrow one."""
     return text.replace(NARROW_SPACE, " ")
-
-
-def printable(text: str) -> str:
-    """A text from a training without what moves a cursor, colours, or turns a line around.
-
-    A space of any width becomes the ordinary one, every other letter that cannot be seen a mark.
-    """
-    return "".join(c if c.isprintable() else _seen(c) for c in text)
-
-
-def _seen(letter: str) -> str:
-    return " " if unicodedata.category(letter) == "Zs" else "\N{REPLACEMENT CHARACTER}"
 
 
 def shortened(text: str, most: int) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from kmonitor.presenters.formats import printable
 from kmonitor.presenters.run_states import has_ended
 from kmonitor.presenters.study_book import is_study
+from kmonitor_agent.local.printable import printable
 from kmonitor_agent.protocol.messages import RunsTold, RunSummary
 
 N_HUES = 6

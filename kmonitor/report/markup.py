@@ -4,7 +4,7 @@ import html
 from collections.abc import Iterable
 from typing import Final
 
-from kmonitor.presenters.formats import printable
+from kmonitor_agent.local.printable import printable
 
 _VOID: Final = frozenset({"meta"})
 

@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from kmonitor_agent.local.byte_sizes import bytes_text
 from kmonitor_agent.local.fold_place import Noun
+from kmonitor_agent.local.printable import printable
 from kmonitor_agent.protocol.study_facts import TrialOutcome
 
 Cause = Literal["finished", "error", "out_of_memory", "timeout", "hang", "killed", "interrupted"]
@@ -79,7 +80,7 @@ class Ledger(tuple[Attempt, ...]):
         widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
         lines = [_line(row, widths) for row in rows]
         told = [f"{noun} {each.fold}: {_short(each.why)}" for each in self if each.why]
-        return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:], *told])
+        return "\n".join(map(printable, [lines[0], "-" * len(lines[0]), *lines[1:], *told]))
 
     @override
     def __repr__(self) -> str:

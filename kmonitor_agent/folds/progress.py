@@ -12,6 +12,7 @@ from kmonitor_agent.folds.followed import Followed
 from kmonitor_agent.folds.ledger import Attempt, how_text, seconds_text
 from kmonitor_agent.local.byte_sizes import bytes_text
 from kmonitor_agent.local.fold_place import Noun
+from kmonitor_agent.local.printable import printable
 
 _EVERY_S: Final = 0.2
 _BAR: Final = 20
@@ -40,10 +41,10 @@ class Progress:
         self._width = 0
 
     def tell(self, line: str) -> None:
-        """A line that stays."""
+        """A line that stays; what would move the cursor in it is marked."""
         self._write("\r" + " " * self._width + "\r" if self._width else "")
         self._width = 0
-        self._write(f"{line}\n")
+        self._write(f"{printable(line)}\n")
 
     def known(self, finished: int) -> None:
         """So many folds finished at an earlier start: their results may be of earlier code."""

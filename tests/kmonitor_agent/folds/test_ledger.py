@@ -32,6 +32,17 @@ def test_the_ledger_prints_as_a_table():
     assert lines[5:] == ["fold 1: it was killed"]
 
 
+def test_what_an_exception_says_cannot_act_on_the_terminal():
+    said = io.StringIO()
+    attempt = Attempt(2, 1, "error", "ValueError: x\x1b]0;title\x07\u202e\udc80")
+
+    Progress(3, said).ended(attempt, again=False)
+    table = str(Ledger([attempt]))
+
+    assert said.getvalue().endswith(": ValueError: x\ufffd]0;title\ufffd\ufffd\ufffd\n")
+    assert table.endswith("\nfold 2: ValueError: x\ufffd]0;title\ufffd\ufffd\ufffd")
+
+
 def test_an_interruption_tells_what_is_over_and_how_it_goes_on():
     said = io.StringIO()
     Progress(3, said).interrupted(1, "go on")
