@@ -36,6 +36,12 @@ _NO_SCORING: Final = (
 )
 
 
+_CV: Final = (
+    "cross_validate: cv={cv} is none of what it takes: a number of folds, a splitter (KFold(5)),"
+    " or pairs of indices, [(train, test), ...]."
+)
+
+
 def cross_validate(  # noqa: PLR0913 - the user's arguments
     build_model: Callable[[], Any],
     x: Any,
@@ -67,7 +73,7 @@ def cross_validate(  # noqa: PLR0913 - the user's arguments
 
     Raises:
         TypeError: The data are no arrays of plain numbers or texts; `fit` has callbacks; an
-            argument is not known.
+            argument is not known; `cv` is nothing that splits.
         Whatever `run_folds` raises before the first fold.
     """
     stop_if_loading(build_model)
@@ -94,12 +100,20 @@ def _check_names(how: Mapping[str, Any]) -> None:
 
 
 def _splits(cv: Any, x: Any, y: Any, groups: Any) -> Iterable[Any]:
+    if not _can_split(cv):
+        raise TypeError(_CV.format(cv=f"{cv!r:.80}"))
     if isinstance(cv, int):
         selection: Any = importlib.import_module("sklearn.model_selection")
         kinds: Any = importlib.import_module("sklearn.utils.multiclass")
         is_classes = y is not None and kinds.type_of_target(y) in {"binary", "multiclass"}
         cv = selection.check_cv(cv, y, classifier=is_classes)
     return cv.split(x, y, groups) if hasattr(cv, "split") else cv
+
+
+def _can_split(cv: object) -> bool:
+    if isinstance(cv, str | type):  # both have a `split` or could be gone through, to no use
+        return False
+    return hasattr(cv, "split") or isinstance(cv, int | Iterable)
 
 
 def _named(x: Any, y: Any) -> list[tuple[str, Any]]:

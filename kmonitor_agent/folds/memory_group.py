@@ -10,6 +10,7 @@ from kmonitor_agent.local.control_groups import group_folders
 _LIMIT: Final = {1: "memory.limit_in_bytes", 2: "memory.max"}
 _SWAP: Final = {1: "memory.memsw.limit_in_bytes", 2: "memory.swap.max"}
 _KILLS: Final = {1: "memory.oom_control", 2: "memory.events"}
+_PEAK: Final = {1: "memory.max_usage_in_bytes", 2: "memory.peak"}
 _PREFIX: Final = "kmonitor-fold-"
 _EMPTY_WITHIN_S: Final = 2.0
 
@@ -62,6 +63,17 @@ class MemoryGroup:
                 name, _, count = line.partition(" ")
                 if name == "oom_kill":
                     return int(count)
+        return 0
+
+    @property
+    def peak_name(self) -> str:
+        """The kernel's file that tells `peak_bytes`."""
+        return _PEAK[self._version]
+
+    def peak_bytes(self) -> int:
+        """Most that it held, pages of files read included; 0 where the kernel does not tell."""
+        with suppress(OSError, ValueError):
+            return int((self._folder / self.peak_name).read_text())
         return 0
 
     def remove(self) -> bool:

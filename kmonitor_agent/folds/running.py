@@ -242,6 +242,8 @@ class Running:
             cause, why = "out_of_memory", "it gave up for want of memory, as its output says"
         self.process.end()
         if self._group is not None:
+            if kills and cause == "out_of_memory":
+                why += self._peak_told(self._group)
             self._group.remove_soon()
         seen, returned = self._seen, self._seen.returned
         steps = self.steps if returned is None else returned.steps
@@ -263,6 +265,14 @@ class Running:
             private=any(each is not None and each.private for each in (seen.step, returned)),
             outcome="" if returned is None or cause != "finished" else returned.outcome,
         )
+
+    def _peak_told(self, group: MemoryGroup) -> str:
+        """Take the group's peak, and say so: the kernel kills faster than anybody looks."""
+        held = group.peak_bytes()
+        if held <= self._seen.peak_bytes:
+            return ""
+        self._seen.peak_bytes = held
+        return f" (RAM peak by {group.peak_name})"
 
     def death(self, attempt: Attempt) -> Death:
         """The end of its process, for those who watch its run."""

@@ -43,6 +43,14 @@ def test_arguments_that_are_not_known_are_refused_by_its_own_name(
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.parametrize("cv", ["x", None, 2.0, Path])
+def test_what_splits_nothing_is_refused_with_what_cv_takes(tmp_path: Path, cv: object):
+    with pytest.raises(TypeError, match=r"cross_validate: cv=.* a number of folds, a splitter"):
+        cross_validate(make_nothing, np.zeros(2), cv=cv, study=tmp_path / "s")
+
+    assert not (tmp_path / "s").exists()
+
+
 @pytest.mark.keras
 @pytest.mark.full
 def test_a_fold_that_fails_is_nan_and_the_study_says_why(tmp_path: Path):

@@ -50,6 +50,11 @@ class MadeUpGroup:
     def kills(self) -> int:
         return 1
 
+    peak_name = "memory.peak"
+
+    def peak_bytes(self) -> int:
+        return 2**30
+
     def remove_soon(self) -> None: ...
 
 
@@ -112,4 +117,5 @@ def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(
     ended = attempt.finish(1.1)
 
     assert ended.cause == "out_of_memory"
-    assert ended.why == "the kernel killed it at memory=1.0 GiB"
+    assert ended.why == "the kernel killed it at memory=1.0 GiB (RAM peak by memory.peak)"
+    assert ended.peak_bytes == 2**30
