@@ -72,7 +72,7 @@ class Account:
         self.known.habits.learn(habits)
 
     def note(self, attempt: Attempt, *, again: bool) -> None:
-        """An attempt ended. Raises: OSError: it cannot be kept."""
+        """An attempt ended."""
         self.folder.note(attempt)
         self.has_noted = True
         self.listener.ended(attempt, again=again)

@@ -17,7 +17,9 @@ from typing import Any, Final
 
 from kmonitor_agent.folds.fold import Fold, NotAnswered
 from kmonitor_agent.folds.function_source import FoldsRefused, load
+from kmonitor_agent.folds.kept_value import sealed
 from kmonitor_agent.folds.plain import NotPlain, packed, unpacked
+from kmonitor_agent.folds.private_file import open_private
 from kmonitor_agent.folds.pulse import Pulse
 from kmonitor_agent.folds.rereading import loading
 from kmonitor_agent.folds.tidings import MOST_TEXT, Mouth, Order, Ready, Refused, Returned
@@ -94,7 +96,7 @@ def _call(function: Callable[..., Any], order: Order, mouth: Mouth) -> None:
             sys.exit(RESTART_STATUS)
         returned = _ended_by(exc)
     else:
-        returned = _kept(value, Path(order.value))
+        returned = _kept(value, order)
         if returned.how == "finished":
             outcome, why = fold.outcome
             returned = Returned("finished", why[:MOST_TEXT], outcome=outcome)
@@ -120,9 +122,9 @@ def _answered(mouth: Mouth, question: object) -> Any:
     return answer
 
 
-def _kept(value: object, path: Path) -> Returned:
+def _kept(value: object, order: Order) -> Returned:
     try:
-        data = packed(value)
+        data = sealed(packed(value), order.study, order.index)
     except NotPlain as exc:
         return Returned(
             "error",
@@ -132,7 +134,7 @@ def _kept(value: object, path: Path) -> Returned:
     except MemoryError:
         return Returned("out_of_memory", "MemoryError: no memory to keep what was returned")
     try:
-        write_whole(path, data)
+        write_whole(Path(order.value), data)
     except OSError as exc:
         return Returned("error", f"{type(exc).__name__}: what was returned is not kept: {exc}")
     return Returned("finished")
@@ -141,8 +143,10 @@ def _kept(value: object, path: Path) -> Returned:
 def write_whole(path: Path, data: bytes) -> None:
     """Replace a file in one step, on the disk when this returns. Raises: OSError."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
+    for folder in (path.parent.parent, path.parent):
+        folder.mkdir(exist_ok=True, mode=0o700)  # the fold may have removed it
     try:
-        with fresh.open("wb") as file:
+        with open_private(fresh, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

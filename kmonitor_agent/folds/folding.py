@@ -180,30 +180,45 @@ def _run(
     places = find_folders()
     folder = StudyFolder(place_of(study, places))
     try:
-        facts = _begun(folder, wanted.source, folds)
-        wanted = replace(wanted, at_once=min(wanted.at_once, facts.folds))
-        progress = Progress(facts.folds)
-        left = sorted(set(range(facts.folds)) - folder.finished())
-        telling = Telling(wanted, facts, folder, places)
-        account = Account(wanted.retries, folder, Listeners(progress, telling))
-        account.begin(left, facts.folds - len(left))
-        progress.known(facts.folds - len(left))
-        left_by: type[BaseException] | None = None
-        try:
-            run(_Begun(wanted, facts, folder, account, places))
-        except BaseException as exc:
-            left_by = type(exc)
-            if left_by is KeyboardInterrupt:
-                place = f"the same call with study={str(folder.path)!r}"
-                progress.interrupted(account.done, f"{place} goes on with the rest")
-            raise
-        finally:
-            progress.close()
-            telling.close(left_by)
-            folder.write_table()
-        return study_of(folder, facts.folds)
+        return _run_in(folder, wanted, folds, run, places)
+    except (FoldsRefused, TypeError, ValueError):
+        if study is None and not folder.attempts:
+            folder.discard()  # nobody knows of it
+        raise
     finally:
         folder.close()
+
+
+def _run_in(
+    folder: StudyFolder,
+    wanted: Wanted,
+    folds: object,
+    run: Callable[[_Begun], None],
+    places: Folders,
+) -> Study:
+    facts = _begun(folder, wanted.source, folds)
+    wanted = replace(wanted, at_once=min(wanted.at_once, facts.folds))
+    progress = Progress(facts.folds)
+    folder.tell = progress.tell
+    left = sorted(set(range(facts.folds)) - folder.finished())
+    telling = Telling(wanted, facts, folder, places)
+    account = Account(wanted.retries, folder, Listeners(progress, telling))
+    account.begin(left, facts.folds - len(left))
+    progress.known(facts.folds - len(left))
+    left_by: type[BaseException] | None = None
+    try:
+        run(_Begun(wanted, facts, folder, account, places))
+    except BaseException as exc:
+        left_by = type(exc)
+        if left_by is KeyboardInterrupt:
+            place = f"the same call with study={str(folder.path)!r}"
+            progress.interrupted(account.done, f"{place} goes on with the rest")
+        raise
+    finally:
+        progress.close()
+        telling.close(left_by)
+        folder.write_table()
+    return study_of(folder, facts.folds)
 
 
 def _run_here(begun: _Begun) -> None:
@@ -227,15 +242,17 @@ def _run_on_ray(begun: _Begun, memory: str | float | None) -> None:
 
 def _begun(folder: StudyFolder, source: FunctionSource, folds: object) -> StudyFacts:
     count, splits = _counted(folder, folds)
-    return folder.begin(
-        StudyFacts(
-            id=uuid4().hex,
-            function=source.text,
-            folds=count,
-            splits=splits,
-            arguments=hashlib.sha256(source.arguments).hexdigest() if source.arguments else "",
-        )
+    facts = StudyFacts(
+        id=uuid4().hex,
+        function=source.text,
+        folds=count,
+        splits=splits,
+        arguments=hashlib.sha256(source.arguments).hexdigest() if source.arguments else "",
     )
+    try:
+        return folder.begin(facts)
+    except OSError as exc:
+        raise FoldsRefused(f"run_folds: study={str(folder.path)!r} cannot be used: {exc}") from exc
 
 
 def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:

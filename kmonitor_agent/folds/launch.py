@@ -136,6 +136,7 @@ class Launch:
             OSError: No process can be started.
         """
         attempt = self._attempts[fold] + 1
+        self._folder.make()
         supervision = self._supervision(fold)
         order = Order(
             source=self._wanted.source,
@@ -144,6 +145,7 @@ class Launch:
             attempt=attempt,
             directory=str(self._folder.fold_folder(fold)),
             value=str(self._folder.value_file(fold)),
+            study=self._facts.id,
             parent=os.getpid(),
         )
         environ = self._environ(fold, attempt, device, supervision)

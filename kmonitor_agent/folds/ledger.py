@@ -1,7 +1,7 @@
 """What each attempt of each fold took and how it ended: lines that are kept, and their table."""
 
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, Self
 
 import msgspec
 from typing_extensions import override
@@ -66,10 +66,20 @@ _HEADS: Final = ("try", "ended", "seconds", "steps", "RAM peak", "growth", "VRAM
 _MOST_WORDS: Final = 60
 
 
-class Ledger(tuple[Attempt, ...]):
-    """Every attempt, in the order in which they ended; prints as a table."""
+class Ledger(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can have slots
+    """Every attempt, in the order in which they ended; prints as a table.
 
-    __slots__ = ()
+    Attributes:
+        trouble: What of it is not kept, for people; empty when all is.
+    """
+
+    trouble: str
+
+    def __new__(cls, attempts: Iterable[Attempt] = (), trouble: str = "") -> Self:
+        """Of these attempts."""
+        made = super().__new__(cls, attempts)
+        made.trouble = trouble
+        return made
 
     @override
     def __str__(self) -> str:
@@ -81,7 +91,9 @@ class Ledger(tuple[Attempt, ...]):
         widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
         lines = [_line(row, widths) for row in rows]
         told = [f"{noun} {each.fold}: {_short(each.why)}" for each in self if each.why]
-        return "\n".join(map(printable, [lines[0], "-" * len(lines[0]), *lines[1:], *told]))
+        told += [self.trouble] if self.trouble else []
+        return "
+".join(map(printable, [lines[0], "-" * len(lines[0]), *lines[1:], *told]))
 
     @override
     def __repr__(self) -> str:

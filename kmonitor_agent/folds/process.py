@@ -13,6 +13,7 @@ from typing import Final
 from uuid import uuid4
 
 from kmonitor_agent.folds.child import SHOW_STACKS
+from kmonitor_agent.folds.private_file import open_private
 from kmonitor_agent.folds.tidings import Answer, Ear, Order, Tiding
 from kmonitor_agent.folds.tree import MARK, descendants, end_group, is_told, marked, stopped
 
@@ -49,7 +50,7 @@ class FoldProcess:
         self._output = output
         ours, theirs = socket.socketpair()
         try:
-            with theirs, output.open("ab") as printed:
+            with theirs, open_private(output, "ab") as printed:
                 self._process = subprocess.Popen(  # noqa: S603 - our own Python and our own text
                     [sys.executable, "-c", _STARTS, str(theirs.fileno()), json.dumps(sys.path)],
                     pass_fds=(theirs.fileno(),),

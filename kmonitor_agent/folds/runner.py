@@ -74,7 +74,6 @@ class Runner:
         Raises:
             FoldsRefused: The function is not found; no fold was begun.
             KeyboardInterrupt: Ctrl+C; everything is ended and noted.
-            OSError: The ledger cannot be written; everything is ended.
         """
         account, self._ahead = self._account, ahead
         try:
@@ -122,7 +121,7 @@ class Runner:
             ahead: See `run`.
 
         Raises:
-            FoldsRefused: See `run`; so do KeyboardInterrupt and OSError.
+            FoldsRefused: See `run`; so does KeyboardInterrupt.
         """
         self._account.begin([fold], done)
         self.run(ahead)
@@ -184,6 +183,9 @@ class Runner:
             self._running.remove(each)
             self._everywhere.remove(each)
             self._over(each)
+        for each in self._running:
+            if each.is_ready:
+                self._account.folder.begins(each.fold, each.attempt, self._wanted.noun)
         self._spare_host()
 
     def _over(self, running: Running) -> None:

@@ -1,6 +1,7 @@
 """What came of a study: a result for each fold, in order, and the ledger of all attempts."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,8 @@ class Study:
 
 def study_of(folder: StudyFolder, folds: int) -> Study:
     """What came of a study that ended."""
-    ledger = Ledger(each for each in folder.attempts if each.cause != "interrupted")
+    attempts = (each for each in folder.attempts if each.cause != "interrupted")
+    ledger = Ledger(attempts, folder.trouble)
     finished = folder.finished()
     results = [
         _result(folder, [each for each in ledger if each.fold == index], index in finished)
@@ -109,14 +111,16 @@ def last_result(folder: StudyFolder, index: int) -> FoldResult:
 
 def _result(folder: StudyFolder, attempts: Sequence[Attempt], is_finished: bool) -> FoldResult:  # noqa: FBT001
     last = attempts[-1]
+    with suppress(OSError):  # told as the study's trouble
+        folder.fold_folder(last.fold)
     return FoldResult(
         index=last.fold,
         ok=is_finished,
         value=folder.value(last.fold) if is_finished else None,
         cause=last.cause,
         signal=last.signal,
-        why="" if is_finished else last.why or how_text(last),
+        why="" if is_finished else folder.unread(last.fold) or last.why or how_text(last),
         attempts=tuple(attempts),
         output=folder.output_file(last.fold),
-        directory=folder.fold_folder(last.fold),
+        directory=folder.fold_place(last.fold),
     )

@@ -3,7 +3,7 @@
 | file | what |
 |---|---|
 | `study.json` | function and folds |
-| `ledger.jsonl` | one line for each attempt that ended |
+| `ledger.jsonl` | one line for each attempt that began, one when it ended |
 | `ledger.txt` | the table, when the study ended |
 | `lock` | held while the study runs |
 | `splits/N-train.npy`, `N-test.npy` | indices of the folds, where they were given |
@@ -13,9 +13,9 @@
 """
 
 import hashlib
-import os
+import shutil
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -24,12 +24,14 @@ import msgspec
 
 from kmonitor_agent.folds.fold import splits_folder
 from kmonitor_agent.folds.function_source import FoldsRefused
+from kmonitor_agent.folds.kept_value import opened
 from kmonitor_agent.folds.ledger import Attempt, Ledger
+from kmonitor_agent.folds.ledger_file import LedgerFile
 from kmonitor_agent.folds.plain import unpacked
+from kmonitor_agent.folds.private_file import open_private
+from kmonitor_agent.local.fold_place import Noun
 from kmonitor_agent.local.run_lock import RunLock
 from kmonitor_agent.local.run_spool import write_private
-
-_ATTEMPT: Final = msgspec.json.Decoder(Attempt)
 
 _BEFORE_BEGIN: Final = frozenset({"data", "space", "splits", "values", "output", "lock"})
 """What a study that is not begun yet may have in its folder: data and splits come first."""
@@ -78,16 +80,29 @@ class StudyPaths:
 
     def fold_folder(self, index: int) -> Path:
         """A fold's own folder; made. Raises: OSError."""
-        folder = self.path / f"fold-{index}"
-        folder.mkdir(exist_ok=True)
+        folder = self.fold_place(index)
+        folder.mkdir(exist_ok=True, mode=0o700)
         return folder
+
+    def fold_place(self, index: int) -> Path:
+        """The same, whether it is there or not."""
+        return self.path / f"fold-{index}"
+
+    def make(self) -> None:
+        """Make what folds write into, again if a fold removed it. Raises: OSError."""
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name in ("values", "output"):
+            (self.path / name).mkdir(exist_ok=True, mode=0o700)
 
 
 class StudyFolder(StudyPaths):
     """The folder of one study; owned by the thread that runs it.
 
+    What cannot be kept there is said, and no reason to end the study.
+
     Attributes:
         attempts: Those of earlier starts, then those of this one.
+        tell: Takes a line for the user.
     """
 
     def __init__(self, path: Path) -> None:
@@ -99,8 +114,7 @@ class StudyFolder(StudyPaths):
         super().__init__(path)
         self._refuse_another_folder()
         try:
-            for folder in (path, path / "values", path / "output"):
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.make()
             lock = RunLock.take(path)
         except OSError as exc:
             raise FoldsRefused(f"run_folds: study={str(path)!r} cannot be used: {exc}") from exc
@@ -111,6 +125,12 @@ class StudyFolder(StudyPaths):
             )
         self._lock = lock
         self.attempts: list[Attempt] = []
+        self.tell: Callable[[str], None] = _to_nobody
+        self._id = ""
+        self._lines = LedgerFile(path / "ledger.jsonl")
+        self._held: dict[int, Any] = {}
+        self._unread: dict[int, str] = {}
+        self._why_unwritten = ""
 
     def _refuse_another_folder(self) -> None:
         """A study tidies up in its folder: nobody else's things may lie there."""
@@ -132,6 +152,7 @@ class StudyFolder(StudyPaths):
         known = self._facts()
         if known is None:
             write_private(self.path / "study.json", msgspec.json.encode(facts))
+            self._id = facts.id
             return facts
         for name in ("function", "folds", "splits", "arguments"):
             was, now = getattr(known, name), getattr(facts, name)
@@ -144,40 +165,101 @@ class StudyFolder(StudyPaths):
                     " Name another folder, or call it as then; splits that are shuffled need a"
                     " random_state to be the same again."
                 )
-        self.attempts = self._read_attempts()
+        self._id = known.id
+        self.attempts, cut = self._lines.read()
+        for each in cut:
+            self.note(each)
         return known
 
     def close(self) -> None:
         """Let others have it."""
         self._lock.release()
 
+    def discard(self) -> None:
+        """Remove the folder, and all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def begins(self, fold: int, attempt: int, noun: Noun) -> None:
+        """An attempt runs; told any number of times.
+
+        Args:
+            fold: Index.
+            attempt: From 1.
+            noun: What its fold is for people.
+        """
+        try:
+            self._lines.begins(fold, attempt, noun)
+        except OSError as exc:
+            self.fails(exc)
+
     def note(self, attempt: Attempt) -> None:
-        """An attempt ended; on the disk when this returns. Raises: OSError."""
+        """An attempt ended; on the disk when this returns, or that it cannot be is told."""
         self.attempts.append(attempt)
-        with (self.path / "ledger.jsonl").open("ab") as file:
-            file.write(msgspec.json.encode(attempt) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        if attempt.cause == "finished":
+            self._hold(attempt)
+        try:
+            self._lines.ended(attempt)
+            self._why_unwritten = ""
+        except OSError as exc:
+            self.fails(exc)
+
+    def _hold(self, attempt: Attempt) -> None:
+        fold = attempt.fold
+        try:
+            self._held[fold] = self._read(fold)
+            self._unread.pop(fold, None)
+        except (OSError, ValueError) as exc:
+            self._unread[fold] = f"what it returned cannot be read back: {exc}"
+            self.tell(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}")
+
+    def fails(self, exc: Exception) -> None:
+        """Something cannot be kept: told once.
+
+        Args:
+            exc: Why.
+        """
+        is_new = not self._why_unwritten
+        self._why_unwritten = str(exc)
+        if is_new:
+            self.tell(f"kmonitor: {self.trouble}")
+
+    @property
+    def trouble(self) -> str:
+        """What is not kept, for people; empty when all is."""
+        if not self._why_unwritten:
+            return ""
+        return (
+            f"results are not kept in {self.path}: {self._why_unwritten}; a second start would"
+            " run them again"
+        )
 
     def write_table(self) -> None:
         """Keep the table beside the lines."""
-        with suppress(OSError):
-            (self.path / "ledger.txt").write_text(f"{Ledger(self.attempts)}\n", encoding="utf-8")
+        table = f"{Ledger(self.attempts, self.trouble)}\n"
+        with suppress(OSError):  # its lines are there, or that they are not was told
+            write_private(self.path / "ledger.txt", table.encode())
 
     def tried(self) -> Counter[int]:
         """How many attempts each fold had; those that were interrupted do not count."""
         return Counter(each.fold for each in self.attempts if each.cause != "interrupted")
 
     def value(self, index: int) -> Any:
-        """What a fold returned. Raises: OSError, ValueError."""
-        return unpacked(self.value_file(index).read_bytes())
+        """What a fold returned; not held any more from now on. Raises: OSError, ValueError."""
+        return self._held.pop(index) if index in self._held else self._read(index)
+
+    def _read(self, index: int) -> Any:
+        return unpacked(opened(self.value_file(index).read_bytes(), self._id, index))
+
+    def unread(self, index: int) -> str:
+        """Why what a fold returned cannot be read, for people; empty when it can."""
+        return self._unread.get(index, "")
 
     def finished(self) -> set[int]:
         """The folds that finished and whose value can be read."""
         return {
             each.fold
             for each in self.attempts
-            if each.cause == "finished" and self._is_readable(each.fold)
+            if each.cause == "finished" and self._is_readable(each)
         }
 
     def write_splits(self, splits: Iterable[Any]) -> tuple[int, str]:
@@ -201,8 +283,8 @@ class StudyFolder(StudyPaths):
         import numpy as np  # noqa: PLC0415 - only for folds with indices
 
         folder = splits_folder(self.path)
-        folder.mkdir(exist_ok=True)
-        with (folder / f"{name}.new").open("wb") as file:
+        folder.mkdir(exist_ok=True, mode=0o700)
+        with open_private(folder / f"{name}.new", "wb") as file:
             np.save(file, indices, allow_pickle=False)
         (folder / f"{name}.new").replace(folder / name)
 
@@ -212,27 +294,27 @@ class StudyFolder(StudyPaths):
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError) as exc:
-            raise FoldsRefused(f"run_folds: {self.path / 'study.json'}: {exc}") from exc
+            raise FoldsRefused(
+                f"run_folds: {self.path / 'study.json'}, which says what the study is, cannot be"
+                f" read ({exc}). Restore that file, or begin anew with another study=."
+            ) from exc
 
-    def _read_attempts(self) -> list[Attempt]:
-        found: list[Attempt] = []
-        with suppress(FileNotFoundError):
-            data = (self.path / "ledger.jsonl").read_bytes()
-            if data and not data.endswith(b"\n"):
-                # A start was cut off within its last line: the next one begins a new line.
-                with (self.path / "ledger.jsonl").open("ab") as file:
-                    file.write(b"\n")
-            for line in data.splitlines():
-                with suppress(msgspec.MsgspecError):
-                    found.append(_ATTEMPT.decode(line))
-        return found
-
-    def _is_readable(self, index: int) -> bool:
+    def _is_readable(self, attempt: Attempt) -> bool:
+        fold = attempt.fold
+        if fold in self._held:
+            return True
         try:
-            self.value(index)
-        except (OSError, ValueError):
+            self._read(fold)
+        except (OSError, ValueError) as exc:
+            if fold not in self._unread:
+                self._unread[fold] = f"what it returned cannot be read: {exc}"
+                self.tell(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}; it runs again")
             return False
         return True
+
+
+def _to_nobody(line: str) -> None:
+    del line
 
 
 def _pair(pair: Any) -> tuple[Any, Any]:

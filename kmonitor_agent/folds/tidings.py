@@ -27,6 +27,7 @@ class Order(msgspec.Struct, frozen=True):
         attempt: From 1.
         directory: The fold's folder.
         value: File that takes the value.
+        study: The study's id.
         parent: Process id of the study.
     """
 
@@ -36,6 +37,7 @@ class Order(msgspec.Struct, frozen=True):
     attempt: int
     directory: str
     value: str
+    study: str
     parent: int
 
 

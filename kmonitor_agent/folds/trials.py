@@ -73,15 +73,12 @@ class Trials:
         self._warm: Runner | None = None
         places = find_folders()
         self._folder = StudyFolder(place_of(study, places))
-        try:
-            facts = self._folder.begin(StudyFacts(id=uuid4().hex, function=_FACTS, folds=0))
-            self._launch = self._launched(facts, places)
-        except BaseException:
-            self._folder.close()
-            raise
+        facts = self._begun(places, is_named=study is not None)
         self._is_part = quiet
         telling = None if quiet else Telling(self._wanted, facts, self._folder, places)
-        self._listener = _OneByOne(None if quiet else Progress(0, noun="trial"), telling)
+        progress = None if quiet else Progress(0, noun="trial")
+        self._listener = _OneByOne(progress, telling)
+        self._folder.tell = self._listener.tell
         self._beside = Beside()
 
     @property
@@ -133,7 +130,7 @@ class Trials:
         Raises:
             FoldsRefused: The function is not found.
             KeyboardInterrupt: Ctrl+C; it is ended.
-            OSError: The ledger cannot be written.
+            OSError: What it returned cannot be read back; so is ValueError.
         """
         with self._lock:
             warm, self._warm = self._warm, None
@@ -169,8 +166,17 @@ class Trials:
         account = Account(retries, self._folder, self._listener, learns=False)
         return Runner(self._wanted, self._launch, account, self._beside)
 
-    def _launched(self, facts: StudyFacts, places: Folders) -> Launch:
-        return Launch(self._wanted, facts, self._folder, places, self._folder.tried())
+    def _begun(self, places: Folders, *, is_named: bool) -> StudyFacts:
+        folder = self._folder
+        try:
+            facts = folder.begin(StudyFacts(id=uuid4().hex, function=_FACTS, folds=0))
+            self._launch = Launch(self._wanted, facts, folder, places, folder.tried())
+        except BaseException:
+            if not is_named:
+                folder.discard()  # nobody knows of it
+            folder.close()
+            raise
+        return facts
 
     def _answer(self, index: int, question: Any) -> Any:
         return self._answers[index](question)
@@ -199,6 +205,12 @@ class _OneByOne:
                 self._progress.ended(attempt, again=again)
             if self._telling is not None:
                 self._telling.ended(attempt, again=again)
+
+    def tell(self, line: str) -> None:
+        """A line for the user."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.tell(line)
 
     def interrupted(self, done: int, goes_on: str) -> None:
         """Ctrl+C; see `Progress`."""

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -206,3 +207,10 @@ WAYS = (
     out_of_address_space,
     fail_without_text,
 )
+
+
+def remove_study(fold: Fold) -> int:
+    """Fold 1 removes all that the study keeps."""
+    if fold.index == 1:
+        shutil.rmtree(fold.directory.parent)
+    return fold.index

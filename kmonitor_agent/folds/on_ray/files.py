@@ -5,6 +5,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from kmonitor_agent.folds.on_ray.messages import Part
+from kmonitor_agent.folds.private_file import open_private
 from kmonitor_agent.folds.study_folder import StudyPaths
 
 _PART_BYTES: Final = 4 * 2**20
@@ -75,7 +76,7 @@ class Unpacking:
         return place
 
     def _write(self, path: Path, data: bytes, *, is_first: bool) -> None:
-        with path.open("wb" if is_first else "ab") as file:
+        with open_private(path, "wb" if is_first else "ab") as file:
             file.write(data)
 
 

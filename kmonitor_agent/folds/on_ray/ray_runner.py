@@ -1,6 +1,8 @@
 """Runs a study on a Ray cluster: a task for each attempt; Ray decides where and when it begins."""
 
+import functools
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 from kmonitor_agent.folds.account import Account
@@ -114,7 +116,7 @@ class RayRunner:
             case Events():
                 self._carrier.take(message)
             case Part():
-                self._unpacking[away.fold].take(message)
+                self._keep(functools.partial(self._unpacking[away.fold].take, message))
             case Over():
                 self._over(away, message)
             case None:
@@ -124,12 +126,18 @@ class RayRunner:
         """What remains of the stream is its end, which is read when it comes."""
         if over.refused and not self._has_begun():
             raise FoldsRefused(over.refused)
-        self._unpacking[away.fold].whole()
+        self._keep(self._unpacking[away.fold].whole)
         self._leave(away)
         self._runs[away.fold] = over.runs
         self._note(away, over.attempt, over.death)
         if over.attempt.cause == "finished":
             self._account.learn(over.attempt, Habits(over.habits))
+
+    def _keep(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except OSError as exc:
+            self._folder.fails(exc)
 
     def _fail(self, away: Away, failed: TaskFailed) -> None:
         if failed.is_set_up and not self._has_begun():
