@@ -92,8 +92,7 @@ class Ledger(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can ha
         lines = [_line(row, widths) for row in rows]
         told = [f"{noun} {each.fold}: {_short(each.why)}" for each in self if each.why]
         told += [self.trouble] if self.trouble else []
-        return "
-".join(map(printable, [lines[0], "-" * len(lines[0]), *lines[1:], *told]))
+        return "\n".join(map(printable, [lines[0], "-" * len(lines[0]), *lines[1:], *told]))
 
     @override
     def __repr__(self) -> str:
