@@ -92,7 +92,6 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     stop_if_loading(train_fold)
     _check_place(on)
     wanted = wanted_by(train_fold, timeout_s, memory, retries, at_once)
-    note_handed_over()
     wanted = _for_a_cluster(wanted, at_once) if on == "ray" else wanted
     try:
         return _run(wanted, folds, study, _way(on, memory))
@@ -177,6 +176,7 @@ def _run(
     study: str | Path | None,
     run: Callable[[_Begun], None],
 ) -> Study:
+    note_handed_over()
     places = find_folders()
     folder = StudyFolder(place_of(study, places))
     try:
