@@ -34,7 +34,6 @@ class LedgerFile:
         """Name it; nothing is made."""
         self._path = path
         self._is_there = False
-        self._begun: set[tuple[int, int]] = set()
         self._unwritten = b""
         self._has_failed = False
 
@@ -65,7 +64,7 @@ class LedgerFile:
         return ended, [_cut(each) for each in begun.values()]
 
     def begins(self, fold: int, attempt: int, noun: Noun) -> None:
-        """An attempt runs; told any number of times.
+        """An attempt is about to run.
 
         Args:
             fold: Index.
@@ -75,13 +74,10 @@ class LedgerFile:
         Raises:
             OSError: It cannot be written.
         """
-        if (fold, attempt) not in self._begun:
-            self._begun.add((fold, attempt))
-            self._write(_Began(fold, attempt, time.time(), noun))
+        self._write(_Began(fold, attempt, time.time(), noun))
 
     def ended(self, attempt: Attempt) -> None:
         """An attempt ended; on the disk when this returns. Raises: OSError."""
-        self._begun.discard((attempt.fold, attempt.attempt))
         self._write(attempt)
 
     def _write(self, line: Attempt | _Began) -> None:

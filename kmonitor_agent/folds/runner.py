@@ -1,5 +1,6 @@
 """Runs a study: as many folds at once as may, the next one warm, each one tried again as told."""
 
+import functools
 import selectors
 import threading
 import time
@@ -147,7 +148,10 @@ class Runner:
             warm = None
         running = warm or self._started(fold, self._free_device())
         if running is not None:
-            running.begin(time.monotonic())
+            noun = self._wanted.noun
+            # On the disk before it goes: whoever finds this script killed knows of the try.
+            note = functools.partial(self._account.folder.begins, fold, running.attempt, noun)
+            running.begin(time.monotonic(), note)
             self._running.append(running)
             self._everywhere.append(running)
 
@@ -183,9 +187,6 @@ class Runner:
             self._running.remove(each)
             self._everywhere.remove(each)
             self._over(each)
-        for each in self._running:
-            if each.is_ready:
-                self._account.folder.begins(each.fold, each.attempt, self._wanted.noun)
         self._spare_host()
 
     def _over(self, running: Running) -> None:

@@ -105,6 +105,7 @@ class Running:
         self.device = device
         self.resumed = resumed
         self.began_s = 0.0
+        self._goes: Callable[[], None] | None = None
         self._began_wall_s = time.time()
         self._bounds = bounds
         self._answers = answers
@@ -162,12 +163,23 @@ class Running:
         """Its own gaps between steps."""
         return self._silence.own
 
-    def begin(self, now_s: float) -> None:
-        """From now on it counts; it goes as soon as its function is found."""
+    def begin(self, now_s: float, goes: Callable[[], None] | None = None) -> None:
+        """From now on it counts; it goes as soon as its function is found.
+
+        Args:
+            now_s: `time.monotonic` now.
+            goes: Called just before; None: nothing is.
+        """
         self.began_s, self._began_wall_s = now_s, time.time()
         self._silence = Silence(now_s, self._bounds.others)
+        self._goes = goes
         if self._seen.ready:
-            self.process.go()
+            self._go()
+
+    def _go(self) -> None:
+        if self._goes is not None:
+            self._goes()
+        self.process.go()
 
     def elapsed_s(self, now_s: float) -> float:
         """Since it began."""
@@ -197,7 +209,7 @@ class Running:
             case Ready():
                 self._seen.ready = True
                 if self.began_s:
-                    self.process.go()
+                    self._go()
             case Refused(why=why):
                 self._seen.refused = why
             case Stepped():

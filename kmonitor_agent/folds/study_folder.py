@@ -180,7 +180,7 @@ class StudyFolder(StudyPaths):
         shutil.rmtree(self.path, ignore_errors=True)
 
     def begins(self, fold: int, attempt: int, noun: Noun) -> None:
-        """An attempt runs; told any number of times.
+        """An attempt is about to run.
 
         Args:
             fold: Index.
