@@ -4,13 +4,14 @@ Tier 2: one batch size was measured; the rules keep the shape of the curve, the 
 height. Tier 1: two or more; the peak is then a line over the batch above a floor.
 """
 
+import bisect
 import hashlib
 import itertools
 import json
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -31,8 +32,8 @@ _UNKNOWN_MARGIN: Final = 0.50
 """Upwards of the transient part, near to what was measured and beyond, and more where there is no
 rule for a layer or the step; downwards half of it. Source: `bench_calibration`, and others."""
 
-_SCATTER: Final = 0.05
-"""By which peaks of one training differ from start to start. Source: `bench_calibration`."""
+_SCATTER: Final = 0.08
+"""By which peaks of one training differ from start to start, in nine of ten. Source: as above."""
 
 _TRUST: Final = 0.15
 """By which the slope that one batch size gives is off. Source: `bench_calibration`."""
@@ -79,25 +80,6 @@ class NotIdentifiable(Exception):
         self.why = why
 
 
-@dataclass(frozen=True, slots=True)
-class Law:
-    """The transient part as a line over the batch, above a floor: max(floor, fixed + slope b).
-
-    Attributes:
-        floor_bytes: That of applying gradients.
-        fixed_bytes: What does not grow with the batch.
-        slope_bytes: More for each example.
-    """
-
-    floor_bytes: int
-    fixed_bytes: float
-    slope_bytes: float
-
-    def transient_bytes(self, batch: int) -> int:
-        """At a batch size."""
-        return int(max(self.floor_bytes, self.fixed_bytes + self.slope_bytes * batch))
-
-
 class Calibration:
     """One training's estimate, corrected by what was measured of it; asked for any batch size.
 
@@ -127,7 +109,7 @@ class Calibration:
         by_batch = {each.batch: each for each in sorted(usable, key=lambda each: each.peak_bytes)}
         self._measured = [by_batch[batch] for batch in sorted(by_batch)]
         bases = [_base(layout, plan, each) for each in self._measured]
-        self._base_bytes = int(statistics.median(bases))
+        self._bases = list(zip((each.batch for each in self._measured), bases, strict=True))
         # What each took beyond what stays between steps, and what the rules say of that.
         self._points = [
             (self._told(each.batch), each.peak_bytes - base)
@@ -140,18 +122,19 @@ class Calibration:
         found = estimate(self._layout, replace(self._plan, batch=batch))
         transient = int(max(self._floor_bytes, self._transient(self._told(batch))))
         margin = self._margin(batch)
+        base = _along(self._bases, batch)
         is_known = not (found.uncovered or self._layout.why_no_calls)
         most = transient * (1 + margin + (0 if is_known else _UNKNOWN_MARGIN))
         return msgspec.structs.replace(
             found,
-            peak_bytes=self._base_bytes + transient,
-            low_bytes=self._base_bytes + int(transient * (1 - margin / 2)),
-            high_bytes=self._base_bytes + int(most) if self._layout.calls else None,
-            resident_bytes=self._base_bytes,
+            peak_bytes=base + transient,
+            low_bytes=base + int(transient * (1 - margin / 2)),
+            high_bytes=base + int(most) if self._layout.calls else None,
+            resident_bytes=base,
             transient_bytes=transient,
             tier=2 if len(self._measured) == 1 else 1,
             method=self._words(),
-            notes=(*self._notes_of_rules(found), *self._note(found)),
+            notes=(*self._notes_of_rules(found), *self._note(found, base)),
         )
 
     def _notes_of_rules(self, found: MemoryMap) -> tuple[str, ...]:
@@ -172,7 +155,7 @@ class Calibration:
         if len(set(xs)) == 1:
             return believed
         spread = statistics.pstdev(xs) * math.sqrt(len(xs))
-        certain = (spread / (_SCATTER * (self._base_bytes + took))) ** 2
+        certain = (spread / (_SCATTER * (self._bases[-1][1] + took))) ** 2
         assumed = 1 / (_TRUST * believed) ** 2
         line = statistics.linear_regression(xs, ys)
         return max(0.0, (certain * line.slope + assumed * believed) / (certain + assumed))
@@ -201,13 +184,27 @@ class Calibration:
         told, took = self._points[0]
         return f"rules scaled by {took / told:.2f}, measured at batch {sizes}{on}"
 
-    def _note(self, found: MemoryMap) -> tuple[str, ...]:
+    def _note(self, found: MemoryMap, base: int) -> tuple[str, ...]:
         if self._measured[-1].between_bytes is None:
             return ()
         if self._seen.unseen_bytes:
             return (_OF_THE_METER,)
-        more = self._base_bytes - found.resident_bytes
+        more = base - found.resident_bytes
         return () if more < _WORTH_TELLING else (f"{more >> 20} {_MORE}",)
+
+
+def _along(points: Sequence[tuple[int, int]], batch: int) -> int:
+    """What stays between steps at a batch size: the data too, which grows with the batch.
+
+    Args:
+        points: Batch sizes, ascending, and bytes that stay.
+        batch: Beyond the outermost points the line through the nearest two goes on.
+    """
+    if len(points) == 1:
+        return points[0][1]
+    nearest = max(1, min(bisect.bisect(points, (batch, 0)), len(points) - 1))
+    (x0, y0), (x1, y1) = points[nearest - 1 : nearest + 1]
+    return max(0, y0 + (y1 - y0) * (batch - x0) // (x1 - x0))
 
 
 def calibrated(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> MemoryMap:
@@ -256,34 +253,6 @@ def foreteller(
     return lambda batch: estimate(layout, replace(plan, batch=batch))
 
 
-def scale_of(layout: ModelLayout, plan: Plan, measured: Measured) -> float:
-    """How much more, or less, the transient part is than the rules say.
-
-    Raises:
-        NotIdentifiable: The peak was that of applying the gradients, whatever the batch.
-    """
-    _usable(layout, plan, [measured])
-    return _scale(layout, plan, measured)
-
-
-def law_of(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> Law:
-    """The line through what was measured at two or more batch sizes; least squares.
-
-    Raises:
-        NotIdentifiable: Fewer than two batch sizes tell of feature maps.
-    """
-    usable = _usable(layout, plan, measured)
-    resident = estimate(layout, plan).resident_bytes
-    points = [(each.batch, each.peak_bytes - resident) for each in usable]
-    if len({batch for batch, _ in points}) < 2:  # noqa: PLR2004 - a line
-        raise NotIdentifiable("only one batch size was measured; a second one gives the law")
-    mean_batch = sum(batch for batch, _ in points) / len(points)
-    mean_bytes = sum(n_bytes for _, n_bytes in points) / len(points)
-    spread = sum((batch - mean_batch) ** 2 for batch, _ in points)
-    slope = max(0.0, sum((batch - mean_batch) * (n - mean_bytes) for batch, n in points) / spread)
-    return Law(_floor(layout, plan), mean_bytes - slope * mean_batch, slope)
-
-
 def _usable(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> list[Measured]:
     enough = [each for each in measured if each.steps >= STEPS_NEEDED]
     if not enough:
@@ -320,12 +289,6 @@ def _unseen(plan: Plan, layout: ModelLayout, measured: Measured) -> int:
     """What the allocator that was measured does not count, bytes."""
     is_tensorflow = (plan.backend or backend_of(layout)) != "torch" and layout.backend != "jax"
     return METER_BYTES if measured.device == "CPU" and is_tensorflow else 0
-
-
-def _scale(layout: ModelLayout, plan: Plan, measured: Measured) -> float:
-    seen = replace(plan, batch=measured.batch, unseen_bytes=_unseen(plan, layout, measured))
-    took = measured.peak_bytes - _base(layout, plan, measured)
-    return took / estimate(layout, seen).transient_bytes
 
 
 class Measurements(msgspec.Struct, frozen=True):

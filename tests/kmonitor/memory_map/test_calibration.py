@@ -10,9 +10,7 @@ from kmonitor.memory_map.calibration import (
     Measurements,
     NotIdentifiable,
     calibrated,
-    law_of,
     measurement_key,
-    scale_of,
 )
 from kmonitor.memory_map.estimate import Plan, estimate
 from kmonitor_agent.protocol.model_layout import OptimizerLayout
@@ -65,16 +63,29 @@ def test_two_batches_give_the_line_through_them():
 
     assert found.transient_bytes == pytest.approx(50 * MIB, abs=2)
     assert found.tier == 1
-    assert law_of(LAYOUT, Plan(batch=1), points).slope_bytes == pytest.approx(20 * MIB / 1000)
 
 
-def test_the_line_never_goes_below_the_floor_of_the_update():
+def test_what_stays_between_steps_grows_with_the_batch_as_it_was_seen_to():
+    points = [
+        Measured(1000, 130 * MIB, between_bytes=100 * MIB),
+        Measured(3000, 190 * MIB, between_bytes=120 * MIB),
+    ]
+
+    told = {b: calibrated(LAYOUT, Plan(batch=b), points) for b in (500, 2000, 4000)}
+
+    assert {b: each.resident_bytes // MIB for b, each in told.items()} == {
+        500: 95, 2000: 110, 4000: 130,
+    }  # fmt: skip
+
+
+def test_the_peak_never_goes_below_that_of_the_update():
     resident = estimate(LAYOUT, Plan(batch=1)).resident_bytes
-    points = [Measured(1000, resident + 30 * MIB), Measured(2000, resident + 60 * MIB)]
+    points = [Measured(1000, resident + 30 * MIB), Measured(2000, resident + 90 * MIB)]
+    bare = msgspec.structs.replace(LAYOUT, calls=())
 
-    law = law_of(LAYOUT, Plan(batch=1), points)
+    found = calibrated(LAYOUT, Plan(batch=1), points)
 
-    assert law.transient_bytes(1) == law.floor_bytes > 0
+    assert found.transient_bytes == estimate(bare, Plan(batch=1)).transient_bytes > 0
 
 
 def test_a_peak_that_is_only_the_updates_tells_nothing():
@@ -86,12 +97,7 @@ def test_a_peak_that_is_only_the_updates_tells_nothing():
 
 def test_too_few_steps_are_no_measurement():
     with pytest.raises(NotIdentifiable, match="5 steps"):
-        scale_of(LAYOUT, Plan(batch=64), measured(4096, steps=4))
-
-
-def test_one_batch_size_is_no_law():
-    with pytest.raises(NotIdentifiable, match="second"):
-        law_of(LAYOUT, Plan(batch=64), [measured(4096), measured(4096)])
+        calibrated(LAYOUT, Plan(batch=64), [measured(4096, steps=4)])
 
 
 def test_of_one_batch_size_the_highest_peak_is_kept_and_steps_add_up():
