@@ -1,18 +1,14 @@
 """A table of texts as a table model."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QObject
 from typing_extensions import override
 
-from kmonitor.desktop.item_models.column_heads import standing
-
-_Index = QModelIndex | QPersistentModelIndex
-_NOWHERE = QModelIndex()
+from kmonitor.desktop.item_models.cell_table import CellTable
 
 
-class TextTableModel(QAbstractTableModel):
+class TextTableModel(CellTable[tuple[str, ...]]):
     """Rows of cells under heads; some columns stand at the right."""
 
     def __init__(self, right: Sequence[int], parent: QObject | None = None) -> None:
@@ -25,7 +21,6 @@ class TextTableModel(QAbstractTableModel):
         super().__init__(parent)
         self._right = frozenset(right)
         self._heads: list[str] = []
-        self._rows: list[tuple[str, ...]] = []
 
     def show(self, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
         """Become this table."""
@@ -36,40 +31,21 @@ class TextTableModel(QAbstractTableModel):
         self.endResetModel()
 
     @override
-    def rowCount(self, parent: _Index = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self._rows)
+    def titles(self) -> Sequence[str]:
+        return self._heads
 
     @override
-    def columnCount(self, parent: _Index = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self._heads)
+    def n_columns(self) -> int:
+        return len(self._heads)
 
     @override
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._heads[section]
-        return self._side(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+    def cells_of(self, row: tuple[str, ...]) -> Sequence[str]:
+        return row
 
     @override
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid() or index.row() >= len(self._rows):
-            return None
-        text, at = self._rows[index.row()][index.column()], index.column()
-        match role:
-            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.ToolTipRole:
-                return text
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return f"{self._rows[index.row()][0]}, {self._heads[at]}: {text}"
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return self._side(at)
-            case _:
-                return None
+    def tooltip_of(self, row: tuple[str, ...], column: int) -> str:
+        return row[column]
 
-    def _side(self, at: int) -> Qt.AlignmentFlag:
-        return standing(is_number=at in self._right)
+    @override
+    def is_number(self, column: int) -> bool:
+        return column in self._right

@@ -21,7 +21,8 @@ from kmonitor.desktop.controls.legend_row import LegendRow
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.controls.row_table import CellDelegate, CellLook, Index, RowTable
 from kmonitor.desktop.controls.segments import Segments
-from kmonitor.desktop.item_models.map_model import ROW_ROLE, MapModel
+from kmonitor.desktop.item_models.cell_table import ROW_ROLE
+from kmonitor.desktop.item_models.map_model import MapModel
 from kmonitor.desktop.panels.map_icicle import Icicle
 from kmonitor.desktop.panels.map_side import MapSide
 from kmonitor.desktop.panels.map_totals import MapTotals

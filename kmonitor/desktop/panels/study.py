@@ -20,7 +20,8 @@ from kmonitor.desktop.controls.legend_row import LegendRow
 from kmonitor.desktop.controls.look import Look, role_label
 from kmonitor.desktop.controls.menu_button import MenuButton
 from kmonitor.desktop.controls.row_table import RowTable
-from kmonitor.desktop.item_models.study_model import ROW_ROLE, StudyModel
+from kmonitor.desktop.item_models.cell_table import ROW_ROLE
+from kmonitor.desktop.item_models.study_model import StudyModel
 from kmonitor.desktop.panel_sizes import EDGE_PX
 from kmonitor.desktop.panels.study_cells import StudyDelegate, cell_of
 from kmonitor.desktop.panels.study_charts import MemoryChart, MetricChart

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QStyleOptionViewItem
 from typing_extensions import override
 
 from kmonitor.desktop.controls.row_table import CELL_PAD, CellDelegate, CellLook, Index
-from kmonitor.desktop.item_models.study_model import ROW_ROLE
+from kmonitor.desktop.item_models.cell_table import ROW_ROLE
 from kmonitor.presenters.palettes import Palette
 from kmonitor.presenters.study_page import COLUMNS, LedgerRow, TimeBar
 
