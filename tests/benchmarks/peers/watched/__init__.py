@@ -1,0 +1,1 @@
+"""The ten trainings, each tool in them, and the readers of what it wrote: the peers' side."""
