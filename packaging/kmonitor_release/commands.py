@@ -1,9 +1,9 @@
 """Runs what makes a release, and says what was being made when it fails."""
 
-import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from kmonitor_setup.commands import CommandFailed, run_command
 
 _LAST_LINES = 30
 
@@ -24,7 +24,7 @@ def run(
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> str:
-    """Run a command that has to succeed, and give what it printed on standard output.
+    """Run a command that has to succeed, away from this process's packages; give what it printed.
 
     Args:
         command: Program and arguments.
@@ -35,21 +35,7 @@ def run(
     Raises:
         CannotBuild: It failed, or is not there; with its last lines.
     """
-    merged = {**os.environ, "PYTHONPATH": "", **(environ or {})}
     try:
-        told = subprocess.run(
-            [str(word) for word in command],
-            cwd=cwd,
-            env={name: value for name, value in merged.items() if value},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except OSError as exc:
-        raise CannotBuild(f"{what}: {command[0]}: {exc.strerror or exc}") from exc
-    if told.returncode != 0:
-        last = "\n".join((told.stdout + told.stderr).strip().splitlines()[-_LAST_LINES:])
-        raise CannotBuild(f"{what}: status {told.returncode}\n{last}")
-    return told.stdout
+        return run_command(command, cwd=cwd, environ={"PYTHONPATH": "", **(environ or {})})
+    except CommandFailed as exc:
+        raise CannotBuild(f"{what}: {exc.why}\n{exc.last(_LAST_LINES)}".rstrip()) from exc

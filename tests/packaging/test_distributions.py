@@ -16,6 +16,7 @@ from build import CHECKSUMS, write_checksums
 from kmonitor_release.commands import CannotBuild, run
 from kmonitor_release.distributions import Distributions, make_distributions
 from kmonitor_release.source import take_source
+from kmonitor_setup.commands import CommandFailed, run_command
 from kmonitor_setup.lock_file import plain_name
 
 from kmonitor_agent.release import VERSION
@@ -82,6 +83,15 @@ def test_a_failing_tool_is_told_with_what_it_said():
         run([sys.executable, "-c", "import sys; print('broken'); sys.exit(3)"], what="a thing")
     with pytest.raises(CannotBuild, match="no-such-tool"):
         run(["no-such-tool-of-ours"], what="a thing")
+
+
+def test_a_command_is_typed_to_and_ended_when_its_time_is_over():
+    read = [sys.executable, "-c", "print(input())"]
+    hang = [sys.executable, "-c", "import threading; threading.Event().wait()"]
+
+    assert run_command(read, typed="a word\n") == "a word\n"
+    with pytest.raises(CommandFailed, match=r"not within 0\.1 s"):
+        run_command(hang, limit_s=0.1)
 
 
 def test_checksums_are_as_sha256sum_reads_them(tmp_path: Path):

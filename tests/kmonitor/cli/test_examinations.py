@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from kmonitor.cli import disk_probe, examinations
@@ -13,7 +14,7 @@ from kmonitor.desktop.chinese_font import has_chinese_font
 from kmonitor.errors import Expected
 from kmonitor_agent.local import file_system
 from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.protocol.messages import HubTold
+from tests.support.made_up_runs import told_hub
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +96,7 @@ def test_another_package_of_our_name_is_bad(monkeypatch: pytest.MonkeyPatch, fol
 def test_a_hub_of_another_version_is_told_with_how_to_replace_it(
     monkeypatch: pytest.MonkeyPatch, folders: Folders
 ):
-    told = HubTold(
-        ask=1,
-        hub="h",
-        version="9.9.9",
-        pid=1,
-        host="here",
-        started_wall_s=1.0,
-        agents=0,
-        viewers=0,
-        rows=0,
-        database_bytes=0,
-        wall_s=2.0,
-    )
+    told = msgspec.structs.replace(told_hub(), version="9.9.9")
     monkeypatch.setattr(examinations, "hub_answers", lambda folders: told)
 
     finding = found_by(folders)["hub"]

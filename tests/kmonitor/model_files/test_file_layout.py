@@ -55,7 +55,6 @@ WITH_WEIGHTS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
     "BatchNormalization": (lambda: L.BatchNormalization(scale=False), PICTURE),
     "LayerNormalization": (L.LayerNormalization, SERIES),
     "GroupNormalization": (lambda: L.GroupNormalization(2), PICTURE),
-    "RMSNormalization": (L.RMSNormalization, SERIES),
     "UnitNormalization": (L.UnitNormalization, SERIES),
     "SpectralNormalization": (lambda: L.SpectralNormalization(L.Conv2D(3, 2)), PICTURE),
     "Normalization": (L.Normalization, SERIES),
@@ -66,6 +65,9 @@ WITH_WEIGHTS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
     "Dropout": (lambda: L.Dropout(0.5), SERIES),
 }
 """Every kind of layer of one input that has weights, and some that have seeds."""
+
+if hasattr(L, "RMSNormalization"):  # Keras 3.6, the oldest that is promised, has none
+    WITH_WEIGHTS["RMSNormalization"] = (L.RMSNormalization, SERIES)
 
 
 def saved(model: Any, path: Path, optimizer: Any = "adam") -> ModelLayout:

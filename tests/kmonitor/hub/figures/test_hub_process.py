@@ -2,6 +2,7 @@
 
 import urllib.request
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -11,6 +12,7 @@ from kmonitor_agent.protocol.facts import Sample
 from kmonitor_agent.protocol.messages import HubTold
 from tests.support import live_hub, otlp_collector
 from tests.support.live_hub import LiveHub
+from tests.support.made_up_runs import told_hub
 from tests.support.otlp_collector import Collector
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.waiting import wait_until
@@ -87,22 +89,7 @@ def test_it_does_not_start_with_what_is_no_address(
     ],
 )
 def test_doctor_says_who_may_read(url: str, state: str, who: str):
-    told = HubTold(
-        ask=1,
-        hub="h",
-        version="1",
-        pid=1,
-        host="here",
-        started_wall_s=1.0,
-        agents=0,
-        viewers=0,
-        rows=0,
-        database_bytes=0,
-        wall_s=1.0,
-        prometheus=url,
-    )
-
-    (finding,) = _figures(told)
+    (finding,) = _figures(msgspec.structs.replace(told_hub(), prometheus=url))
 
     assert finding.state == state
     assert who in finding.found
