@@ -17,7 +17,10 @@ EXCLUDED = (
     *("readline", "_gdbm", "_dbm", "curses", "_curses", "_curses_panel"),
 )
 
-METADATA = ("kmonitor-keras", "PySide6-Essentials", "pyqtgraph", "rich", "cyclopts", "msgspec")
+METADATA = (
+    *("kmonitor-keras", "PySide6-Essentials", "pyqtgraph", "rich", "cyclopts", "msgspec"),
+    *("opentelemetry-sdk", "psycopg", "psycopg-binary"),
+)
 """Distributions whose version is asked for while the app runs."""
 
 _SYSTEMS_PLACES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
@@ -38,6 +41,26 @@ PYTHONS_LIBRARIES = {
 }
 """Libraries that Python's own modules need, and their licences. They are packed: the table of the
 system's libraries does not ask for them."""
+
+WHEELS_LIBRARIES = {
+    "psycopg_binary.libs": {
+        "com_err": "MIT",
+        "crypt": "LGPL-2.1-or-later",
+        "crypto": "Apache-2.0",
+        "gssapi_krb5": "MIT",
+        "k5crypto": "MIT",
+        "keyutils": "LGPL-2.0-or-later",
+        "krb5": "MIT",
+        "krb5support": "MIT",
+        "lber": "OLDAP-2.8",
+        "ldap": "OLDAP-2.8",
+        "pq": "PostgreSQL",
+        "sasl2": "BSD-3-Clause-Attribution AND RSA-MD AND LicenseRef-IBM-as-is",
+        "ssl": "Apache-2.0",
+    },
+}
+"""Libraries that a wheel holds while its own licence does not tell theirs, by the folder they are
+in. Their texts are in `packaging/licences/psycopg-binary.txt`."""
 
 _ICO_PIXELS = (16, 32, 48, 256)
 _ICNS_TYPES = {32: b"ic11", 64: b"ic12", 128: b"ic07", 256: b"ic08"}
@@ -73,6 +96,17 @@ def is_left_to_system(path: str) -> bool:
 def pythons_library(name: str) -> str:
     """Which of Python's libraries a file is, "ssl"; empty if it is none of them."""
     return next((one for one in PYTHONS_LIBRARIES if re.match(rf"lib{one}[-.\d]", name)), "")
+
+
+def wheels_library(wheel: str, name: str) -> str:
+    """Which of a wheel's libraries a file is, "pq" for `libpq-e9b5c9ac.so.5.18`; or empty.
+
+    Args:
+        wheel: The folder that it lies in.
+        name: Of the file.
+    """
+    stem = name.removeprefix("lib").partition("-")[0].partition(".")[0]
+    return stem if stem in WHEELS_LIBRARIES[wheel] else ""
 
 
 def icon_file(system: str, pictures: Path, into: Path) -> str | None:

@@ -186,7 +186,7 @@ def _library(library: PackedLibrary) -> dict[str, object]:
         "bom-ref": f"file:{library.name}",
         "name": library.name,
         "hashes": [{"alg": "SHA-256", "content": library.sha256}],
-        "licenses": [{"license": {"id": library.licence}}],
+        "licenses": [{"expression": library.licence}],
     }
 
 

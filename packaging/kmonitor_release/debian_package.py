@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 
 from kmonitor_setup.libraries import needed_libraries
@@ -15,6 +16,9 @@ from kmonitor_release.source import Source
 
 _RENAMED = {"libglib2.0-0": "libglib2.0-0t64 | libglib2.0-0"}
 """Packages with another name from Debian 13 on."""
+
+NOBODY = "kmonitor developers <noreply@kmonitor.invalid>"
+"""Maintainer of a package that nobody put their name to. Source: RFC 2606, `.invalid`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,11 @@ def make_package(contents: Contents, source: Source, work: Path, into: Path) -> 
     _write_control(tree, contents.version, architecture, source)
     for path in [tree, *tree.rglob("*")]:
         if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
+            path.chmod(0o755 if path.is_dir() or _is_program(path) else 0o644)
             os.utime(path, (source.epoch_s, source.epoch_s))
     target = into / f"kmonitor_{contents.version}_{architecture}.deb"
-    command = ["dpkg-deb", "--root-owner-group", "-Zzstd", "-z9", "--build", tree, target]
+    # The one way of packing that every archive of Debian's takes.
+    command = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, target]
     run(command, what="the Debian package", environ=source.environ())
     return target
 
@@ -80,7 +85,10 @@ def lay_out(tree: Path, contents: Contents, source: Source) -> None:
     _copy(clone / "packaging/debian/copyright", documents)
     for name, text in contents.documents.items():
         _write(documents / name, text)
-    _write_packed(documents / "changelog.gz", (clone / "CHANGELOG.md").read_bytes())
+    _write_packed(documents / "CHANGELOG.md.gz", (clone / "CHANGELOG.md").read_bytes())
+    _write_packed(documents / "changelog.gz", _changelog(contents.version, source).encode())
+    overrides = share / "lintian" / "overrides"
+    _copy(clone / "packaging/debian/lintian-overrides", overrides).rename(overrides / "kmonitor")
     man = (clone / "packaging/debian/kmonitor.1").read_bytes()
     _write_packed(share / "man/man1/kmonitor.1.gz", man)
 
@@ -90,6 +98,16 @@ def metainfo(clone: Path, version: str, source: Source) -> str:
     day = datetime.fromtimestamp(source.epoch_s, UTC).date().isoformat()
     text = (clone / "packaging/linux/kmonitor.metainfo.xml").read_text(encoding="utf-8")
     return text.replace("@VERSION@", version).replace("@DATE@", day)
+
+
+def maintainer(environ: Mapping[str, str]) -> str:
+    """Who hands the package out, as Debian's tools are told; `NOBODY` where they are not.
+
+    Args:
+        environ: Has `DEBFULLNAME` and `DEBEMAIL`, or not. Source: debchange(1).
+    """
+    name, address = environ.get("DEBFULLNAME", ""), environ.get("DEBEMAIL", "")
+    return f"{name or 'kmonitor developers'} <{address}>" if address else NOBODY
 
 
 def depends() -> str:
@@ -110,11 +128,24 @@ def _write_control(tree: Path, version: str, architecture: str, source: Source) 
     text = (source.tree / "packaging/debian/control.in").read_text(encoding="utf-8")
     fields = {
         "version": version,
+        "maintainer": maintainer(os.environ),
         "architecture": architecture,
         "installed_kib": str(n_bytes // 1024),
         "depends": depends(),
     }
     _write(tree / "DEBIAN" / "control", text.format(**fields))
+
+
+def _changelog(version: str, source: Source) -> str:
+    """Debian's own, which has one entry: this version of this commit's time."""
+    day = format_datetime(datetime.fromtimestamp(source.epoch_s, UTC))
+    text = (source.tree / "packaging/debian/changelog.in").read_text(encoding="utf-8")
+    return text.format(version=version, maintainer=maintainer(os.environ), day=day)
+
+
+def _is_program(path: Path) -> bool:
+    """Whether it is there to be run: wheels mark their libraries as programs, too."""
+    return ".so" not in path.suffixes and bool(path.stat().st_mode & 0o100)
 
 
 def _copy(file: Path, folder: Path) -> Path:

@@ -1,11 +1,16 @@
-"""The libraries that were packed with Python itself, from the system that packed it."""
+"""The libraries that came with Python itself, and those that a wheel holds and says little of."""
 
 import hashlib
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmonitor_release.app_parts import PYTHONS_LIBRARIES, pythons_library
+from kmonitor_release.app_parts import (
+    PYTHONS_LIBRARIES,
+    WHEELS_LIBRARIES,
+    pythons_library,
+    wheels_library,
+)
 from kmonitor_release.commands import CannotBuild
 
 _INNER = "_internal"
@@ -33,17 +38,25 @@ def packed_libraries(folder: Path) -> list[PackedLibrary]:
     Raises:
         CannotBuild: There is one whose licence nobody looked up.
     """
-    found: list[PackedLibrary] = []
+    inner = folder / _INNER
     # What packages brought lies in their own folders; links beside these lead there.
-    for file in sorted((folder / _INNER).glob("lib*")):
-        if file.is_symlink() or not file.is_file():
-            continue
-        library = pythons_library(file.name)
-        if not library:
-            raise CannotBuild(f"{file.name} was packed, and its licence is in no table")
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        found.append(PackedLibrary(file.name, PYTHONS_LIBRARIES[library], digest))
+    found = [
+        _packed(file, PYTHONS_LIBRARIES.get(pythons_library(file.name)))
+        for file in sorted(inner.glob("lib*"))
+        if file.is_file() and not file.is_symlink()
+    ]
+    for wheel, licences in WHEELS_LIBRARIES.items():
+        found += [
+            _packed(file, licences.get(wheels_library(wheel, file.name)))
+            for file in sorted((inner / wheel).glob("lib*"))
+        ]
     return found
+
+
+def _packed(file: Path, licence: str | None) -> PackedLibrary:
+    if licence is None:
+        raise CannotBuild(f"{file.name} was packed, and its licence is in no table")
+    return PackedLibrary(file.name, licence, hashlib.sha256(file.read_bytes()).hexdigest())
 
 
 def python_licence() -> str:

@@ -12,8 +12,9 @@ from kmonitor_setup.words import CannotSetUp
 
 from kmonitor_release.commands import CannotBuild, run, tell
 
-SHIPPED_EXTRAS = ("desktop",)
-"""What the packed app holds beside the core: no framework, which belongs to the trainings."""
+SHIPPED_EXTRAS = ("desktop", "prometheus", "otlp", "postgresql")
+"""What the packed app holds beside the core: all that its window and its hub can use, and no
+framework, which belongs to the trainings."""
 
 
 @dataclass(frozen=True, slots=True)

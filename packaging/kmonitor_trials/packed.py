@@ -5,11 +5,9 @@ and drawn in its window, offscreen.
 """
 
 import json
-import os
 import shlex
 import shutil
 import struct
-import subprocess
 import zlib
 from pathlib import Path
 
@@ -21,6 +19,15 @@ DIST = ROOT / "dist"
 _FEWEST_ROWS = 100
 """Different rows of pixels in a picture with a window and a run in it; an empty one has few."""
 
+_SCRAPE = """
+import json, subprocess, sys, urllib.request
+told = json.loads(subprocess.check_output([sys.executable, "hub", "status", "--json"]))
+page = urllib.request.urlopen(told["prometheus"], timeout=10).read().decode()
+assert "kmonitor_" in page, page
+"""
+
+_OWN_LIBRARY = "import psycopg; assert psycopg.pq.__impl__ == 'binary', psycopg.pq.__impl__"
+
 _STEPS = {
     "it says its version": "{app} --version",
     "it explains itself": "{app} --help",
@@ -31,6 +38,13 @@ _STEPS = {
     "its window opens on the run, and closes": "{app} --run last --screenshot {picture}",
     "its hub answers and is stopped": "{app} hub ensure --json && {app} hub status && "
     "{app} hub stop",
+    "its hub serves figures, which are scraped": "{app} hub --prometheus 127.0.0.1:0 "
+    "--otlp http://127.0.0.1:9 & n=0; until {app} hub status; do n=$((n+1)); test $n -lt 60; "
+    "sleep 1; done; {app} -c {scrape} && {app} hub stop && wait",
+    "it brings its own client of PostgreSQL": "{app} -I -c {own_library}",
+    "a team's server that is not there is told": "! {app} hub store "
+    "postgresql://nobody@127.0.0.1:9/none > {place}/store.txt 2>&1 && cat {place}/store.txt && "
+    "grep -q 127.0.0.1:9 {place}/store.txt",
 }
 """In order; what has to succeed."""
 
@@ -103,23 +117,14 @@ def _record(spool: Path) -> None:
     """Have a real agent write a run's spool, as a training on a cluster does."""
     spool.mkdir(parents=True)
     environ = {
-        **os.environ,
         "KMONITOR_HOME": str(spool.parent / "agent"),
         "KMONITOR_HUB": "off",
         "KMONITOR_SPOOL": str(spool),
         "PYTHONPATH": str(ROOT),
     }
-    told = subprocess.run(
-        [ROOT / ".venv" / "bin" / "python", "-m", "tests.support.spooling"],
-        cwd=ROOT,
-        env=environ,
-        input="200\nend\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if told.returncode != 0:
-        raise Failed(f"no run could be recorded: {told.stderr[-500:]}")
+    python = ROOT / ".venv" / "bin" / "python"
+    command = [python, "-m", "tests.support.spooling"]
+    expect(command, what="a run is recorded", environ=environ, typed="200\nend\n")
 
 
 def _commands(app: str, place: Path) -> dict[str, str]:
@@ -128,6 +133,8 @@ def _commands(app: str, place: Path) -> dict[str, str]:
         "place": place,
         "spool": place / "spool",
         "picture": place / "window.png",
+        "scrape": shlex.quote(_SCRAPE),
+        "own_library": shlex.quote(_OWN_LIBRARY),
     }
     return {what: step.format(**fields) for what, step in _STEPS.items()}
 

@@ -63,6 +63,7 @@ def test_the_bill_names_versions_licences_and_who_needs_whom(parts: list[Part]):
     assert found["drawing"]["purl"] == "pkg:pypi/drawing@1.0"
     assert found["numbers"]["licenses"] == [{"expression": "BSD-3-Clause"}]
     assert found["libssl.so.3"]["hashes"] == [{"alg": "SHA-256", "content": "5" * 64}]
+    assert found["libssl.so.3"]["licenses"] == [{"expression": "Apache-2.0"}]
     assert found["python"]["licenses"] == [{"license": {"id": "PSF-2.0"}}]
     tied = {one["ref"]: one["dependsOn"] for one in bill["dependencies"]}
     assert tied["pkg:pypi/drawing@1.0"] == ["pkg:pypi/numbers@2.1"]
@@ -103,7 +104,9 @@ def test_a_package_without_a_text_gets_ours_or_stops_the_release(tmp_path: Path)
         shipped_parts(tmp_path, pins, ["bare"], Rules({}, RULES.allowed, {}, {}))
 
 
-def test_a_library_that_was_packed_with_python_is_told_or_stops_the_release(tmp_path: Path):
+def test_a_library_that_came_with_python_or_in_a_wheel_is_told_or_stops_the_release(
+    tmp_path: Path,
+):
     inner = tmp_path / "_internal"
     (inner / "Qt").mkdir(parents=True)
     (inner / "libssl.so.3").write_bytes(b"")
@@ -113,6 +116,15 @@ def test_a_library_that_was_packed_with_python_is_told_or_stops_the_release(tmp_
     (found,) = packed_libraries(tmp_path)
     assert (found.name, found.licence) == ("libssl.so.3", "Apache-2.0")
     assert found.sha256 == hashlib.sha256(b"").hexdigest()
+    wheels = inner / "psycopg_binary.libs"
+    wheels.mkdir()
+    (wheels / "libk5crypto-459efceb.so.3.1").touch()
+    (inner / "libk5crypto-459efceb.so.3.1").symlink_to("psycopg_binary.libs/libk5crypto")
+    assert [one.licence for one in packed_libraries(tmp_path)] == ["Apache-2.0", "MIT"]
+    (wheels / "libunknown-1.so.2").touch()
+    with pytest.raises(CannotBuild, match="libunknown"):
+        packed_libraries(tmp_path)
+    (wheels / "libunknown-1.so.2").unlink()
     (inner / "libreadline.so.8").touch()
     with pytest.raises(CannotBuild, match="libreadline"):
         packed_libraries(tmp_path)

@@ -8,7 +8,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from kmonitor_release.debian_package import Contents, depends, lay_out, make_package, metainfo
+from kmonitor_release.debian_package import (
+    NOBODY,
+    Contents,
+    depends,
+    lay_out,
+    maintainer,
+    make_package,
+    metainfo,
+)
 from kmonitor_release.source import Source
 from kmonitor_setup.libraries import needed_libraries
 
@@ -26,7 +34,7 @@ def contents(tmp_path: Path) -> Contents:
     (app / "_internal").mkdir(parents=True)
     (app / "kmonitor").write_text("#!/bin/sh\necho packed\n")
     (app / "kmonitor").chmod(0o755)
-    (app / "_internal" / "part.so").touch()
+    (app / "_internal" / "part.so.1").touch(0o755)
     return Contents(app, {"LICENCES.txt": "all of them\n"}, "0.9")
 
 
@@ -42,9 +50,19 @@ def test_every_file_lies_where_it_is_looked_for(tmp_path: Path, contents: Conten
     assert (share / "icons/hicolor/48x48/apps/kmonitor.png").is_file()
     assert (share / "icons/hicolor/scalable/apps/kmonitor.svg").is_file()
     assert (share / "doc/kmonitor/LICENCES.txt").read_text() == "all of them\n"
-    assert b"Unreleased" in gzip.decompress((share / "doc/kmonitor/changelog.gz").read_bytes())
+    documents = share / "doc" / "kmonitor"
+    assert b"Unreleased" in gzip.decompress((documents / "CHANGELOG.md.gz").read_bytes())
+    told = gzip.decompress((documents / "changelog.gz").read_bytes()).decode()
+    assert told.startswith("kmonitor (0.9) unstable;")
+    assert told.endswith(">  Fri, 02 Jan 1970 00:00:00 +0000\n")
     unit = tree / "usr/lib/systemd/user/kmonitor-hub.service"
     assert unit.read_bytes() == (ROOT / "packaging/systemd/kmonitor-hub.service").read_bytes()
+
+
+def test_who_hands_the_package_out_is_its_maintainer():
+    assert maintainer({"DEBEMAIL": "ann@lab.example"}) == "kmonitor developers <ann@lab.example>"
+    assert maintainer({"DEBFULLNAME": "Ann", "DEBEMAIL": "a@b.example"}) == "Ann <a@b.example>"
+    assert maintainer({"DEBFULLNAME": "Ann"}) == NOBODY
 
 
 def test_the_libraries_of_qt_are_asked_for():
@@ -83,9 +101,9 @@ def test_the_package_is_the_same_each_time_and_everybodys(tmp_path: Path, conten
     assert "Version: 0.9" in told
     assert "libxcb-cursor0" in told
     assert all(line.split()[1] == "root/root" for line in listed.splitlines())
-    assert "-rwxr-xr-x" in next(
-        x for x in listed.splitlines() if x.endswith("lib/kmonitor/kmonitor")
-    )
+    modes = {line.split()[5]: line.split()[0] for line in listed.splitlines()}
+    assert modes["./usr/lib/kmonitor/kmonitor"] == "-rwxr-xr-x"
+    assert modes["./usr/lib/kmonitor/_internal/part.so.1"] == "-rw-r--r--"
 
 
 def test_the_man_page_names_every_command():
@@ -110,6 +128,4 @@ def test_software_centres_are_told_this_version(tmp_path: Path):
         text=True,
         check=False,
     )
-    faults = [line for line in told.stdout.splitlines() if line.startswith(("E:", "W:"))]
-    # The project has no domain whose name, turned round, could be its own.
-    assert [line for line in faults if "is-not-rdns" not in line] == []
+    assert told.returncode == 0, told.stdout
