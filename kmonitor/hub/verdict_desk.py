@@ -9,6 +9,7 @@ from typing import Final
 from kmonitor.hub.packed_reading import read_packed
 from kmonitor.hub.run_judge import RunJudge
 from kmonitor.hub.run_units import KINDS
+from kmonitor.hub.sessions import MAX_SESSIONS
 from kmonitor.hub.store.connection import CANNOT_NOW, Connection, newest_row
 from kmonitor.hub.store.pages import Wanted, read_page
 from kmonitor_agent.protocol.codec import decode_event
@@ -16,11 +17,14 @@ from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.facts import Verdict
 from kmonitor_agent.protocol.messages import ErrorMessage, VerdictsAsked, VerdictsTold
 
-MAX_WAITING: Final = 256
+MAX_WAITING: Final = MAX_SESSIONS
 """Runs that wait to be judged; what comes while so many do is dropped and counted."""
 
 _MAX_ASKED: Final = 64
-_MAX_JUDGES: Final = 256
+_MAX_JUDGES: Final = MAX_SESSIONS
+"""A run that lives is not read from its beginning at each of its epochs; each takes
+some 100 KB."""
+
 _PAUSE_S: Final = 0.2
 """From one round to the next: a run whose epochs are shorter is judged for several at once."""
 

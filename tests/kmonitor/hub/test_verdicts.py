@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
+from kmonitor.hub import verdict_desk
 from kmonitor.hub.event_body import read_event
 from kmonitor.hub.judging import Judging
 from kmonitor.hub.run_record import RunRecord
@@ -165,6 +166,26 @@ def test_looks_that_come_too_fast_are_dropped_and_counted(bench: Bench):
 
     assert bench.desk.dropped == 3
     assert bench.parts.faults.counts() == {"verdicts: behind": 1}
+
+
+def test_of_a_thousand_living_runs_none_is_read_from_its_beginning_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    begun: list[int] = []
+    monkeypatch.setattr(verdict_desk, "read_packed", lambda _c, key, _j: begun.append(key))
+    runs = [bench.parts.started_run(pid=1) for _ in range(1000)]
+    assert bench.parts.ledger.commit()
+    for record in runs:
+        bench.desk.look(record.run, record.key)
+    bench.desk.start()
+    wait_until(lambda: len(begun) >= len(runs), what="all were read")
+
+    for record in runs:
+        bench.desk.look(record.run, record.key)
+    bench.desk.ask(b"last", VerdictsAsked(ask=1, run=runs[0].run), runs[0].key)
+    wait_until(lambda: bench.desk.has_found, what="it is answered")
+
+    assert len(begun) == len(runs)
 
 
 def test_verdicts_of_a_run_that_was_deleted_go_nowhere(bench: Bench):
