@@ -1,95 +1,96 @@
 """kmonitor side by side with what people use today: `make bench-peers`, which writes a page.
 
-`cost`, `history` and `scale` pick parts; without any, all are measured and written to the guide.
+`scale`, `history`, `tell` and `cost` pick parts; each keeps its result. `page` writes the guide's
+page from the newest of each, as is done in the end where no part was picked.
 """
 
 import argparse
 import os
 import platform
 import sys
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from kmonitor_agent.release import VERSION
-from tests.benchmarks.peers import cost, environment, history, scale
+from tests.benchmarks.peers import cost, environment, history, results, scale, tell
+from tests.benchmarks.peers.results import table
 
 GUIDE = Path(__file__).parents[3] / "resources" / "guide"
 PEERS = ("keras", "tensorflow-cpu", "tensorboard", "wandb", "mlflow")
-ROUNDS = 5
-SECONDS = 40.0
-COST = (
+PARTS = {
+    "scale": ("hub", "window", "day"),
+    "history": ("history",),
+    "tell": ("tell",),
+    "cost": ("small_time", "small_space", "image_time", "image_space", "rounds", "seconds"),
+}
+"""The parts, and the texts of each that the page's frame has places for."""
+
+ROUNDS = 3
+SECONDS = 15.0
+TIME = ("tool", "step, us", "ratio (lowest to highest)", "epochs a minute", "start, s", "end, s")
+SPACE = (
     "tool",
-    "step, us",
-    "ratio to none (lowest to highest)",
-    "epochs a minute",
     "RSS added, MiB",
     "own processes, MiB",
     "threads added",
     "written, MiB an hour",
-    "import and start, s",
-    "end, s",
 )
+_OF_SPACE = slice(4, 8)
 HISTORY = ("tool", *(f"{runs} runs" for runs in history.RUNS))
-SCALE = (
-    "runs",
-    "events",
-    "s for the hour",
-    "events a second",
-    "hub's CPU, us an event",
-    "of a core, %",
-    "database, MiB a run and day",
-    "hub's RSS, MiB",
-    "list of runs, ms",
-    "a chart, ms",
-)
 
 
 def main() -> None:
-    """Measure what was asked for, and print it; write the page where all was."""
+    """Measure what was asked for, keep and print it; write the page where all was asked for."""
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("parts", nargs="*", choices=["cost", "history", "scale", []])
+    asked.add_argument("parts", nargs="*", choices=[*PARTS, "page", []])
     asked.add_argument("--rounds", type=int, default=ROUNDS)
     asked.add_argument("--seconds", type=float, default=SECONDS)
     wish = asked.parse_args()
-    parts = wish.parts or ["cost", "history", "scale"]
+    parts = wish.parts or [*PARTS, "page"]
     python = environment.python()
-    told: dict[str, str] = {}
-    if "scale" in parts:
-        told["scale"] = table(SCALE, scale.rows())
-    if "history" in parts:
-        told["history"] = table(HISTORY, history.rows(python))
-    if "cost" in parts:
-        for model in cost.MODELS:
-            found = cost.measure(python, model, wish.rounds, wish.seconds)
-            told[model] = table(COST, cost.rows(found))
-    for text in told.values():
-        print(text + "\n")
-    if not wish.parts:
-        write(told, environment.versions(python, PEERS), wish)
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def write(told: dict[str, str], versions: dict[str, str], wish: argparse.Namespace) -> None:
-    """Both languages' pages from one set of figures."""
+    versions = environment.versions(python, PEERS)
     named = ", ".join([f"kmonitor {VERSION}", *(f"{n} {v}" for n, v in versions.items())])
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    for part in PARTS:
+        if part in parts:
+            told = measured(part, python, wish)
+            results.keep(part, told, named, machine)
+            sys.stdout.write("\n\n".join(told.values()) + "\n\n")
+    if "page" in parts:
+        write()
+
+
+def measured(part: str, python: Path, wish: argparse.Namespace) -> dict[str, str]:
+    """The texts of one part, by the names that the page's frame has for them."""
+    if part == "scale":
+        hubs, windows = scale.measure()
+        day = f"{scale.day_mib():.1f}"
+        return {
+            "hub": table(scale.HUB, hubs),
+            "window": table(scale.WINDOW, windows),
+            "day": day,
+        }
+    if part == "history":
+        return {"history": table(HISTORY, history.rows(python))}
+    if part == "tell":
+        return {"tell": table(tell.HEADS, tell.rows(python))}
+    told = {"rounds": str(wish.rounds), "seconds": f"{wish.seconds:g}"}
+    for model in cost.MODELS:
+        rows = list(cost.rows(cost.measure(python, model, wish.rounds, wish.seconds)))
+        told[f"{model}_time"] = table(TIME, ((*row[:4], *row[8:]) for row in rows))
+        told[f"{model}_space"] = table(SPACE, ((row[0], *row[_OF_SPACE]) for row in rows))
+    return told
+
+
+def write() -> None:
+    """Both languages' pages from one set of figures."""
+    figures = results.newest(PARTS) | {"points": f"{history.POINTS:,}"}
     for language, folder in (("en", GUIDE), ("zh_CN", GUIDE / "zh_CN")):
-        frame = Path(__file__).with_name(f"page.{language}.md").read_text(encoding="utf-8")
-        page = frame.format(
-            machine=f"{machine}, {datetime.now(UTC).date().isoformat()}",
-            versions=named,
-            rounds=wish.rounds,
-            seconds=f"{wish.seconds:g}",
-            points=f"{history.POINTS:,}",
-            **told,
-        )
-        (folder / "side-by-side.md").write_text(page, encoding="utf-8")
+        text = Path(__file__).with_name(f"page.{language}.md").read_text(encoding="utf-8")
+        section = Path(__file__).with_name(f"tell.{language}.md").read_text(encoding="utf-8")
+        text = text.replace("{tell_section}", section.strip())
+        for name, value in figures.items():
+            text = text.replace("{" + name + "}", value)
+        (folder / "side-by-side.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,8 @@ class Cost:
         rss_added_bytes: Resident set at the end less that before the tool was imported.
         children_bytes: Resident sets of processes that the tool started, summed.
         threads_added: Threads in the training process.
-        bytes_an_hour: What is written, from the last three quarters of the training.
+        bytes_an_hour: What is written, from the last three quarters of the training; with a hub,
+            what its database has grown by when the hub has ended and its log is written back.
         import_s: Import and start of the tool, once Keras is there.
         exit_s: From the end of the last epoch to the end of the process.
     """
@@ -106,7 +107,7 @@ def rows(found: dict[str, list[Cost]]) -> Iterator[Sequence[str]]:
 def _one(python: Path, tool: str, model: str, seconds: float) -> Cost:
     with tempfile.TemporaryDirectory(prefix="kmonitor-peers-") as name:
         folder = Path(name)
-        with _hub_for(tool, folder):
+        with _hub_for(tool, folder) as empty_bytes:
             environ = os.environ | {"PYTHONPATH": str(ROOT), "KMONITOR_HOME": name, "HOME": name}
             order = {"tool": tool, "folder": name, "model": model, "seconds": seconds}
             words = [str(python), "-m", "tests.benchmarks.peers.one_training", json.dumps(order)]
@@ -114,28 +115,45 @@ def _one(python: Path, tool: str, model: str, seconds: float) -> Cost:
                 words, cwd=folder, env=environ, capture_output=True, text=True, check=False
             )
             ended_s = time.monotonic()
+        # By now the hub has ended, and its last act was to write its log back into the database.
+        grown_bytes = bytes_in(_database(folder)) - empty_bytes
     if done.returncode:
         raise SystemExit(f"{tool} failed:\n{done.stderr[-3000:]}")
     told = json.loads(done.stdout.splitlines()[-1])
+    if empty_bytes:
+        told["bytes_an_hour"] = 3600 * grown_bytes / seconds
     told["exit_s"] = ended_s - told.pop("left_s")
     return Cost(**told)
 
 
 @contextmanager
-def _hub_for(tool: str, folder: Path) -> Iterator[None]:
+def _hub_for(tool: str, folder: Path) -> Iterator[int]:
+    """What the tool needs around it; bytes of the hub's empty database, 0 where none listens."""
     folders = find_folders({"KMONITOR_HOME": str(folder)})
     if tool == "ours, hub present":
         live = LiveHub(folders)
         live.start()
+        live.stop()
+        empty_bytes = bytes_in(_database(folder))
+        live.start()
         try:
-            yield
+            yield empty_bytes
         finally:
             live.stop()
     elif tool == "ours, hub hung":
         with hub_in("hung", folders):
-            yield
+            yield 0
     else:
-        yield
+        yield 0
+
+
+def _database(folder: Path) -> Path:
+    return find_folders({"KMONITOR_HOME": str(folder)}).database
+
+
+def bytes_in(folder: Path) -> int:
+    """All that files below hold."""
+    return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
 
 
 def _tell(line: str) -> None:

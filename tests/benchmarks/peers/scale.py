@@ -1,100 +1,166 @@
-"""How the hub grows: fleets of simulated agents tell an hour of telemetry as fast as it is taken.
+"""How hub and window grow with fleets of simulated agents, catching up and live.
 
 An hour of a run is a sample a second and an epoch a minute, as real runs tell at most.
 """
 
+import json
 import os
+import subprocess
+import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 import psutil
 
 from kmonitor_agent.local.folders import find_folders
-from kmonitor_agent.protocol.facts import EpochEnded, Sample
 from tests.support.live_hub import LiveHub
-from tests.support.simulated_agent import SimulatedAgent
 
 FLEETS = (10, 100, 1000)
+HUB = (
+    "runs",
+    "catching up, events a second",
+    "hub's CPU, us an event",
+    "live: hub's CPU, % of a core",
+    "live: sample stored after, s (99 of 100)",
+    "hub's RSS, MiB",
+    "list of runs, ms",
+    "a chart, ms",
+)
+WINDOW = (
+    "runs",
+    "list shown after, s",
+    "CPU, % of a core",
+    "of it the main thread, %",
+    "a refresh, ms (worst)",
+    "RSS, MiB",
+)
+_ROOT = Path(__file__).parents[3]
 _HOUR_S = 3600
-_EPOCH_S = 60
-_STEP_S = 600
-"""Each agent tells so much of its hour, then the next one: none keeps all of it unconfirmed."""
+_DAY_S = 86_400
+_LIVE_S = 20
+_MOST_WHILES = 8
+_LATE_S = 1.0
+_CHARTED = ["ram_bytes"]
 
 
-def rows() -> Iterator[Sequence[str]]:
-    """The table's lines, one for each size of fleet."""
+class Source:
+    """The process that plays the fleet, and the hub that it tells."""
+
+    def __init__(self, size: int, seconds: int, home: str) -> None:
+        os.environ["KMONITOR_HOME"] = home
+        self.live = LiveHub(find_folders())
+        self.live.start()
+        self.hub = psutil.Process(self.live.process.pid)
+        words = [sys.executable, "-m", "tests.benchmarks.peers.fleet_source"]
+        self.process = subprocess.Popen(
+            [*words, str(size), str(seconds)],
+            cwd=_ROOT,
+            env=os.environ | {"PYTHONPATH": str(_ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, line: str) -> tuple[dict[str, float], float]:
+        """What the fleet answers, and the hub's CPU seconds meanwhile."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        used = self.hub.cpu_times()
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        told = json.loads(self.process.stdout.readline())
+        now = self.hub.cpu_times()
+        return told, now.user + now.system - used.user - used.system
+
+
+@contextmanager
+def source(size: int, seconds: int) -> Iterator[Source]:
+    """A fleet that was welcomed, in a home of its own; both processes are ended."""
+    with tempfile.TemporaryDirectory(prefix="kmonitor-peers-") as home:
+        fleet = Source(size, seconds, home)
+        try:
+            fleet.ask("greet")
+            yield fleet
+        finally:
+            fleet.process.kill()
+            fleet.process.communicate()
+            fleet.live.kill()
+
+
+def measure() -> tuple[list[Sequence[str]], list[Sequence[str]]]:
+    """The lines of both tables, of hub and of window, one for each size of fleet."""
+    hubs: list[Sequence[str]] = []
+    windows: list[Sequence[str]] = []
     for size in FLEETS:
-        with tempfile.TemporaryDirectory(prefix="kmonitor-peers-") as home:
-            os.environ["KMONITOR_HOME"] = home
-            yield _fleet(size, Path(home))
+        with source(size, _HOUR_S) as fleet:
+            hubs.append(_hub(size, fleet))
+            windows.append(_window(size))
+    return hubs, windows
 
 
-def _fleet(size: int, home: Path) -> Sequence[str]:
-    folders = find_folders()
-    live = LiveHub(folders)
-    live.start()
-    hub = psutil.Process(live.process.pid)
-    agents = [SimulatedAgent(folders, name=f"run {number}") for number in range(size)]
-    try:
-        began_s, used_s = time.monotonic(), _cpu_s(hub)
-        for agent in agents:
-            agent.__enter__()
-        for begin in range(0, _HOUR_S, _STEP_S):
-            for agent in agents:
-                _tell(agent, begin)
-            for agent in agents:
-                agent.wait_acked()
-        took_s, used_s = time.monotonic() - began_s, _cpu_s(hub) - used_s
-        events = sum(len(agent.bodies) for agent in agents)
-        held = hub.memory_info().rss
-        on_disk = sum(one.stat().st_size for one in folders.database.rglob("*") if one.is_file())
-        with live.client() as client:
-            asked_s = time.monotonic()
-            told = client.runs()
-            listed_s = time.monotonic() - asked_s
-            asked_s = time.monotonic()
-            client.series(agents[0].run, ["ram_bytes"])
-            chart_s = time.monotonic() - asked_s
-        assert len(told) == size
-    finally:
-        with ThreadPoolExecutor(32) as pool:
-            list(pool.map(lambda agent: agent.close(), agents))
-        live.kill()
+def day_mib() -> float:
+    """What a run's day takes in the hub's database, packed and written back, MiB."""
+    with source(1, _DAY_S) as fleet:
+        fleet.ask("hour")
+        while fleet.hub.cpu_percent(interval=2.0) > 8.0:
+            pass
+        folder = fleet.live.folders.database
+        fleet.process.kill()
+        fleet.live.stop()  # its last act is a checkpoint
+        return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file()) / 2**20
+
+
+def _hub(size: int, fleet: Source) -> Sequence[str]:
+    hour, hour_cpu_s = fleet.ask("hour")
+    live, live_cpu_s = _settled(fleet)
+    with fleet.live.client() as client:
+        began_s = monotonic()
+        runs = client.runs()
+        listed_s = monotonic() - began_s
+        began_s = monotonic()
+        client.series(runs[0].run, _CHARTED)
+        chart_s = monotonic() - began_s
+    assert len(runs) == size
     return (
         f"{size}",
-        f"{events:,}",
-        f"{took_s:.0f}",
-        f"{events / took_s:,.0f}",
-        f"{1e6 * used_s / events:.0f}",
-        f"{100 * used_s / _HOUR_S:.1f}",
-        f"{on_disk / size * 24 / 2**20:.1f}",
-        f"{held / 2**20:.0f}",
+        f"{hour['events'] / hour['seconds']:,.0f}",
+        f"{1e6 * hour_cpu_s / hour['events']:.0f}",
+        f"{100 * live_cpu_s / live['seconds']:.1f}",
+        f"{live['p99_s']:.2f}" if live["confirmed"] else f"none within {_LIVE_S}",
+        f"{fleet.hub.memory_info().rss / 2**20:.0f}",
         f"{1000 * listed_s:.0f}",
         f"{1000 * chart_s:.0f}",
     )
 
 
-def _tell(agent: SimulatedAgent, begin_s: int) -> None:
-    for second in range(begin_s, begin_s + _STEP_S):
-        agent.emit(
-            Sample(
-                t_s=float(second),
-                fit=1,
-                step=second * 20,
-                ram_bytes=2e9 + second * 1000,
-                vram_bytes=4e9,
-                step_time_s=0.05,
-            )
-        )
-        if second % _EPOCH_S == _EPOCH_S - 1:
-            epoch = second // _EPOCH_S
-            logs = {"loss": 1 / (1 + epoch), "accuracy": 0.5}
-            agent.emit(EpochEnded(t_s=float(second), fit=1, epoch=epoch, seconds=60.0, logs=logs))
+def _settled(fleet: Source) -> tuple[dict[str, float], float]:
+    """A live while once the hub has judged all that was caught up, or the last of some."""
+    live, used_s = fleet.ask(f"live 1 {_LIVE_S}")
+    for _ in range(_MOST_WHILES):
+        if live["confirmed"] and live["p99_s"] < _LATE_S:
+            break
+        live, used_s = fleet.ask(f"live 1 {_LIVE_S}")
+    return live, used_s
 
 
-def _cpu_s(process: psutil.Process) -> float:
-    used = process.cpu_times()
-    return used.user + used.system
+def _window(size: int) -> Sequence[str]:
+    words = [sys.executable, "-m", "tests.benchmarks.peers.following", str(size)]
+    environ = os.environ | {"PYTHONPATH": str(_ROOT), "QT_QPA_PLATFORM": "offscreen"}
+    ran = subprocess.run(
+        words, cwd=_ROOT, env=environ, capture_output=True, text=True, check=False
+    )
+    if ran.returncode:
+        sys.stderr.write(ran.stderr[-2000:])
+        return (f"{size}", "not within 120 s", "", "", "", "")
+    told = json.loads(ran.stdout.splitlines()[-1])
+    return (
+        f"{size}",
+        f"{told['listed_s']:.1f}",
+        f"{told['percent']:.0f}",
+        f"{told['main_percent']:.0f}",
+        f"{told['refresh_ms']:.0f} ({told['worst_ms']:.0f})",
+        f"{told['rss_bytes'] / 2**20:.0f}",
+    )
