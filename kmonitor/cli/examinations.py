@@ -95,7 +95,7 @@ def _impostor() -> Finding:
             f"python -m pip uninstall {' '.join(others)}\nthen install {DISTRIBUTION} again",
         )
     if not version_of(DISTRIBUTION):
-        found = "kmonitor runs from a folder and is not installed"
+        found = "it runs from a folder and is not installed"
         return Finding("package names", "note", found, "python -m pip install .")
     return Finding("package names", "ok", f"the imported kmonitor is {DISTRIBUTION}")
 
