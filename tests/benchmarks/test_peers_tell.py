@@ -14,7 +14,7 @@ RISING = [100.0 + 10.0 * n for n in range(9)]
 def test_what_rises_where_a_healthy_training_stays_flat_has_moved():
     found = moves({"rss": RISING}, {"rss": FLAT})
 
-    assert found == [Move("rss", 110.0, 170.0)]
+    assert found == [Move("rss", 115.0, 175.0)]
 
 
 def test_what_a_healthy_training_does_too_has_not_moved():
@@ -25,6 +25,12 @@ def test_what_scatters_as_far_in_a_healthy_training_has_not_moved():
     wild = [100.0, 180.0, 20.0, 100.0, 180.0, 20.0, 100.0, 180.0, 20.0]
 
     assert moves({"cpu": RISING}, {"cpu": wild}) == []
+
+
+def test_what_slows_down_to_half_has_moved_though_a_healthy_rate_scatters_more_steps_than_that():
+    found = moves({"rate": [120.0, 118.0, 122.0, 60.0, 61.0, 59.0]}, {"rate": [580.0, 660.0] * 5})
+
+    assert [(each.first, each.last) for each in found] == [(118.0, 59.0)]
 
 
 def test_a_small_part_is_no_move_however_quiet_the_healthy_one_is():

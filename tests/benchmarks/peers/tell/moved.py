@@ -1,18 +1,21 @@
 """Which of a tool's numbers moved: one rule for all tools, against a healthy training's own.
 
-A series' move is its median in the last third of its points less that in the first third. It moved
-if that is more than `PART` of where it began, and more than `TIMES` what the same series did with
-the same tool in a healthy training: its own move there, or its scatter (the range from the 10th to
-the 90th of a hundred of its last two thirds), whichever is larger.
+The first fifth of a series' points is left out: a training starts then. Its move is from the
+median of the first third of the rest to that of the last third, in proportion: the larger by the
+smaller, less 1. It moved if that is more than `PART`, and more than `TIMES` what the same series
+did with the same tool in a healthy training: its own move there, or its quartiles' distance in
+proportion, whichever is larger.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import median, quantiles
 
 TIMES = 3.0
 PART = 0.05
 LEAST_POINTS = 3
+_START_PART = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,40 +34,49 @@ class Move:
 
     @property
     def part(self) -> float:
-        """Of where it began; infinite from zero."""
-        step = abs(self.last - self.first)
-        return step / abs(self.first) if self.first else float("inf") if step else 0.0
+        """How far, in proportion."""
+        return _apart(self.first, self.last)
 
 
 def moves(
     series: Mapping[str, Sequence[float]], healthy: Mapping[str, Sequence[float]]
 ) -> list[Move]:
-    """Those that moved, the largest part first, those from zero last.
+    """Those that moved, the farthest first, those from or to zero last.
 
     A series that the healthy training lacks has no noise there.
     """
     found: list[Move] = []
     for name, values in series.items():
         move = move_of(name, values)
-        if move is None or move.part <= PART:
-            continue
-        if abs(move.last - move.first) > TIMES * noise(healthy.get(name, ())):
+        if move is not None and move.part > max(PART, TIMES * noise(healthy.get(name, ()))):
             found.append(move)
-    return sorted(found, key=lambda move: (not move.first, -move.part))
+    return sorted(found, key=lambda move: (move.part == inf, -move.part))
 
 
 def move_of(name: str, values: Sequence[float]) -> Move | None:
     """None where there are too few points to have thirds."""
-    if len(values) < LEAST_POINTS:
+    running = _running(values)
+    if len(running) < LEAST_POINTS:
         return None
-    third = len(values) // 3
-    return Move(name, median(values[:third]), median(values[-third:]))
+    third = len(running) // 3
+    return Move(name, median(running[:third]), median(running[-third:]))
 
 
 def noise(values: Sequence[float]) -> float:
-    """How far a series goes by itself: its move or its scatter, in its own unit."""
+    """How far a series goes by itself, in proportion."""
     move = move_of("", values)
     if move is None:
         return 0.0
-    tenths = quantiles(values[len(values) // 3 :], n=10, method="inclusive")
-    return max(abs(move.last - move.first), tenths[-1] - tenths[0])
+    low, _middle, high = quantiles(_running(values), n=4, method="inclusive")
+    return max(move.part, _apart(low, high))
+
+
+def _running(values: Sequence[float]) -> Sequence[float]:
+    return values[len(values) // _START_PART :]
+
+
+def _apart(one: float, other: float) -> float:
+    low, high = sorted((one, other))
+    if low == high:
+        return 0.0
+    return high / low - 1.0 if low > 0.0 else inf

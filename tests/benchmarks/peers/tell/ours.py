@@ -62,7 +62,7 @@ def look_before(scene: str, file: Path, environ: dict[str, str]) -> Told:
     """What its commands tell before a training begins; nothing where there is none for this."""
     told = Told()
     if scene == "load cost":
-        told.said = _asked(environ, "load-cost", str(file), "--repeats", "1").splitlines()[1:]
+        told.said = _asked(environ, "load-cost", str(file), "--repeats", "1").splitlines()
         told.done = [line for line in told.said if line.startswith("To ")]
         told.said = [line for line in told.said if line not in told.done]
     elif scene == "oversize batch":
@@ -92,7 +92,7 @@ def _read(environ: dict[str, str], while_hung: list[str]) -> Told:
     events = json.loads(_asked(environ, "show", "last", "--json"))["events"]
     text = _asked(environ, "show", "last").splitlines()
     told = Told(_series(_asked(environ, "export", "last", "--format", "csv"), _until_s(events)))
-    for line in [*while_hung, *text]:
+    for line in [*(each for each in while_hung if _EVENT.fullmatch(each)), *text]:
         event = _EVENT.fullmatch(line)
         if line.startswith("State "):
             told.said.append(line)

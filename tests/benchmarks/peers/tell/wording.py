@@ -7,9 +7,9 @@ from tests.benchmarks.peers.tell.moved import Move
 
 _CHANGES = re.compile(r"\S*/\S*|0x[0-9a-f]+|\d+(?:[.,: ]\d+)*|[▁▂▃▄▅▆▇█]+")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-_PATHS = re.compile(r"(?:/[^/\s]+)+/")
+_PATHS = re.compile(r"(?<!\w)(?:/[^/\s]+)+/")
 _NAMED = 5
-_QUOTED = 4
+_QUOTED = 5
 _LONGEST = 180
 _MIB = 2.0**20
 
