@@ -47,7 +47,7 @@ REFERENCE = "healthy"
 """Trained once more with each tool: its numbers and lines are what a healthy training has."""
 DOCUMENTED = {
     "TensorBoard": "`keras.callbacks.TensorBoard`",
-    "W&B offline": "`wandb.init` and `WandbMetricsLogger`; alerts and stopping need its server",
+    "W&B offline": "`wandb.Run` and `WandbMetricsLogger`; `alert` is the script's to call",
     "MLflow autolog": "`mlflow.tensorflow.autolog` and system metrics",
     "psutil + print": "psutil; it is the script's own to write",
 }
