@@ -106,8 +106,19 @@ def _group(name: str) -> Iterator[Path | None]:
         yield made
     finally:
         if made is not None:
-            with suppress(OSError):
-                made.rmdir()
+            _remove(made)
+
+
+def _remove(group: Path) -> None:
+    """Once all that is in it has left: W&B's process is in a session of its own."""
+    until_s = time.monotonic() + _LEAVES_WITHIN_S
+    while group.exists():
+        with suppress(OSError):
+            if time.monotonic() > until_s:
+                for pid in (group / "cgroup.procs").read_text().split():
+                    os.kill(int(pid), signal.SIGKILL)
+            group.rmdir()
+        time.sleep(_EVERY_S)
 
 
 def _write_limit(group: Path, limit_bytes: int) -> None:
