@@ -1,7 +1,7 @@
 """kmonitor side by side with what people use today: `make bench-peers`, which writes a page.
 
-`scale`, `history`, `tell` and `cost` pick parts; each keeps its result. `page` writes the guide's
-page from the newest of each, as is done in the end where no part was picked.
+`scale`, `history`, `tell`, `cost` and `backends` pick parts; each keeps its result. `page` writes
+the page from the newest of each, as is done in the end where no part was picked.
 """
 
 import argparse
@@ -15,12 +15,13 @@ from tests.benchmarks.peers import cost, environment, history, results, scale, t
 from tests.benchmarks.peers.results import table
 
 GUIDE = Path(__file__).parents[3] / "resources" / "guide"
-PEERS = ("keras", "tensorflow-cpu", "tensorboard", "wandb", "mlflow")
+PEERS = ("keras", "tensorflow-cpu", "jax", "torch", "tensorboard", "wandb", "mlflow")
 PARTS = {
     "scale": ("hub", "window", "day"),
     "history": ("history",),
     "tell": ("tell",),
     "cost": ("small_time", "small_space", "image_time", "image_space", "rounds", "seconds"),
+    "backends": ("jax_time", "torch_time"),
 }
 """The parts, and the texts of each that the page's frame has places for."""
 
@@ -73,12 +74,27 @@ def measured(part: str, python: Path, wish: argparse.Namespace) -> dict[str, str
         return {"history": table(HISTORY, history.rows(python))}
     if part == "tell":
         return {"tell": table(tell.HEADS, tell.rows(python))}
+    if part == "backends":
+        return {
+            f"{backend}_time": _costs(
+                python, wish, cost.Training("small", wish.seconds, backend, cost.ELSEWHERE)
+            )[0]
+            for backend in cost.BACKENDS
+        }
     told = {"rounds": str(wish.rounds), "seconds": f"{wish.seconds:g}"}
     for model in cost.MODELS:
-        rows = list(cost.rows(cost.measure(python, model, wish.rounds, wish.seconds)))
-        told[f"{model}_time"] = table(TIME, ((*row[:4], *row[8:]) for row in rows))
-        told[f"{model}_space"] = table(SPACE, ((row[0], *row[_OF_SPACE]) for row in rows))
+        time, space = _costs(python, wish, cost.Training(model, wish.seconds))
+        told |= {f"{model}_time": time, f"{model}_space": space}
     return told
+
+
+def _costs(python: Path, wish: argparse.Namespace, training: cost.Training) -> tuple[str, str]:
+    """Both tables of one training, and below the first one the tools that do not work."""
+    found, failed = cost.measure(python, training, wish.rounds)
+    rows = list(cost.rows(found))
+    time = table(TIME, ((*row[:4], *row[8:]) for row in rows))
+    said = "".join(f"\n\n{tool}: `{why}`" for tool, why in failed.items())
+    return time + said, table(SPACE, ((row[0], *row[_OF_SPACE]) for row in rows))
 
 
 def write() -> None:

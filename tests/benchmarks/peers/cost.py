@@ -33,6 +33,21 @@ TOOLS = (
     "psutil + print",
 )
 MODELS = ("small", "image")
+BACKENDS = ("jax", "torch")
+"""Beside TensorFlow; on them the small model is trained, with the tools in `ELSEWHERE`."""
+
+ELSEWHERE = (
+    "none",
+    "ours, hub present",
+    "TensorBoard",
+    "W&B offline",
+    "MLflow autolog",
+    "psutil + print",
+)
+
+
+class ToolFailed(Exception):
+    """The training with a tool ended with an error, whose last lines are the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +76,48 @@ class Cost:
     exit_s: float
 
 
-def measure(python: Path, model: str, rounds: int, seconds: float) -> dict[str, list[Cost]]:
-    """Every tool, `rounds` times in turns.
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What is trained with each tool.
+
+    Attributes:
+        model: Which of `MODELS`.
+        seconds: How long it goes on.
+        backend: Of Keras.
+        tools: With which.
+    """
+
+    model: str
+    seconds: float
+    backend: str = "tensorflow"
+    tools: Sequence[str] = TOOLS
+
+
+def measure(
+    python: Path, training: Training, rounds: int
+) -> tuple[dict[str, list[Cost]], dict[str, str]]:
+    """Every tool, `rounds` times in turns; and the errors of those that do not work.
 
     Args:
         python: The peers' own environment.
-        model: Which of `MODELS`.
-        rounds: How often each is trained.
-        seconds: How long each training goes on.
+        training: What is trained.
+        rounds: How often with each tool.
     """
-    found: dict[str, list[Cost]] = {tool: [] for tool in TOOLS}
+    found: dict[str, list[Cost]] = {tool: [] for tool in training.tools}
+    failed: dict[str, str] = {}
     for number in range(rounds):
-        turned = TOOLS[number % len(TOOLS) :] + TOOLS[: number % len(TOOLS)]
-        for tool in turned:
-            found[tool].append(_one(python, tool, model, seconds))
-            _tell(f"{model} {number + 1}/{rounds} {tool}: {found[tool][-1]}")
-    return found
+        first = number % len(training.tools)
+        for tool in (*training.tools[first:], *training.tools[:first]):
+            if tool in failed:
+                continue
+            try:
+                found[tool].append(_one(python, tool, training))
+            except ToolFailed as exc:
+                failed[tool] = str(exc)
+                found.pop(tool)
+            told = failed.get(tool) or found[tool][-1]
+            _tell(f"{training.model} {training.backend} {number + 1}/{rounds} {tool}: {told}")
+    return found, failed
 
 
 def rows(found: dict[str, list[Cost]]) -> Iterator[Sequence[str]]:
@@ -104,12 +145,14 @@ def rows(found: dict[str, list[Cost]]) -> Iterator[Sequence[str]]:
         )
 
 
-def _one(python: Path, tool: str, model: str, seconds: float) -> Cost:
+def _one(python: Path, tool: str, training: Training) -> Cost:
     with tempfile.TemporaryDirectory(prefix="kmonitor-peers-") as name:
         folder = Path(name)
         with _hub_for(tool, folder) as empty_bytes:
             environ = os.environ | {"PYTHONPATH": str(ROOT), "KMONITOR_HOME": name, "HOME": name}
-            order = {"tool": tool, "folder": name, "model": model, "seconds": seconds}
+            environ["KERAS_BACKEND"] = training.backend
+            order = {"tool": tool, "folder": name}
+            order |= {"model": training.model, "seconds": training.seconds}
             words = [str(python), "-m", "tests.benchmarks.peers.one_training", json.dumps(order)]
             done = subprocess.run(
                 words, cwd=folder, env=environ, capture_output=True, text=True, check=False
@@ -118,10 +161,11 @@ def _one(python: Path, tool: str, model: str, seconds: float) -> Cost:
         # By now the hub has ended, and its last act was to write its log back into the database.
         grown_bytes = bytes_in(_database(folder)) - empty_bytes
     if done.returncode:
-        raise SystemExit(f"{tool} failed:\n{done.stderr[-3000:]}")
+        _tell(done.stderr[-3000:])
+        raise ToolFailed((done.stderr.strip().splitlines() or ["no message"])[-1][:200])
     told = json.loads(done.stdout.splitlines()[-1])
     if empty_bytes:
-        told["bytes_an_hour"] = 3600 * grown_bytes / seconds
+        told["bytes_an_hour"] = 3600 * grown_bytes / training.seconds
     told["exit_s"] = ended_s - told.pop("left_s")
     return Cost(**told)
 

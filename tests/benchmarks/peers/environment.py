@@ -9,6 +9,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 FOLDER = HERE / ".venv"
 REQUIREMENTS = HERE / "requirements.txt"
+TORCH = "torch==2.13.0+cpu" if sys.platform == "linux" else "torch==2.13.0"
+"""By its local version: on Linux the plain one brings several gigabytes of CUDA along."""
+
+CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
+"""Where that build is, if pip's own places have none."""
 
 
 def python() -> Path:
@@ -23,8 +28,16 @@ def python() -> Path:
     pip = [str(found), "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary"]
     pip += [":all:", "--requirement", str(REQUIREMENTS)]
     subprocess.run(pip, check=True)
+    _add_torch(found)
     stamp.write_text(wanted)
     return found
+
+
+def _add_torch(interpreter: Path) -> None:
+    """PyTorch's build for the CPU: no lock that names no index can ask for it."""
+    pip = [str(interpreter), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", TORCH]
+    if subprocess.run(pip, check=False, capture_output=True).returncode:
+        subprocess.run([*pip, "--extra-index-url", CPU_BUILDS], check=True)
 
 
 def versions(interpreter: Path, names: tuple[str, ...]) -> dict[str, str]:
