@@ -6,6 +6,7 @@ come after, which do many, would look at each of them.
 
 import ast
 import functools
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,5 +74,12 @@ def _below(folder: str) -> tuple[SourceFile, ...]:
             name=path.relative_to(ROOT).as_posix(),
             text=path.read_text(encoding="utf-8"),
         )
-        for path in sorted((ROOT / folder).rglob("*.py"))
+        for path in sorted(_python_files(ROOT / folder))
     )
+
+
+def _python_files(folder: Path) -> Iterator[Path]:
+    """Without those of hidden folders: other tools' environment is among the benches."""
+    for here, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(here, name) for name in files if name.endswith(".py"))
