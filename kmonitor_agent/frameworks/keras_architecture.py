@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.lazy_imports import nothing_imported
 from kmonitor_agent.frameworks.model_copy import keras_of
 
 
+@nothing_imported()
 def architecture_of(model: KerasModel) -> str:
     """Layers, losses, metrics and optimizer as JSON; empty where the model cannot tell them."""
     try:
@@ -17,6 +19,7 @@ def architecture_of(model: KerasModel) -> str:
         return ""
 
 
+@nothing_imported()
 def model_of(keras: Any, architecture: str) -> KerasModel:
     """A model of that making, compiled as it was; classes of a script must be registered.
 

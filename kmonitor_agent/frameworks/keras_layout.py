@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.keras_facts import optimizer_name, read_fit_facts, variables_of
+from kmonitor_agent.frameworks.lazy_imports import nothing_imported
 from kmonitor_agent.protocol.model_layout import (
     CallLayout,
     LayerLayout,
@@ -38,6 +39,7 @@ class WrongShape(Exception):
         self.why = why
 
 
+@nothing_imported()
 def read_layout(
     model: KerasModel, shapes: Sequence[tuple[int | None, ...]] | None = None
 ) -> ModelLayout:

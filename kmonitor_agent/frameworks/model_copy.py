@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.lazy_imports import nothing_imported
 
 _WRITE: Final = "write rebuild=make_model, a function that returns the model built and compiled"
 
@@ -86,6 +87,7 @@ def made_by(script: Rebuild) -> KerasModel:
     return made
 
 
+@nothing_imported()
 def compiled_as(model: KerasModel) -> Compiled:
     """How a model is compiled.
 
@@ -121,6 +123,7 @@ def why_no_structure(model: KerasModel) -> str:
     )
 
 
+@nothing_imported()
 def copied(model: KerasModel, compiled: Compiled) -> KerasModel:
     """A new model of the same layers, built and compiled; its variables have first values.
 
