@@ -73,9 +73,9 @@ def licence_of(distribution: Distribution, rules: Rules) -> str:
     name = plain_name(said["Name"])
     if name in rules.looked_up:
         return rules.looked_up[name]
-    if said["License-Expression"]:
-        return said["License-Expression"]
-    short = said["License"] or ""
+    if expression := said.get("License-Expression"):
+        return expression
+    short = said.get("License") or ""
     if " OR " in short or " AND " in short:
         return short
     marked = [

@@ -123,7 +123,9 @@ def own_namespace(tree: Path, step: str) -> str:
     """A shell line that runs `step` inside the tree, with the host's network."""
     cache = tempfile.gettempdir() + "/pip-cache"
     shared = [Path(one) for one in _HOST_FILES] + _pip_settings() + _local_places()
-    lines = ["set -e", f"cd {shlex.quote(str(tree))}", "mount --rbind /dev dev"]
+    root = shlex.quote(str(tree))
+    # Bound to itself, the tree is a mount, and its root is listed among them as any machine's.
+    lines = ["set -e", f"mount --rbind {root} {root}", f"cd {root}", "mount --rbind /dev dev"]
     lines += ["mount -t proc proc proc", "mount --rbind /sys sys"]
     for place in dict.fromkeys(one for one in shared if one.exists()):
         lines += _bind(place, str(place))

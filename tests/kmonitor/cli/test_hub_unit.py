@@ -66,7 +66,7 @@ def test_systemd_finds_nothing_wrong_with_it(tmp_path: Path):
     unit = tmp_path / "kmonitor-hub.service"
     unit.write_text(unit_text(own_command(), {"KMONITOR_HOME": "/a b"}))
     checked = subprocess.run(
-        [shutil.which("systemd-analyze") or "", "verify", "--user", str(unit)],
+        [shutil.which("systemd-analyze") or "", "verify", "--user", "--man=no", str(unit)],
         env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -17,14 +17,14 @@ from tests.support.waiting import wait_until
 pytestmark = [pytest.mark.slow]
 
 SLEEPS = """
-    import signal, sys, time
-    def told(number, frame):
-        print(signal.Signals(number).name, flush=True)
+    import os, signal, sys, time
+    def told(number, frame):  # by the descriptor: it may come amid a write of the same stream
+        os.write(1, signal.Signals(number).name.encode() + b"\\n")
         if number in {signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}:
             sys.exit(7)
     for number in {HANDLED}:
         signal.signal(getattr(signal, number), told)
-    print("ready", flush=True)
+    os.write(1, b"ready\\n")
     while True:
         time.sleep(30)
 """
