@@ -73,9 +73,12 @@ def licence_of(distribution: Distribution, rules: Rules) -> str:
     name = plain_name(said["Name"])
     if name in rules.looked_up:
         return rules.looked_up[name]
-    if expression := said.get("License-Expression"):
+    # Asked for first: to read what is not said is deprecated.
+    expression, short = (
+        said[field] if field in said else "" for field in ("License-Expression", "License")
+    )
+    if expression:
         return expression
-    short = said.get("License") or ""
     if " OR " in short or " AND " in short:
         return short
     marked = [
