@@ -73,9 +73,9 @@ def licence_of(distribution: Distribution, rules: Rules) -> str:
     name = plain_name(said["Name"])
     if name in rules.looked_up:
         return rules.looked_up[name]
-    # Asked for first: to read what is not said is deprecated.
+    # To read what is not said by its name alone is deprecated.
     expression, short = (
-        said[field] if field in said else "" for field in ("License-Expression", "License")
+        (said.get_all(field) or ("",))[0] for field in ("License-Expression", "License")
     )
     if expression:
         return expression
