@@ -94,6 +94,13 @@ def _name(run: RunSummary) -> str:
     return f"{run.name}{rank}{' (pinned)' if run.pinned else ''}"
 
 
+def _state(run: RunSummary, now_wall_s: float) -> str:
+    if run.stalled_wall_s is not None:
+        quiet = plain_text(duration_text(now_wall_s - run.stalled_wall_s))
+        return f"{run.state}, no step for {quiet}"
+    return f"{run.state}: {run.cause}" if run.cause else run.state
+
+
 def _say_runs(found: list[RunSummary]) -> None:
     now = time.time()
     headers = ("RUN", "NAME", "HOST", "STATE", "EPOCH", "GRAPH", "RAM", "VRAM", "STEP")
@@ -102,7 +109,7 @@ def _say_runs(found: list[RunSummary]) -> None:
             run.run[:SHORT_ID],
             _name(run),
             run.host,
-            f"{run.state}: {run.cause}" if run.cause else run.state,
+            _state(run, now),
             epoch_words(run),
             *(labelled_words(run, metric) for metric in _METRICS),
             plain_text(moment_text(run.started_wall_s, now_wall_s=now)),

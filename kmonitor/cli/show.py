@@ -34,6 +34,7 @@ from kmonitor.export.plain_data import fields_of
 from kmonitor.presenters.event_log import overruled
 from kmonitor.presenters.formats import bytes_text, duration_text, moment_text, plain_text
 from kmonitor.presenters.limit_words import limit_text
+from kmonitor.presenters.run_states import stall_advice
 from kmonitor.presenters.study_book import STUDY_KINDS, is_study
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import Sources
@@ -132,6 +133,7 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
         ("Run", f"{run.name}  ({run.run})"),
         ("Where", f"{run.host}, process {run.pid}"),
         ("State", state_words(run)),
+        *([("Advice", advice)] if (advice := stall_advice(run)) else []),
         ("Started", f"{started}, ran {duration_text(run.duration_s)}"),
     ]
     if is_study(run):

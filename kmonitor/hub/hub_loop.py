@@ -31,6 +31,7 @@ from kmonitor.hub.sample_packing import SamplePacking
 from kmonitor.hub.schedule import Schedule
 from kmonitor.hub.series_desk import SeriesDesk
 from kmonitor.hub.spool_shipping import SpoolShipping
+from kmonitor.hub.stalls import Stalls
 from kmonitor.hub.store.opening import open_database
 from kmonitor.hub.team_watch import TAKE_EVERY_S as TEAM_EVERY_S
 from kmonitor.hub.team_watch import TeamWatch
@@ -93,6 +94,7 @@ class HubLoop:
         database = open_database(folders, options.store or "")
         self.hub = database.hub
         self._ledger = Ledger(database, faults, clock)
+        self._ledger.listeners.append(Stalls(self._ledger).heard)
         self._doors = doors = Doors(folders, context, faults, clock)
         self._series = SeriesDesk(database.open_reader, wake.wake)
         self._verdicts = VerdictDesk(database.open_reader, wake.wake)
@@ -140,7 +142,7 @@ class HubLoop:
             OutletRefused: One of them cannot be opened.
         """
         self._outlets = outlets = Outlets(self._faults)
-        self._ledger.on_event = outlets.heard
+        self._ledger.listeners.append(outlets.heard)
         self._condition.of_outlets = outlets.trouble
         if self._options.prometheus:
             outlets.serve(self._options.prometheus)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
@@ -49,6 +49,8 @@ Source: measured by filling a database with 100 000 samples."""
 _ENDS_UNIT = (EpochEnded, FitEnded, EpochStarted, GraphSize)
 """With one of these an epoch or a fit is over and has all that belongs to it."""
 
+
+NoticeLevel = Literal["info", "warning", "error"]
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
@@ -105,8 +107,8 @@ class Ledger:
         self._not_before_s = 0.0
         self._unconfirmed: dict[str, int] = {}
         self.unit_ended: set[str] = set()
-        self.on_event: Callable[[RunRecord, AnyEvent | None], None] | None = None
-        """Told of each event that is taken; None: nobody."""
+        self.listeners: list[Callable[[RunRecord, AnyEvent | None], None]] = []
+        """Told of each event that is taken."""
 
     @property
     def head(self) -> int:
@@ -143,8 +145,8 @@ class Ledger:
                 self._progress(event, row)
             elif _ends_run(event):
                 self._boot_is_over(record, "the training ended before it answered")
-            if self.on_event is not None:
-                self.on_event(record, event)
+            for heard in self.listeners:
+                heard(record, event)
             record.accepted = seq
         record.rows += len(events)
         # What was shipped later did not happen now.
@@ -181,10 +183,24 @@ class Ledger:
     def run_is_lost(self, record: RunRecord, why: str) -> None:
         """Write down that a run's process is gone, and close its open commands."""
         # At the time of its newest event; the run comes back only with events of its own number.
-        t_s = max(0.0, record.last_t_s - record.boot_offset_s)
-        notice = Notice(t_s=t_s, level="error", code="lost", text=why)
-        self._take_own(record, record.last_t_s, "notice", encode_event(notice))
+        self.notify(record, record.last_t_s, "error", "lost", why)
         self._boot_is_over(record, "the training's process is gone")
+
+    def notify(
+        self, record: RunRecord, run_t_s: float, level: NoticeLevel, code: str, text: str
+    ) -> None:
+        """Write down what the hub itself has to tell of a run.
+
+        Args:
+            record: The run.
+            run_t_s: When it happened, run time.
+            level: As of `Notice`.
+            code: For programs.
+            text: For people.
+        """
+        t_s = max(0.0, run_t_s - record.boot_offset_s)
+        notice = Notice(t_s=t_s, level=level, code=code, text=text)
+        self._take_own(record, run_t_s, "notice", encode_event(notice))
 
     def take_verdict(self, record: RunRecord, verdict: Verdict) -> None:
         """Write down what the hub itself makes of a run; `verdict.t_s` is a run time."""

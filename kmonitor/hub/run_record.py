@@ -27,7 +27,7 @@ class _Place(TypedDict):
 
 
 class RunRecord(msgspec.Struct, omit_defaults=True):
-    """One run; owned by the hub's main thread, changed by `run_fold.fold` only, but for `seen`.
+    """One run; owned by the hub's main thread, which folds events into it and looks after it.
 
     Attributes:
         key: The run's number in the database.
@@ -48,6 +48,9 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         before_reclaim: Phase to go back to when an action is over.
         seen: "silent" or "lost" when the process is seen to be so, else empty.
         seen_why: In words.
+        stalled_since_s: Run time of the last step, while none is made for longer than it ever
+            was; else None.
+        stalled_why: In words.
         metrics: The last readings, by field name of `Sample`.
         sources: Sources of measured fields, by field name.
         faults: kmonitor's own faults in that process, by part.
@@ -85,6 +88,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     before_reclaim: RunState = "training"
     seen: str = ""
     seen_why: str = ""
+    stalled_since_s: float | None = None
+    stalled_why: str = ""
     fit: int = 0
     fits_done: int = 0
     epoch: int | None = None
@@ -159,13 +164,15 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
 
     def summary(self) -> RunSummary:
         """As a list of runs shows it."""
-        is_seen = self.state == self.seen
+        why = self.seen_why if self.state == self.seen else self.phase_why
+        if self._stalled_wall_s is not None:
+            why = self.stalled_why
         return RunSummary(
             run=self.run,
             name=self.name or self.run[:8],
             host=self.host,
             state=self.state,
-            state_why=(self.seen_why if is_seen else self.phase_why)[:4096],
+            state_why=why[:4096],
             boot=self.boot or "unknown",
             pid=self.pid,
             started_wall_s=self.started_wall_s,
@@ -204,12 +211,19 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             pinned=self.pinned,
             stored_bytes=self.stored_bytes,
             verdicts=self.verdicts,
+            stalled_wall_s=self._stalled_wall_s,
             **self._place(),
         )
 
     @property
     def _cannot_be_asked(self) -> bool:
         return self.is_over or self.is_shipped or self.is_elsewhere
+
+    @property
+    def _stalled_wall_s(self) -> float | None:
+        if self.stalled_since_s is None or self.state != "training":
+            return None
+        return self.boot_wall_s + self.stalled_since_s - self.boot_offset_s
 
     def _place(self) -> _Place:
         return {

@@ -71,6 +71,8 @@ class _Waiting:
     due_s: float
 
 
+_STEPS: Final = "steps"
+
 _Key = tuple[str, str, AlertMetric]
 
 
@@ -116,6 +118,8 @@ class AlertDesk:
                 self._waiting.pop((run, "limit", event.metric), None)
             case facts.Verdict() if event.state not in ALARMED_STATES | {"cleared"}:
                 self._waiting.pop((run, "verdict", event.metric), None)
+            case facts.Notice(code="steps_again"):
+                self._waiting.pop((run, _STEPS, "step_time"), None)
             case facts.BootStarted():
                 # It goes on: what its process before said of its end is over.
                 self._waiting.pop((run, "life", ""), None)
@@ -124,7 +128,7 @@ class AlertDesk:
                 if kind is not None:
                     metric = _metric_of(event)
                     alert = Alert(kind, run, metric, name, host, line.text, line.level, wall_s)
-                    self._wait(alert, now_wall_s)
+                    self._wait(alert, now_wall_s, topic=_topic_of(event, kind))
             case _:
                 pass
 
@@ -143,7 +147,7 @@ class AlertDesk:
             if address not in self._lost:
                 text = tr("The host is lost: {why}").format(why=why) if why else tr("Host lost")
                 alert = Alert("host", address, "", name, name, text, "error", now_wall_s)
-                self._wait(alert, now_wall_s)
+                self._wait(alert, now_wall_s, topic="host")
         self._lost = gone
 
     def due(self, now_wall_s: float) -> list[Alert]:
@@ -168,9 +172,8 @@ class AlertDesk:
             self._told_s.pop(next(iter(self._told_s)))
         return sorted(found, key=lambda alert: alert.wall_s)
 
-    def _wait(self, alert: Alert, now_wall_s: float) -> None:
+    def _wait(self, alert: Alert, now_wall_s: float, *, topic: str) -> None:
         rule = self.settings.rule(alert.kind, alert.metric)
-        topic = "life" if alert.kind in {"died", "ended"} else alert.kind
         key = (alert.subject, topic, alert.metric)
         before = self._waiting.get(key)
         since_s = now_wall_s
@@ -188,6 +191,8 @@ def _kind_of(event: facts.AnyEvent) -> AlertKind | None:
             return "limit"
         case facts.Verdict():
             return "verdict"
+        case facts.Notice(code="no_steps"):
+            return "verdict"
         case facts.BootDied() | facts.BootEnded(why="failed") | facts.Notice(code="lost"):
             return "died"
         case facts.BootEnded(why="finished" | "interrupted" | "stopped"):
@@ -196,5 +201,14 @@ def _kind_of(event: facts.AnyEvent) -> AlertKind | None:
             return None
 
 
+def _topic_of(event: facts.AnyEvent, kind: AlertKind) -> str:
+    """What it takes the place of, and shares its cool-down with."""
+    if isinstance(event, facts.Notice) and event.code == "no_steps":
+        return _STEPS  # a verdict a moment ago must not hide it
+    return "life" if kind in {"died", "ended"} else kind
+
+
 def _metric_of(event: facts.AnyEvent) -> AlertMetric:
+    if isinstance(event, facts.Notice) and event.code == "no_steps":
+        return "step_time"  # steps that take for ever
     return event.metric if isinstance(event, facts.LimitCrossed | facts.Verdict) else ""

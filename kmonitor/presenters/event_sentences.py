@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Literal
+from typing import Final, Literal
 
 from kmonitor.presenters.diagnosis import diagnosis_words, is_follow_up
 from kmonitor.presenters.formats import bytes_text, count_text, epochs_text, steps_text
@@ -54,6 +54,10 @@ COMMAND_TITLES: dict[CommandName, str] = {
     "set_limits": later("Set limits"),
 }
 """What the user sees for each command, English source."""
+
+
+_OF_STEPS: Final = frozenset({"no_steps", "steps_again"})
+"""Notices whose words are those of a run's state too."""
 
 
 @singledispatch
@@ -295,7 +299,10 @@ def _diagnosis(event: facts.Diagnosis, name: str) -> EventLine:
 def _notice(event: facts.Notice, name: str) -> EventLine:
     del name
     icons = {"info": "info", "warning": "warning", "error": "error"}
-    return EventLine(icons[event.level], event.level, event.text)
+    text = said(event.text)
+    if event.code in _OF_STEPS:
+        text = text[:1].upper() + text[1:]
+    return EventLine(icons[event.level], event.level, text)
 
 
 @sentence.register

@@ -98,10 +98,32 @@ def state_picture(
     if not is_connected:
         text = tr("No data for {time}").format(time=duration_text(quiet_s))
         return StatePicture("unplug", text, "crit", tr("The hub is not reached."))
+    if summary.stalled_wall_s is not None:
+        return _stalled(summary, now_wall_s - summary.stalled_wall_s, why)
     if summary.state == "silent":
         text = tr("No data for {time}").format(time=duration_text(quiet_s))
         return StatePicture(icon, text, tone, why)
     return StatePicture(icon, tr(word), tone, why)
+
+
+def stall_advice(summary: RunSummary) -> str:
+    """What to do about a run that makes no step, in one sentence; empty while it makes some."""
+    if summary.stalled_wall_s is None:
+        return ""
+    text = tr(
+        "`py-spy dump --pid {pid}` on {host} shows in which call it waits; what is asked of it"
+        " is done at its next step, and if none comes its process has to be ended there"
+    )
+    return text.format(pid=summary.pid, host=summary.host)
+
+
+def _stalled(summary: RunSummary, quiet_s: float, why: str) -> StatePicture:
+    text = tr("No step for {time}").format(time=duration_text(quiet_s))
+    return StatePicture("clock", text, "warn", f"{_capital(why)}. {stall_advice(summary)}.")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _reason(state: RunState) -> str:

@@ -255,7 +255,7 @@ def _line(summary: RunSummary, state: StatePicture) -> str:
         told = said(summary.state_why) if state.tone == "crit" and not summary.cause else ""
         more = shortened(told, _LONGEST_WHY) or epochs_text(summary.epochs_done)
         return f"{state.word} {when} \u00b7 {more}"
-    if summary.state != "training" or state.tone == "crit":
+    if summary.state != "training" or state.tone in {"warn", "crit"}:
         return state.word
     parts = [epoch_text(summary)] if summary.epoch is not None else [state.word]
     if summary.ram.value is not None:

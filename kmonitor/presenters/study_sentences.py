@@ -17,6 +17,7 @@ STUDY_SENTENCES: Final = (
     later("no step for {n} s within an epoch, where the longest pause was {longest} s"),
     later("no step for {n} s between epochs, where the longest pause was {longest} s"),
     later("no step for {n} s after a fit, where the longest pause was {longest} s"),
+    later("steps are made again, after {n} s without one"),
     later("SIGINT, sent to it alone"),
     later(
         "it returned, but its process did not leave within {n} s (a thread that is no daemon?)"

@@ -108,6 +108,8 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         folds: How many folds the study has; 0: it is of none.
         attempt: Which try of the fold, from 1.
         tally: Of a study: how far its folds are; None: it is none, or has not told yet.
+        stalled_wall_s: While it trains, and makes no step for longer than it ever did at such a
+            place: when it made the last one, UTC; else None.
         change: Grows with every change of this summary, for `RunsAsked.since_change`.
     """
 
@@ -162,3 +164,4 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     folds: Count = 0
     attempt: Count = 0
     tally: StudyTally | None = None
+    stalled_wall_s: Wall | None = None

@@ -4012,6 +4012,11 @@
         <translation>尚无运行。每次使用 MonitorCallback() 的训练都会列在这里。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <source>No step for {time}</source>
+        <translation>{time} 没有训练步</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/event_log.py"/>
         <source>No warnings.</source>
         <translation>没有警告。</translation>
@@ -5889,6 +5894,11 @@
         <translation>放大、缩小</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <source>`py-spy dump --pid {pid}` on {host} shows in which call it waits; what is asked of it is done at its next step, and if none comes its process has to be ended there</source>
+        <translation>在 {host} 上运行 `py-spy dump --pid {pid}` 可看到它在等待哪个调用；请求它做的事在下一个训练步进行，若一直没有，就必须在那里结束其进程</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>`{name}`: traces {n} ({dead} of them kept for models that are gone), operations {operations}</source>
         <translation>`{name}`：{n} 个追踪（其中 {dead} 个为已失效模型滞留），{operations} 个算子</translation>
@@ -7331,6 +7341,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has ended, of the running one so far</source>
         <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <source>steps are made again, after {n} s without one</source>
+        <translation>{n} s 没有训练步之后，又有训练步了</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/record_facts.py"/>

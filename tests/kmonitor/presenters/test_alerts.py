@@ -25,6 +25,12 @@ RELEASED = facts.LimitCrossed(
     t_s=1.0, metric="ram", action="reload", value=7 * GIB, threshold=8 * GIB, crossed=False
 )
 SUSPECTED = facts.Verdict(t_s=1.0, metric="ram", state="suspected", per="epoch", turned=True)
+NO_STEPS = facts.Notice(
+    t_s=1.0,
+    level="warning",
+    code="no_steps",
+    text="no step for 25 s within an epoch, where the longest pause was 1 s",
+)
 FINISHED = facts.BootEnded(t_s=1.0, why="finished")
 DIED = facts.BootDied(t_s=1.0, boot="b", how="signal", signal="SIGKILL")
 
@@ -48,6 +54,7 @@ def due(alerts: AlertDesk, at_s: float) -> list[Alert]:
     [
         (CROSSED, "limit", "warning", "RAM"),
         (SUSPECTED, "verdict", "warning", "leak suspected"),
+        (NO_STEPS, "verdict", "warning", "No step for 25 s"),
         (FINISHED, "ended", "info", "finished"),
         (facts.BootEnded(t_s=1.0, why="failed", error_type="OOM"), "died", "error", "OOM"),
         (DIED, "died", "error", "SIGKILL"),
@@ -92,6 +99,22 @@ def test_what_nobody_need_leave_their_work_for_is_not_told(event: facts.AnyEvent
     tell(alerts, event)
 
     assert due(alerts, 100.0) == []
+
+
+def test_a_hang_that_is_over_before_it_lasts_is_not_told_and_a_verdict_does_not_hide_it():
+    rule = AlertRule(hold_s=30.0, cool_down_s=600.0)
+    alerts = AlertDesk(AlertSettings(rules={"verdict:step_time": rule}))
+    slower = facts.Verdict(t_s=1.0, metric="step_time", state="growing", per="epoch", turned=True)
+    tell(alerts, slower)
+    assert len(due(alerts, 30.0)) == 1
+
+    tell(alerts, NO_STEPS, at_s=40.0)
+    tell(alerts, facts.Notice(t_s=1.0, level="info", code="steps_again", text="x"), at_s=50.0)
+    assert due(alerts, 100.0) == []
+
+    tell(alerts, NO_STEPS, at_s=110.0)
+    (alert,) = due(alerts, 150.0)
+    assert (alert.kind, alert.metric) == ("verdict", "step_time")
 
 
 def test_programs_are_told_the_host_of_a_run_and_of_a_lost_host_its_name():

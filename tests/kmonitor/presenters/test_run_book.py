@@ -1,5 +1,5 @@
 from kmonitor.presenters.run_book import MAX_SHOWN, RunBook
-from kmonitor.presenters.run_states import state_picture
+from kmonitor.presenters.run_states import stall_advice, state_picture
 from kmonitor.presenters.run_tree import empty_text, host_rows
 from kmonitor_agent.protocol.messages import RunSummary
 from tests.support.made_up_runs import NOW_WALL_S, made_up_run, told_runs
@@ -170,6 +170,21 @@ def test_the_search_takes_words_of_name_and_host():
     assert "nobody" in empty_text(book, "nobody", is_connected=True)
     assert empty_text(RunBook(), "", is_connected=True) == "No runs yet."
     assert empty_text(RunBook(), "", is_connected=False).startswith("Connecting")
+
+
+def test_a_training_that_makes_no_step_says_since_when_and_what_to_do():
+    why = "no step for 25 s within an epoch, where the longest pause was 1 s"
+    run = made_up_run(state_why=why, stalled_wall_s=NOW_WALL_S - 38.0)
+    picture = state_picture(run, now_wall_s=NOW_WALL_S)
+
+    assert (picture.word, picture.tone) == ("No step for 38\u202fs", "warn")
+    assert picture.why.startswith("No step for 25 s within an epoch")
+    assert "py-spy dump --pid 48213` on gpu-01" in picture.why
+    (row,) = host_rows(book_of(run), search="", now_wall_s=NOW_WALL_S, is_connected=True)[0].runs
+    assert row.line == "No step for 38\u202fs"
+    lost = state_picture(run, now_wall_s=NOW_WALL_S, is_connected=False)
+    assert lost.word.startswith("No data for")
+    assert stall_advice(made_up_run()) == ""
 
 
 def test_a_silent_run_and_a_lost_hub_say_since_when():

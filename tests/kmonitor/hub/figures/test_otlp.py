@@ -25,7 +25,7 @@ collector = otlp_collector.collector
 @pytest.fixture
 def laid(parts: HubParts) -> SnapshotShelf:
     book = FigureBook()
-    parts.ledger.on_event = book.heard
+    parts.ledger.listeners.append(book.heard)
     record = parts.started_run(pid=1)
     parts.take(record, Sample(t_s=1.0, ram_process_bytes=5.0))
     return shelf(book, [record])

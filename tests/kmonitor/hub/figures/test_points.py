@@ -33,9 +33,9 @@ MIB = 2.0**20
 def book(parts: HubParts) -> Iterator[FigureBook]:
     """Hears what the ledger takes."""
     book = FigureBook()
-    parts.ledger.on_event = book.heard
+    parts.ledger.listeners.append(book.heard)
     yield book
-    parts.ledger.on_event = None
+    parts.ledger.listeners.clear()
 
 
 def run_of(parts: HubParts, **sample: float) -> RunRecord:

@@ -1,0 +1,185 @@
+"""Whether a training makes no step for longer than it ever did at such a place."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+LEAST_S: Final = 20.0
+"""No silence within an epoch that is shorter is told, seconds."""
+
+LEAST_ELSEWHERE_S: Final = 60.0
+"""Likewise between epochs and at a fit's begin, where data are validated and steps compiled."""
+
+_TIMES: Final = 3.0
+"""So many times the longest pause before. Source: as studies end folds."""
+
+_SETTLED: Final = 2
+"""The first call of the step compiles it; the begin of the next one tells that it is over."""
+
+_LEAST_GAP_S: Final = 5.0
+_GAP: Final = 3.0
+"""Looks further apart than that, and than so many times their interval, saw nothing: the process
+was stopped, or its host slept."""
+
+
+class Place(StrEnum):
+    """Where in a fit no step is made."""
+
+    BEGIN = "at its begin"
+    EPOCH = "within an epoch"
+    BETWEEN = "between epochs"
+
+
+_LEAST_SEEN: Final = {Place.BEGIN: 2, Place.EPOCH: 10, Place.BETWEEN: 1}
+"""Fits, steps and epochs after which a silence there means anything: the first fit of a process
+loads and compiles what later ones find."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A silence that is longer than what was learned.
+
+    Attributes:
+        place: Where.
+        since_s: When the last step was seen, seconds.
+        silent_s: How long no step was made, seconds.
+        longest_s: The longest pause at this place before, seconds; to the interval of looks.
+    """
+
+    place: Place
+    since_s: float
+    silent_s: float
+    longest_s: float
+
+
+@dataclass(slots=True)
+class StepSilence:
+    """Follows one run by looks at its step counter; times are the run's, seconds.
+
+    Attributes:
+        interval_s: Between two looks.
+        is_in_fit: Whether steps are expected.
+        is_moving: Whether the newest look saw another step than the one before.
+    """
+
+    interval_s: float = 1.0
+    is_in_fit: bool = False
+    is_moving: bool = False
+    _longest_s: dict[Place, float] = field(default_factory=dict["Place", float])
+    _seen: dict[Place, int] = field(default_factory=dict["Place", int])
+    _longest_epoch_s: float = 0.0
+    _epoch_began_s: float | None = None
+    _steps: int | None = None
+    _per_call: int = 1
+    _is_excused: bool = False
+    _made: int = 0
+    _at: tuple[int, int] = (-1, 0)
+    _since_s: float = 0.0
+    _looked_s: float = 0.0
+
+    def begin_fit(self, t_s: float, *, steps: int | None, per_call: int = 1) -> None:
+        """A fit begins.
+
+        Args:
+            t_s: When.
+            steps: In an epoch; None: not known.
+            per_call: Steps that one call of the step function makes.
+        """
+        self.is_in_fit, self._is_excused = True, False
+        self._steps, self._per_call = steps, per_call
+        self._made, self._at, self._epoch_began_s = 0, (-1, 0), None
+        self._since_s = self._looked_s = t_s
+
+    def join_fit(self, t_s: float, epoch: int, step: int, *, steps: int | None) -> None:
+        """A fit is going on whose begin was not seen; as for `begin_fit` and `look`."""
+        self.begin_fit(t_s, steps=steps)
+        self.excuse(t_s)
+        self._at = (epoch, step)
+
+    def end_fit(self) -> None:
+        """It is over: nothing is expected until the next one."""
+        self.is_in_fit = False
+
+    def end_epoch(self, steps: int) -> None:
+        """An epoch ended that had so many steps."""
+        self._steps = steps or self._steps
+
+    def excuse(self, t_s: float) -> None:
+        """Until now somebody else held the training: nothing is learned of that.
+
+        The step that follows may be traced anew, and is awaited for as long as it takes.
+        """
+        self._is_excused, self._made, self._epoch_began_s = True, 0, None
+        self._since_s = self._looked_s = t_s
+
+    def look(self, t_s: float, epoch: int, step: int) -> Stall | None:
+        """Look at the step counter.
+
+        Args:
+            t_s: When.
+            epoch: Index of the running epoch.
+            step: Steps that began in it.
+
+        Returns:
+            The silence, if it is longer than what was learned.
+        """
+        self.is_moving = False
+        if not self.is_in_fit:
+            return None
+        if t_s - self._looked_s > max(_LEAST_GAP_S, _GAP * self.interval_s):
+            self._since_s += t_s - self._looked_s
+        self._looked_s = t_s
+        if step > 0 and (epoch, step) != self._at:
+            self._move(t_s, epoch, step)
+            return None
+        return self._judged(t_s, epoch)
+
+    def _move(self, t_s: float, epoch: int, step: int) -> None:
+        is_same = self._at[0] == epoch and self._at[1] < step
+        made = step - self._at[1] if is_same else step
+        if self._is_settled:
+            place = Place.EPOCH if is_same else Place.BETWEEN
+            self._learn(place, t_s, max(1, made // self._per_call) if is_same else 1)
+        else:
+            self._settle(t_s, made)
+        if not is_same:
+            if self._epoch_began_s is not None:
+                taken_s = self._since_s - self._epoch_began_s
+                self._longest_epoch_s = max(taken_s, self._longest_epoch_s)
+            self._epoch_began_s = t_s
+        self.is_moving, self._at, self._since_s = True, (epoch, step), t_s
+
+    def _settle(self, t_s: float, made: int) -> None:
+        self._made += made
+        if not self._is_excused:
+            self._learn(Place.BEGIN, t_s, int(self._is_settled))
+
+    def _learn(self, place: Place, t_s: float, times: int) -> None:
+        self._longest_s[place] = max(t_s - self._since_s, self._longest_s.get(place, 0.0))
+        self._seen[place] = self._seen.get(place, 0) + times
+
+    @property
+    def _is_settled(self) -> bool:
+        return self._made >= _SETTLED * self._per_call
+
+    def _judged(self, t_s: float, epoch: int) -> Stall | None:
+        place = self._place(epoch)
+        if place is None or self._seen.get(place, 0) < _LEAST_SEEN[place]:
+            return None
+        longest_s, silent_s = self._longest_s[place], t_s - self._since_s
+        least_s = LEAST_S if place is Place.EPOCH else LEAST_ELSEWHERE_S
+        if place is Place.BETWEEN:
+            # Not each epoch is validated or saved; what is, seldom takes longer than to train it.
+            least_s = max(least_s, self._longest_epoch_s)
+        if silent_s <= max(least_s, _TIMES * longest_s):
+            return None
+        return Stall(place, self._since_s, silent_s, longest_s)
+
+    def _place(self, epoch: int) -> Place | None:
+        if not self._is_settled:
+            return None if self._is_excused else Place.BEGIN
+        if epoch != self._at[0]:
+            return Place.BETWEEN
+        if self._steps is None:
+            return None  # its last step may be over: validation takes what it takes
+        return Place.EPOCH if self._at[1] < self._steps else Place.BETWEEN

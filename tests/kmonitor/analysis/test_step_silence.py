@@ -1,0 +1,210 @@
+"""Pauses of healthy trainings are never taken for a hang, and a hang is told in time."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kmonitor.analysis.step_silence import (
+    LEAST_ELSEWHERE_S,
+    LEAST_S,
+    Place,
+    Stall,
+    StepSilence,
+)
+
+
+class Training:
+    """A made-up fit, looked at each second as the agent does."""
+
+    def __init__(self, *, steps: int | None = 20) -> None:
+        self.silence = StepSilence()
+        self.told: list[Stall] = []
+        self.now_s = 0.0
+        self.at = (0, 0)
+        self._looked_s = 0.0
+        self.silence.begin_fit(0.0, steps=steps)
+
+    def wait(self, seconds: float) -> None:
+        until_s = self.now_s + seconds
+        while self._looked_s + 1.0 <= until_s:
+            self._looked_s += 1.0
+            stall = self.silence.look(self._looked_s, *self.at)
+            if stall is not None:
+                self.told.append(stall)
+        self.now_s = until_s
+
+    def steps(self, pauses_s: Iterator[float] | list[float], *, epoch: int = 0) -> None:
+        """Begin a step after each pause."""
+        for step, pause_s in enumerate(pauses_s, 1):
+            self.wait(pause_s)
+            self.at = (epoch, step)
+
+    def epoch(self, epoch: int, *, validation_s: float = 0.0, step_s: float = 0.3) -> None:
+        self.at = (epoch, 0)
+        self.steps([step_s] * 20, epoch=epoch)
+        self.wait(validation_s)
+        self.silence.end_epoch(20)
+
+    def next_fit(self) -> None:
+        self.silence.end_fit()
+        self.silence.begin_fit(self.now_s, steps=20)
+        self.at = (0, 0)
+
+
+def test_steps_of_any_pace_are_no_hang():
+    for step_s in (0.01, 0.9, 7.0, 45.0):
+        run = Training()
+        for epoch in range(3):
+            run.epoch(epoch, step_s=step_s)
+
+        assert run.told == []
+
+
+def test_pauses_as_long_as_those_before_are_no_hang():
+    run = Training(steps=1000)
+    run.steps([0.2] * 50 + [15.0] + [0.2] * 50 + [40.0] + [0.2] * 50)
+
+    assert run.told == []
+
+
+def test_a_slow_validation_after_each_epoch_is_no_hang():
+    run = Training()
+    for epoch in range(4):
+        run.epoch(epoch, validation_s=300.0 + 100.0 * epoch)
+
+    assert run.told == []
+
+
+def test_a_first_step_that_compiles_for_long_is_no_hang():
+    run = Training()
+    run.wait(600.0)
+    run.at = (0, 1)
+    run.wait(600.0)
+    run.at = (0, 2)
+    run.wait(5.0)
+
+    assert run.told == []
+
+
+def test_an_epoch_that_is_validated_as_the_only_one_is_no_hang_while_it_is_shorter_than_epochs():
+    run = Training()
+    for epoch in range(4):
+        run.epoch(epoch, step_s=6.0)
+    run.epoch(4, step_s=6.0, validation_s=100.0)
+    run.epoch(5)
+
+    assert run.told == []
+
+
+@pytest.mark.parametrize(("pause_s", "bound_s"), [(0.4, LEAST_S), (10.0, 30.0)])
+def test_a_hang_within_an_epoch_is_told_before_twice_its_bound(pause_s: float, bound_s: float):
+    run = Training()
+    run.steps([0.3] * 12 + [pause_s, 0.3])
+    began_s = run.now_s
+
+    run.wait(2 * bound_s + 2.0)
+
+    first = run.told[0]
+    assert first.place is Place.EPOCH
+    assert bound_s < first.silent_s <= 2 * bound_s
+    assert first.longest_s == pytest.approx(pause_s, abs=1.0)
+    assert first.since_s == pytest.approx(began_s, abs=1.0)
+
+
+def test_a_hang_between_epochs_is_told():
+    run = Training()
+    run.epoch(0, validation_s=30.0)
+    run.epoch(1, validation_s=30.0)
+    run.wait(60.0)
+    assert run.told == []
+
+    run.wait(60.0)
+    assert run.told[0].place is Place.BETWEEN
+    assert run.told[0].longest_s == pytest.approx(31.0, abs=1.5)
+
+
+def test_a_hang_at_the_begin_is_told_once_two_fits_have_begun():
+    run = Training()
+    for _ in range(2):
+        run.epoch(0)
+        run.next_fit()
+
+    run.wait(2 * LEAST_ELSEWHERE_S)
+
+    assert run.told[0].place is Place.BEGIN
+
+
+def test_steps_that_come_again_end_it_and_are_learned():
+    run = Training(steps=1000)
+    run.steps([0.3] * 20)
+    run.wait(30.0)
+    assert run.told
+    n = len(run.told)
+
+    run.at = (0, 21)
+    run.wait(1.0)
+    assert run.silence.is_moving
+
+    run.wait(80.0)
+    assert len(run.told) == n  # three times those 30 s
+
+
+def test_where_the_number_of_steps_is_not_known_nothing_is_told_in_the_first_epoch():
+    run = Training(steps=None)
+    run.steps([0.3] * 20)
+    run.wait(500.0)
+    assert run.told == []
+
+    run.silence.end_epoch(20)
+    run.at = (1, 0)
+    run.steps([0.3] * 10, epoch=1)
+    run.wait(30.0)
+    assert run.told[0].place is Place.EPOCH
+
+
+def test_what_somebody_else_held_up_is_neither_told_nor_learned():
+    run = Training(steps=1000)
+    run.steps([0.3] * 20)
+    run.wait(19.0)
+    run.silence.excuse(run.now_s)
+    run.wait(100.0)  # the first step after it is traced anew
+    run.steps([0.3] * 60)
+    assert run.told == []
+
+    run.wait(LEAST_S + 3.0)
+    assert run.told[0].longest_s < 3.0
+
+
+def test_a_process_that_was_stopped_made_no_pause():
+    silence = StepSilence()
+    silence.begin_fit(0.0, steps=1000)
+    for second in range(1, 40):
+        silence.look(float(second), 0, second)
+
+    assert silence.look(4000.0, 0, 39) is None
+    assert silence.look(4001.0, 0, 40) is None
+    stalls = [silence.look(4001.0 + second, 0, 40) for second in range(1, 23)]
+    assert stalls[10] is None
+    assert stalls[-1] is not None
+    assert stalls[-1].longest_s < 3.0
+
+
+def test_outside_of_a_fit_no_step_is_expected():
+    run = Training()
+    run.epoch(0)
+    run.silence.end_fit()
+    run.wait(1000.0)
+
+    assert run.told == []
+
+
+def test_a_fit_that_is_joined_is_judged_after_it_was_seen_to_train():
+    silence = StepSilence()
+    silence.join_fit(0.0, 0, 100, steps=1000)
+    told = [silence.look(float(second), 0, 100) for second in range(1, 500)]
+    assert not any(told)
+    assert not silence.is_moving
+
+    for second in range(500, 530):
+        silence.look(float(second), 0, second)
+    assert any(silence.look(float(second), 0, 529) for second in range(530, 555))
