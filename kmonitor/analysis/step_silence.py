@@ -78,7 +78,7 @@ class StepSilence:
     _looked_s: float = 0.0
 
     def begin_fit(self, t_s: float, *, steps: int | None, per_call: int = 1) -> None:
-        """A fit begins.
+        """A fit begins: of its steps and epochs nothing is known, another model may train.
 
         Args:
             t_s: When.
@@ -89,6 +89,10 @@ class StepSilence:
         self._steps, self._per_call = steps, per_call
         self._made, self._at, self._epoch_began_s = 0, (-1, 0), None
         self._since_s = self._looked_s = t_s
+        self._longest_epoch_s = 0.0
+        for place in (Place.EPOCH, Place.BETWEEN):
+            self._longest_s.pop(place, None)
+            self._seen.pop(place, None)
 
     def join_fit(self, t_s: float, epoch: int, step: int, *, steps: int | None) -> None:
         """A fit is going on whose begin was not seen; as for `begin_fit` and `look`."""

@@ -94,7 +94,6 @@ class HubLoop:
         database = open_database(folders, options.store or "")
         self.hub = database.hub
         self._ledger = Ledger(database, faults, clock)
-        self._ledger.listeners.append(Stalls(self._ledger).heard)
         self._doors = doors = Doors(folders, context, faults, clock)
         self._series = SeriesDesk(database.open_reader, wake.wake)
         self._verdicts = VerdictDesk(database.open_reader, wake.wake)
@@ -118,6 +117,7 @@ class HubLoop:
         self._is_stopping = self._is_moved = False
 
     def _join(self, doors: Doors) -> None:
+        self._ledger.listeners.append(Stalls(self._ledger).heard)
         self._views.host = self._host
         self._views.judges = self._verdicts
         self._views.on_hub_asked = self._tell_hub

@@ -164,15 +164,12 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
 
     def summary(self) -> RunSummary:
         """As a list of runs shows it."""
-        why = self.seen_why if self.state == self.seen else self.phase_why
-        if self._stalled_wall_s is not None:
-            why = self.stalled_why
         return RunSummary(
             run=self.run,
             name=self.name or self.run[:8],
             host=self.host,
             state=self.state,
-            state_why=why[:4096],
+            state_why=self._state_why[:4096],
             boot=self.boot or "unknown",
             pid=self.pid,
             started_wall_s=self.started_wall_s,
@@ -218,6 +215,12 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     @property
     def _cannot_be_asked(self) -> bool:
         return self.is_over or self.is_shipped or self.is_elsewhere
+
+    @property
+    def _state_why(self) -> str:
+        if self._stalled_wall_s is not None:
+            return self.stalled_why
+        return self.seen_why if self.state == self.seen else self.phase_why
 
     @property
     def _stalled_wall_s(self) -> float | None:

@@ -67,6 +67,15 @@ def test_pauses_as_long_as_those_before_are_no_hang():
     assert run.told == []
 
 
+def test_the_model_of_a_later_fit_may_be_slower():
+    run = Training()
+    for step_s in (0.2, 30.0, 80.0):
+        run.epoch(0, step_s=step_s, validation_s=10.0 * step_s)
+        run.next_fit()
+
+    assert run.told == []
+
+
 def test_a_slow_validation_after_each_epoch_is_no_hang():
     run = Training()
     for epoch in range(4):
