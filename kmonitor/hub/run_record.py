@@ -226,7 +226,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     def _stalled_wall_s(self) -> float | None:
         if self.stalled_since_s is None or self.state != "training":
             return None
-        return self.boot_wall_s + self.stalled_since_s - self.boot_offset_s
+        # By the hub's clock, as all that people are told the age of: hosts' clocks differ.
+        return self.last_wall_s - (self.last_t_s - self.stalled_since_s)
 
     def _place(self) -> _Place:
         return {
