@@ -13,7 +13,14 @@ import pytest
 
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.protocol.facts import AllocationGrowth, BootDied, BootEnded, Diagnosis
+from kmonitor_agent.protocol.facts import (
+    AllocationGrowth,
+    BootDied,
+    BootEnded,
+    Diagnosis,
+    FitStarted,
+    Sample,
+)
 from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.growing_run import Growing, events_of
 from tests.support.live_hub import LiveHub
@@ -78,6 +85,25 @@ def test_show_tells_state_metrics_epochs_and_events(told: SimulatedAgent):
         assert words in ran.out
     assert "tensorflow allocator, CPU:0 in use" in ran.out
     assert "\x1b" not in ran.out
+
+
+def test_a_training_that_makes_no_step_is_told_with_what_to_do(live_hub: LiveHub):
+    with SimulatedAgent(live_hub.folders, name="hanging") as agent:
+        agent.emit(FitStarted(t_s=0.0, fit=1, model="net", epochs=3, steps=100))
+        for second in range(1, 55):
+            agent.emit(Sample(t_s=float(second), fit=1, step=min(second, 30)))
+        agent.wait_acked()
+
+        listed, shown = kmonitor("runs"), kmonitor("show", "last")
+        (as_json,) = kmonitor("runs", "--json").json
+
+    words = "no step for 24 s within an epoch, where the longest pause was 1 s"
+    assert "training, no step for " in " ".join(listed.out.split())
+    assert f"State        training ({words})" in shown.out
+    assert "Advice       `py-spy dump --pid" in shown.out
+    assert "No step for 21 s within an epoch" in shown.out
+    assert as_json["state_why"] == words
+    assert as_json["stalled_wall_s"] > 0.0
 
 
 def test_show_tells_one_truth_of_a_process_that_could_not_know_its_exit_status(
