@@ -14,6 +14,7 @@ from kmonitor_agent.protocol.facts import (
     BootEnded,
     BootStarted,
     EpochEnded,
+    EpochStarted,
     FitEnded,
     FitStarted,
     LimitCrossed,
@@ -23,6 +24,9 @@ from kmonitor_agent.protocol.facts import (
 
 _MOST: Final = MAX_SESSIONS
 """Runs that are followed; of more, the first ones are let go."""
+
+_WHOLE_S: Final = 10.0
+"""From here on tenths of a second say nothing."""
 
 
 @dataclass(slots=True)
@@ -53,6 +57,8 @@ class Stalls:
                 self._look(record, event, t_s)
             case FitStarted() | EpochEnded() | FitEnded():
                 self._train(record, event, t_s)
+            case EpochStarted():
+                self._of(record).is_action_due = False  # the last safe point for it is behind
             case LimitCrossed() | ActionRecord() | Notice(code="not_done"):
                 self._act(record, event, t_s)
             case BootStarted() | BootEnded() | BootDied():
@@ -130,6 +136,6 @@ def _clear(record: RunRecord) -> None:
 
 
 def _words(stall: Stall) -> str:
-    longest = f"{stall.longest_s:.2g}"
+    longest = f"{stall.longest_s:.2g}" if stall.longest_s < _WHOLE_S else f"{stall.longest_s:.0f}"
     where = f"{stall.place.value}, where the longest pause was {longest} s"
     return f"no step for {stall.silent_s:.0f} s {where}"

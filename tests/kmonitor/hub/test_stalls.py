@@ -12,6 +12,7 @@ from kmonitor_agent.protocol.facts import (
     ActionRecord,
     CommandProgress,
     EpochEnded,
+    EpochStarted,
     Event,
     FitEnded,
     FitStarted,
@@ -113,6 +114,22 @@ def test_after_an_action_the_step_that_is_traced_anew_is_awaited(parts: HubParts
     parts.take(run, *(at(231.0 + n, 30 + n) for n in range(1, 20)))
     parts.take(run, *(at(250.0 + n, 49) for n in range(1, 30)))
     assert [each.code for each in notices(parts, run)] == ["no_steps"]
+
+
+def test_an_action_that_nobody_tells_of_is_over_with_the_epoch(parts: HubParts, run: RunRecord):
+    crossed = LimitCrossed(t_s=30.5, metric="ram", action="reload", value=2.0, threshold=1.0)
+    parts.take(run, crossed, at(31.0, 30), EpochStarted(t_s=31.5, fit=1, epoch=1))
+    parts.take(run, *(at(31.0 + n, n, epoch=1) for n in range(1, 20)))
+    parts.take(run, *(at(50.0 + n, 19, epoch=1) for n in range(1, 30)))
+
+    assert [each.code for each in notices(parts, run)] == ["no_steps"]
+
+
+def test_long_pauses_are_told_in_whole_seconds(parts: HubParts, run: RunRecord):
+    parts.take(run, *(at(30.0 + n, 30) for n in range(1, 15)), at(45.0, 31))
+    parts.take(run, *(at(45.0 + n, 31) for n in range(1, 50)))
+
+    assert notices(parts, run)[0].text.endswith("the longest pause was 15 s")
 
 
 def test_a_run_that_ends_or_sends_nothing_is_told_by_that(parts: HubParts, run: RunRecord):
