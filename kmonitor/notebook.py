@@ -15,6 +15,7 @@ from kmonitor.memory_map.estimate import MemoryMap, Plan, estimate
 from kmonitor.memory_map.slots import OPTIMIZERS
 from kmonitor.memory_map.traced import Traced
 from kmonitor_agent.frameworks.keras_layout import read_layout
+from kmonitor_agent.frameworks.keras_shapes import check_shapes
 from kmonitor_agent.frameworks.step_tracing import CannotTrace, trace
 from kmonitor_agent.protocol.model_layout import OptimizerLayout
 
@@ -36,7 +37,7 @@ def memory_map(
     calls its Python code once.
 
     Args:
-        model: Built; compiled, unless `optimizer` is given.
+        model: Called on data or an Input before; compiled, unless `optimizer` is given.
         batch: Examples a step.
         optimizer: Name of another one than the model's: "adam", "sgd", ...
         precision: Another dtype policy than the model's, for example "mixed_float16".
@@ -44,12 +45,15 @@ def memory_map(
         input_shapes: A shape for each input, without the batch; None: the model's own.
 
     Raises:
+        kmonitor_agent.frameworks.keras_shapes.NoShapes: It was never called, so that layers have
+            no weights yet.
         kmonitor_agent.frameworks.keras_layout.WrongShape: The model does not take such inputs.
         kmonitor.memory_map.dtypes.OpenShape: It leaves a length open: give `input_shapes`.
         ValueError: The optimizer is not known.
     """
     if optimizer is not None and optimizer.lower() not in OPTIMIZERS:
         raise ValueError(f"{optimizer} is not known: {', '.join(OPTIMIZERS)}")
+    check_shapes(model)
     shapes = None if input_shapes is None else [(None, *each) for each in input_shapes]
     layout = read_layout(model, shapes)
     other = None if optimizer is None else OptimizerLayout(optimizer.lower())

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from kmonitor_agent.frameworks.keras_architecture import model_of_legacy
+from kmonitor_agent.frameworks.keras_shapes import NoShapes, check_shapes
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -86,11 +87,10 @@ def _from_script(source: Source) -> Any:
         raise NoModel(
             f"{source.function} gives {type(model).__name__}, which is no model of Keras 3"
         )
-    if not model.built:
-        raise NoModel(
-            f"the model of {source.function} has no shapes yet: call build() in it, or give it an"
-            " Input"
-        )
+    try:
+        check_shapes(model)
+    except NoShapes as exc:
+        raise NoModel(f"{source.function}: {exc.why}") from exc
     return model
 
 

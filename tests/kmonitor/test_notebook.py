@@ -7,6 +7,7 @@ import pytest
 keras: Any = pytest.importorskip("keras")
 
 from kmonitor.notebook import memory_map  # noqa: E402 - after the skip
+from kmonitor_agent.frameworks.keras_shapes import NoShapes  # noqa: E402
 
 
 def model() -> Any:
@@ -41,3 +42,33 @@ def test_another_training_is_asked_by_its_names():
     )
     with pytest.raises(ValueError, match="is not known"):
         memory_map(made, optimizer="mystery")
+
+
+class OwnCode(keras.Model):
+    """Computes in code of its own; Keras' `build` marks it as built and makes no weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden = keras.layers.Dense(3)
+        self.given = keras.Sequential([keras.Input((3,)), keras.layers.Dense(5)])
+
+    def call(self, x: Any) -> Any:
+        return self.given(self.hidden(x))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*was called")
+@pytest.mark.parametrize("state", ["not built", "only marked as built"])
+def test_a_model_whose_layers_know_no_shapes_is_refused_until_it_was_called(state: str):
+    made = OwnCode()
+    made.compile("sgd", "mse")
+    if state == "only marked as built":
+        made.build((None, 7))
+    before = len(made.variables)
+
+    with pytest.raises(NoShapes, match="call it on an Input"):
+        memory_map(made, batch=8)
+
+    assert len(made.variables) == before
+    made(keras.Input((7,)))
+    assert memory_map(made, batch=8).parameter_bytes == 4 * (7 * 3 + 3 + 3 * 5 + 5)
