@@ -44,6 +44,9 @@ _ROUNDING: Final[dict[Backend, tuple[float, float]]] = {
 """What an allocator adds to what is resident and to the rest: its pieces are larger than asked
 for. Source: TensorFlow's from `bench_map`; XLA packs into one buffer; PyTorch's not measured."""
 
+_WORTH_MIB: Final = 0.1
+"""Fewer small variables are not spoken of."""
+
 _UPDATE_COPIES: Final[dict[Backend, float]] = {"tensorflow": 3.0, "xla": 1.0, "torch": 3.0}
 """Of the largest gradient that is applied at one time."""
 
@@ -53,7 +56,7 @@ class MemoryMap(msgspec.Struct, frozen=True):
 
     Attributes:
         peak_bytes: Highest use by the framework's allocator in a step.
-        low_bytes: It is hardly less.
+        low_bytes: The allocator hardly tells less.
         high_bytes: It is hardly more; None where feature maps cannot be told without measuring.
         resident_bytes: There between steps too: parameters, slots, states.
         transient_bytes: On top of that at the peak of a step.
@@ -140,7 +143,7 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
     if unseen:
         notes.append(
             "counted as TensorFlow's allocator on a CPU does, which does not see tensors below"
-            f" {unseen // 1024} KiB"
+            f" {unseen // 1024} KiB{_of_small_variables(taken.left_out_bytes)}"
         )
     uncovered = [f"{program.unknown} tensors whose size only data decide"] * bool(program.unknown)
     peak, resident = max(taken.peak_bytes, found.resident_bytes), found.resident_bytes
@@ -157,6 +160,11 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
         layers=rows_with_kept(found.layers, kept),
         notes=tuple(notes),
     )
+
+
+def _of_small_variables(n_bytes: int) -> str:
+    mib = n_bytes / 2**20
+    return f"; {mib:.1f} MiB of the peak are variables that small" if mib >= _WORTH_MIB else ""
 
 
 def backend_of(layout: ModelLayout) -> Backend:

@@ -96,9 +96,10 @@ class Taken:
         return self.counted.peak_bytes + self.left_out_bytes
 
     def low_bytes(self, resident_bytes: int) -> int:
-        """It is hardly less."""
+        """It is hardly less, as that allocator tells it."""
         lowest = self.counted.lowest_bytes + self.left_out_bytes
-        return min(lowest, resident_bytes + int((lowest - resident_bytes) * (1 - _LOW)))
+        needed = min(lowest, resident_bytes + int((lowest - resident_bytes) * (1 - _LOW)))
+        return max(0, needed - self.left_out_bytes)
 
     def high_bytes(self, resident_bytes: int) -> int:
         """It is hardly more."""

@@ -17,6 +17,7 @@ _PICTURES: Final = 4
 
 _BY_COLUMNS: Final = ("float16", "float64")
 _CACHE_BYTES: Final = 30 * 1024 * 1024
+_POOLED: Final = ("MaxPool", "MaxPool3D")
 _PRODUCTS: Final = frozenset({"MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchMatMulV3"})
 
 
@@ -86,7 +87,7 @@ class Extents:
 
     def beside(self, operations: Sequence[Any]) -> int:
         """Place of what oneDNN's pooling keeps for its gradient, a byte a value; -1: nothing."""
-        if operations[0].type != "MaxPool":
+        if operations[0].type not in _POOLED:
             return -1
         size = _extent([each.outputs[0] for each in operations])
         item = operations[0].outputs[0].dtype.size

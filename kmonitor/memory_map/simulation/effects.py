@@ -1,6 +1,6 @@
 """What one operation does to the heap when it begins and when it ends."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kmonitor.memory_map.simulation import kinds
 from kmonitor.memory_map.simulation.heap import HANDLES, NOTHING, Heap, Parts, Value
@@ -16,6 +16,8 @@ class Effects:
         self.heap = heap
         self._variables = variables
         self._constants: dict[int, int] = {}
+        self._data: dict[int, int] = {}
+        self._next_data: dict[int, int] = {}
         self._begins: dict[Way, _Begins] = {
             Way.NEW: self._fresh,
             Way.VIEW: self._view,
@@ -46,6 +48,16 @@ class Effects:
             for value, _ in ready.outputs:
                 if not readers[value]:
                     self.hold(values[value], 0)
+
+    def fetch(self, given: Iterable[Ready]) -> None:
+        """Make the next step's data, as a data set does while this one still runs."""
+        for ready in given:
+            value, size = ready.outputs[0]
+            self._next_data[value] = self.heap.new(size, 1, ready.owner)
+
+    def end_step(self) -> None:
+        """Let the next one begin with what was fetched for it."""
+        self._data, self._next_data = self._next_data, {}
 
     def hold(self, value: Value, more: int) -> None:
         """So many more, or fewer, will read a value."""
@@ -108,7 +120,11 @@ class Effects:
     def _give(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
         """Who gave a tensor keeps it for the whole step."""
         value, size = ready.outputs[0]
-        values[value] = self.heap.new(size, readers[value] + 1, ready.owner)
+        if value in self._data:
+            values[value] = self._data[value]
+            self.hold(values[value], readers[value])
+        else:
+            values[value] = self.heap.new(size, readers[value] + 1, ready.owner)
 
     def _keep(self, ready: Ready, values: list[Value], readers: list[int]) -> None:
         """A constant is made once and stays."""

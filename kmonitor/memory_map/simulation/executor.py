@@ -14,6 +14,8 @@ from kmonitor.memory_map.simulation.effects import Effects
 from kmonitor.memory_map.simulation.heap import NOTHING, Value
 from kmonitor.memory_map.simulation.prepared import Ready, ReadyGraph, Way
 
+_THREADS: Final = 2
+
 _JITTER: Final = 0.3
 """Spread of the logarithm of what an operation takes."""
 
@@ -29,9 +31,16 @@ def play_in_turn(graph: ReadyGraph, effects: Effects) -> None:
     run.finish()
 
 
-def play_by_threads(graph: ReadyGraph, effects: Effects, random: Random, threads: int = 2) -> None:
-    """One step with threads that take work from each other."""
-    _Threads(_Run(graph, effects), random, threads).play()
+def play_by_threads(
+    graph: ReadyGraph, effects: Effects, random: Random, *, fetches: bool = False
+) -> None:
+    """One step with threads that take work from each other.
+
+    `fetches`: whether the next step's data are made meanwhile, at any moment.
+    """
+    run = _Run(graph, effects)
+    fetched_at = random.randrange(len(graph.operations)) if fetches else -1
+    _Threads(run, random, fetched_at).play()
 
 
 class _Run:
@@ -65,23 +74,32 @@ class _Run:
                 found.append(after)
         return found
 
+    def fetch(self) -> None:
+        """Make the next step's data."""
+        self.effects.fetch(self._given())
+
     def finish(self) -> None:
         """Let go of results and of what was given."""
         for value in self._results:
             self.effects.release(self._values[value])
-        for ready in self.operations:
-            if ready.way is Way.GIVEN:
-                self.effects.release(self._values[ready.outputs[0][0]])
+        for ready in self._given():
+            self.effects.release(self._values[ready.outputs[0][0]])
+        self.effects.end_step()
+
+    def _given(self) -> list[Ready]:
+        return [each for each in self.operations if each.way is Way.GIVEN]
 
 
 class _Threads:
-    def __init__(self, run: _Run, random: Random, threads: int) -> None:
+    def __init__(self, run: _Run, random: Random, fetched_at: int) -> None:
+        """`fetched_at`: so many operations begin before the next data are made; negative: none."""
         self._run = run
         self._random = random
+        self._until_fetched = fetched_at
         self._shared = deque(run.first())
-        self._own: list[deque[int]] = [deque() for _ in range(threads)]
-        self._inline: list[deque[int]] = [deque() for _ in range(threads)]
-        self._idle = set(range(threads))
+        self._own: list[deque[int]] = [deque() for _ in range(_THREADS)]
+        self._inline: list[deque[int]] = [deque() for _ in range(_THREADS)]
+        self._idle = set(range(_THREADS))
         self._ends: list[tuple[float, int, int]] = []
 
     def play(self) -> None:
@@ -100,6 +118,9 @@ class _Threads:
             place = self._next(thread)
             if place is not None:
                 self._idle.remove(thread)
+                if not self._until_fetched:
+                    self._run.fetch()
+                self._until_fetched -= 1
                 seconds = self._run.begin(place).seconds
                 seconds *= self._random.lognormvariate(0.0, _JITTER)
                 heapq.heappush(self._ends, (now + seconds, thread, place))

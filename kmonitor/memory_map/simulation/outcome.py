@@ -13,6 +13,10 @@ from kmonitor.memory_map.simulation.prepared import ReadyGraph
 from kmonitor_agent.protocol.step_program import StepProgram
 
 PLAYS: Final = 5
+_FETCHING: Final = 2
+"""In so many more plays the next step's data are made beside each step, as by a data set that
+fetches ahead: they lie between other tensors, so that the allocator's pieces differ too."""
+
 _STEPS: Final = 4
 _STEPS_SEEN: Final = 5
 """A training's peak is that of its highest step, and so many are looked at."""
@@ -30,7 +34,8 @@ class Outcome:
             batches are trained on.
         lowest_bytes: The lowest of them, of one with a single queue, and of one as data of an
             unknown batch are.
-        highest_bytes: The highest of them, and of that one.
+        highest_bytes: The highest of them, of that one, and of some beside which the next batch
+            is made.
     """
 
     peak_bytes: int
@@ -83,14 +88,18 @@ class Simulation:
             one = max(self._peaks(graph, 0, steps=2 if self._plays == 1 else 3))
             return Outcome(one, one, one)
         peaks = [self._peaks(graph, seed) for seed in range(min(self._plays, plays))]
+        fetching = [self._peaks(graph, seed, fetches=True)
+                    for seed in range(min(_FETCHING, plays - self._plays))]  # fmt: skip
         others = self._peaks(graph, None, steps=2)
         if plays > 1:  # else it would take too long
             others += self._peaks(self._graphs.of_open_batch(batch), 0, steps=2)
-        highest = [max(each) for each in peaks]
+        highest = [max(each) for each in peaks + fetching]
         foretold = expected_highest([each for play in peaks for each in play])
         return Outcome(foretold, min(highest + others), max(highest + others[1:]))
 
-    def _peaks(self, graph: ReadyGraph, seed: int | None, steps: int = _STEPS) -> list[int]:
+    def _peaks(
+        self, graph: ReadyGraph, seed: int | None, steps: int = _STEPS, *, fetches: bool = False
+    ) -> list[int]:
         """Of several steps behind each other, without the first; None: with a single queue."""
         heap = Heap(self._unseen)
         effects = Effects(heap, _variables(self.program, heap))
@@ -100,7 +109,7 @@ class Simulation:
             if seed is None:
                 play_in_turn(graph, effects)
             else:
-                play_by_threads(graph, effects, random)
+                play_by_threads(graph, effects, random, fetches=fetches)
             if step:  # the first one finds the heap as no other does
                 found.append(heap.peak_bytes)
         return found

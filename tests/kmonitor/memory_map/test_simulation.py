@@ -179,6 +179,32 @@ def test_workspace_lasts_as_long_as_the_operation_and_what_is_beside_as_the_outp
     assert peak(pooled) == 5 * BIG
 
 
+def test_data_that_are_fetched_ahead_are_in_the_upper_end_alone():
+    step = program(
+        given_tensor(),
+        StepOperation("MatMul", ((0, 0),), sizes=(0,)),
+        StepOperation("MatMul", ((1, 0),), sizes=(-1,)),
+    )
+
+    found = Simulation(step).outcome(2)
+
+    assert found.peak_bytes == 2 * (2 * BIG)
+    assert found.highest_bytes == 3 * (2 * BIG)
+
+
+def test_variables_that_the_meter_does_not_see_are_in_the_peak_and_the_lower_end_is_without():
+    small = 256
+    layout = ModelLayout("model", "Own", optimizer=OptimizerLayout("sgd"))
+    step = program(given_tensor(), StepOperation("MatMul", ((0, 0),), sizes=(-1,)),
+                   variables=(small,) * 10_000, unseen_bytes=1024)  # fmt: skip
+
+    found = estimate(layout, Plan(batch=1, traced=Traced(step, layout)))
+
+    assert found.peak_bytes == BIG + small * 10_000
+    assert found.low_bytes <= BIG
+    assert any("2.4 MiB of the peak" in each for each in found.notes)
+
+
 def test_what_layers_made_going_forward_is_told_by_layer():
     step = program(
         given_tensor(),

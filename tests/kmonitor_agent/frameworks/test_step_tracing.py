@@ -149,6 +149,18 @@ def test_a_loop_is_traced_where_constants_are_too_large_to_be_computed_ahead_for
     assert trace(model).unknown == 0
 
 
+def test_pooling_of_pictures_and_of_films_keeps_a_byte_a_value_for_its_gradient():
+    inputs = layers.Input((4, 8, 8, 1))
+    x = layers.Flatten()(layers.MaxPooling3D()(layers.Conv3D(3, 3, padding="same")(inputs)))
+    model = keras.Model(inputs, layers.Dense(1)(x))
+    model.compile("sgd", "mse", jit_compile=False)
+
+    program = trace(model)
+
+    pooled = next(each for each in program.graphs[0].operations if each.kind == "MaxPool3D")
+    assert program.extents[pooled.beside].at(5) == 5 * (2 * 4 * 4 * 3)
+
+
 def test_updates_of_some_rows_are_traced():
     inputs = layers.Input((4,), dtype="int32")
     x = layers.Flatten()(layers.Embedding(50, 3)(inputs))
