@@ -14,7 +14,7 @@ import msgspec
 import psutil
 
 from kmonitor_agent.describing.child import error_words
-from kmonitor_agent.describing.model_source import NoModel, Source, model_from, run_module
+from kmonitor_agent.describing.model_source import NoModel, Source, model_from, run_own_classes
 
 _HIGHEST = "VmHWM:"
 _KIB = 1024
@@ -73,8 +73,8 @@ def main() -> None:
 def _measured(asked: LoadAsked) -> LoadTold:
     import keras
 
-    if asked.source.module and asked.way in ("compiled", "uncompiled"):
-        run_module(asked.source.module)
+    if asked.way in ("compiled", "uncompiled"):
+        run_own_classes(asked.source)
     if asked.source.is_trusted:
         keras.config.enable_unsafe_deserialization()
     keras.ops.ones((1,)) + 1  # the backend makes its device, which is no cost of a load

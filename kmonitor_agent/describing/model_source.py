@@ -11,8 +11,11 @@ from typing import Any
 
 import msgspec
 
+from kmonitor_agent.describing.own_classes import provide
 from kmonitor_agent.frameworks.keras_architecture import model_of_legacy
 from kmonitor_agent.frameworks.keras_shapes import NoShapes, check_shapes
+
+_MOST_NAMED = 5
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -54,9 +57,22 @@ def model_from(source: Source) -> Any:
         NoModel: The script has no such function, or it returns something else.
         Exception: Whatever Keras or the user's code raises.
     """
-    if source.module:
-        run_module(source.module)
+    run_own_classes(source)
     return _from_script(source) if source.script else _from_config(source)
+
+
+def run_own_classes(source: Source) -> None:
+    """Run the Python file with custom classes, if there is one, for Keras to find them.
+
+    Raises:
+        NoModel: The file is no Python file, or lacks what the configuration names.
+        Exception: Whatever the user's code raises.
+    """
+    if not source.module:
+        return
+    missing = provide(run_module(source.module), source.config, source.compile_config)
+    if missing and not source.is_trusted:
+        raise NoModel(f"{source.module} does not define {', '.join(missing[:_MOST_NAMED])}")
 
 
 def run_module(path: str) -> ModuleType:
