@@ -1,6 +1,8 @@
 """A model's description from a process of its own, which may run the user's code."""
 
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,15 @@ _LOOK_S: Final = 0.2
 """How often is looked whether an answer is still wanted."""
 
 _MOST_TOLD: Final = 400
+_KILLED: Final = 9
+_NO_CLASS: Final = re.compile(r"Could not locate \w+ '|Unknown \w+: '|does not define ")
+"""That a class was not found. Source: Keras 3.15's words, and ours."""
+
+_NOTE: Final = re.compile(r"[IW]\d{4} |\d{4}-\d\d-\d\d \S+ [IW] |WARNING: All log messages before")
+"""How a line of TensorFlow's log begins that tells of no failure.
+
+Source: absl's and TensorFlow's own prefixes, read off TensorFlow 2.21.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +172,23 @@ def answer_of(
     try:
         return msgspec.json.decode(answer, type=kind)
     except msgspec.DecodeError as exc:
-        lines = said.decode(errors="replace").strip().splitlines()
-        last = lines[-1][:_MOST_TOLD] if lines else f"status {child.returncode}"
-        raise Expected(f"The process that {doing} ended: {last}") from exc
+        raise Expected(f"The process that {doing} ended {_end(child.returncode, said)}") from exc
+
+
+def _end(status: int, said: bytes) -> str:
+    """How a process ended, and the last that it said which is no mere note of a framework."""
+    how = f"with exit status {status}"
+    if status < 0:
+        try:
+            how = f"by {signal.Signals(-status).name}"
+        except ValueError:
+            how = f"by signal {-status}"
+    if status == -_KILLED:
+        how += ", as a system does that runs out of memory"
+    lines = [each for each in said.decode(errors="replace").splitlines() if each.strip()]
+    telling = [each for each in lines if not _NOTE.match(each)]
+    words = f": {telling[-1].strip()[:_MOST_TOLD]}" if telling else ""
+    return f"{how}{words}"
 
 
 def _started(code: str, question: IO[bytes], asked: bytes) -> "subprocess.Popen[bytes]":
@@ -196,4 +221,6 @@ def remedy(error: str) -> str:
     """What to do about a process' error; empty if nothing is known."""
     if "No module named 'keras'" in error:
         return "Run this in the environment of the training, where Keras is."
+    if _NO_CLASS.search(error):
+        return "Custom classes: --custom classes.py runs that file."
     return ""

@@ -2,6 +2,7 @@
 """The process that makes a model and describes it: the user's code may do anything in it."""
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -13,7 +14,10 @@ from kmonitor_agent.describing.model_source import NoModel, Source, model_from
 from kmonitor_agent.frameworks.keras_layout import WrongShape, read_layout
 from kmonitor_agent.protocol.model_layout import ModelLayout
 
-_LONGEST_TOLD: int = 2000
+_LONGEST_TOLD: int = 400
+_CAUSE: str = "Exception encountered: "
+_DUMP = re.compile(r"(Full object config: |config=|Received: config=)[{\[].*")
+"""Where Keras prints a whole configuration in an error. Source: Keras 3.15's own words."""
 _USUAL_SIDE: int = 224
 _USUAL_LENGTH: int = 128
 
@@ -78,8 +82,15 @@ def _told(asked: Asked) -> Told:
 
 
 def error_words(exc: BaseException) -> str:
-    """What was raised, with the place in the user's own code if it was there."""
-    return f"{_in_users_code(exc)}{type(exc).__name__}: {exc}"[:_LONGEST_TOLD]
+    """What was raised, in a line, with the place in the user's own code if it was there.
+
+    Keras' wrapping words and the configurations that it prints are left out.
+    """
+    text = str(exc).rpartition(_CAUSE)[2]
+    lines = [_DUMP.sub("", each).strip() for each in text.splitlines()]
+    told = " ".join(each for each in lines if each)
+    words = f"{_in_users_code(exc)}{type(exc).__name__}: {told}"
+    return words if len(words) <= _LONGEST_TOLD else f"{words[:_LONGEST_TOLD]}\u2026"
 
 
 def _build_optimizer(model: Any) -> None:

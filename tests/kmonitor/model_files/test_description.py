@@ -30,6 +30,29 @@ def test_who_gives_up_gets_no_answer_and_waits_no_longer():
     assert time.monotonic() - began_s < 30
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("os._exit(7)", "ended with exit status 7$"),
+        ("os.kill(os.getpid(), 15)", "ended by SIGTERM$"),
+        ("os.kill(os.getpid(), 9)", "ended by SIGKILL, as a system does that runs out of memory$"),
+        ("print('Check failed: x', file=sys.stderr); os._exit(1)", "status 1: Check failed: x$"),
+    ],
+)
+def test_a_process_that_ends_by_itself_is_told_by_its_status_and_no_note_of_a_framework(
+    code: str, words: str
+):
+    notes = (
+        "I0000 00:00:1763854.1 port.cc:153] oneDNN custom operations are on.",
+        "2026-11-22 23:08:01.5: I tensorflow/core/util/port.cc:153] oneDNN is on",
+        "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR",
+    )
+    says = "".join(f"print({each!r}, file=sys.stderr, flush=True)\n" for each in notes)
+
+    with pytest.raises(Expected, match=words):
+        answer_of(f"import os, sys\n{says}{code}", {}, dict, "makes the model")
+
+
 def test_a_process_that_ends_without_an_answer_is_an_error():
     with pytest.raises(Expected, match="no such layer"):
         answer_of("raise SystemExit('no such layer')", {}, dict, "loads the model")
