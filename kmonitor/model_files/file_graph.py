@@ -1,6 +1,6 @@
 """The calls of a model's layers in order, as the configuration in its file tells them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -147,14 +147,17 @@ class _Walker:
             for name, layer in layers.items()
             for n, node in enumerate(layer.get("inbound_nodes", ()))
         }
-        told = {key: tensor for read in nodes.values() for key, tensor in read}
+        told: dict[_Node, dict[int, TensorLayout]] = {}
+        for read in nodes.values():
+            for key, tensor in read:
+                told.setdefault(key[:2], {})[key[2]] = tensor
         for name, n in _ordered(nodes, outputs):
             layer, path = layers[name], f"{above}{name}"
             read = [places[key] for key, _ in nodes[name, n]]
             if layer["class_name"] in MODELS:
                 made = self.walk(layer, read, f"{path}/", depth + 1)
             else:
-                made = self._call(layer, path, read, (name, n), told)
+                made = self._call(layer, path, read, told.get((name, n), {}))
             places.update(((name, n, index), each) for index, each in enumerate(made))
         return [places[key] for key in outputs]
 
@@ -163,15 +166,16 @@ class _Walker:
         layer: Config,
         path: str,
         read: list[int],
-        node: tuple[str, int],
-        told: Mapping[tuple[str, int, int], TensorLayout],
+        known: Mapping[int, TensorLayout],
     ) -> list[int]:
-        known = {key[2]: told[key] for key in told if key[:2] == node}
+        """Add one call; `known` has the outputs that the file tells, by their index."""
         config, kind = layer["config"], layer["class_name"]
         count = max(known, default=0) + 1
         if config.get("return_state"):
             count = 1 + _STATES.get(kind, -count)
         made: list[int] = []
+        if self._opens(read, known.values()):
+            raise CannotTell(f"lengths that {kind} makes, which the file says to be open")
         for index in range(count):
             if index in known:
                 made.append(self._graph.add(known[index].shape, known[index].dtype))
@@ -187,6 +191,13 @@ class _Walker:
             raise CannotTell(f"what {kind} makes")
         self._graph.calls.append(Called(path, layer, tuple(read), tuple(made)))
         return made
+
+    def _opens(self, read: list[int], known: Iterable[TensorLayout]) -> bool:
+        """Whether lengths are said to be open though all that is read has its lengths."""
+        given = [self._graph.tensors[each].shape for each in read]
+        return not any(None in each[1:] for each in given) and any(
+            None in each.shape[1:] for each in known
+        )
 
     def _made(self, layer: Config, path: str, read: list[int], otherwise: Shape | None) -> Shape:
         shapes = [self._graph.tensors[each].shape for each in read]

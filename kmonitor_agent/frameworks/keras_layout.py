@@ -232,7 +232,8 @@ def _computed(operation: Any, args: Any, kwargs: Any, node: Any) -> list[Any]:
     import keras
 
     given = [each for each in keras.tree.flatten((args, kwargs)) if hasattr(each, "shape")]
-    if _are_alike(given, node.arguments.keras_tensors) and _have_shapes(node.outputs):
+    is_recorded = _are_alike(given, node.arguments.keras_tensors) and _have_shapes(node.outputs)
+    if is_recorded and not _opens(given, node.outputs):
         # As it was when the model was made: nothing is to be computed.
         return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in node.outputs]
     _check_inputs(operation, args)
@@ -245,8 +246,37 @@ def _computed(operation: Any, args: Any, kwargs: Any, node: Any) -> list[Any]:
     made = [each for each in outputs if hasattr(each, "shape")]
     if len(made) != len(node.outputs):
         made = list(node.outputs)
+    if _opens(given, made):
+        made = _as_called(operation, args, kwargs, made)
     # Some operations answer with the very tensor they were given.
     return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in made]
+
+
+def _opens(given: Sequence[Any], made: Sequence[Any]) -> bool:
+    """Whether lengths are said to be open though all that goes in has its lengths."""
+    return not any(None in each.shape[1:] for each in given) and any(
+        None in each.shape[1:] for each in made
+    )
+
+
+def _as_called(operation: Any, args: Any, kwargs: Any, made: list[Any]) -> list[Any]:
+    """The same by the call itself: some layers of Keras say less than they know.
+
+    EinsumDense with an `output_shape` that has a None says that this length is open.
+    """
+    import keras
+
+    if not str(type(operation).__module__).startswith(_NOT_IN_THE_MODEL):
+        return made  # a user's own code is not called
+    try:
+        told = keras.tree.flatten(keras.Operation.compute_output_spec(operation, *args, **kwargs))
+    except _BUILDS:
+        return made
+    found = [each for each in told if hasattr(each, "shape")]
+    if len(found) != len(made):
+        return made
+    pairs = zip(found, made, strict=True)
+    return [keras.KerasTensor(each.shape, dtype=old.dtype) for each, old in pairs]
 
 
 def _are_alike(given: Sequence[Any], recorded: Sequence[Any]) -> bool:

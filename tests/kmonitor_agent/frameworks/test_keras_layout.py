@@ -190,6 +190,17 @@ def test_other_input_shapes_are_followed_to_the_end():
     assert model.inputs[0].shape == (None, None, None, 3)
 
 
+def test_lengths_that_a_layer_of_keras_forgets_are_those_of_the_call():
+    inputs = layers.Input((6, 4))
+    x = layers.EinsumDense("abc,cd->abd", (None, 5))(inputs)
+    model = keras.Model(inputs, layers.LSTM(3)(x))
+    assert x.shape == (None, None, 5)
+
+    layout = read_layout(model)
+
+    assert [each.shape for each in layout.tensors] == [(None, 6, 4), (None, 6, 5), (None, 3)]
+
+
 def test_shapes_that_the_weights_do_not_take_are_refused():
     model = keras.Sequential([layers.Input((4, 4)), layers.Flatten(), layers.Dense(2)])
 
