@@ -7,11 +7,12 @@ from cyclopts import Parameter
 
 from kmonitor.cli.statuses import DONE
 from kmonitor.cli.terminal import counted, plain, say, say_json, say_table
-from kmonitor.export.plain_data import json_text
 from kmonitor.model_files.inspector import Compiled, ModelFile, inspect_file
 from kmonitor.presenters.formats import bytes_text, count_text, plain_text
+from kmonitor.presenters.setting_words import settings_words
 
-_FORMS = {"keras": "Keras archive", "h5": "HDF5 model", "weights": "HDF5 weights alone"}
+_FORMS = {"keras": "Keras archive", "h5": "HDF5 model", "weights": "HDF5 weights alone",
+          "json": "JSON, architecture alone"}  # fmt: skip
 
 
 def inspect_model(
@@ -28,13 +29,22 @@ def inspect_model(
     a damaged file may end.
 
     Args:
-        file: A .keras, .h5 or .weights.h5 file.
+        file: A .keras, .h5, .weights.h5 or .json file.
         as_json: Print one JSON document.
     """
     found = inspect_file(file)
     if as_json:
         say_json(found)
         return DONE
+    if found.form != "json":
+        _say_layers(found)
+        say()
+    for line in _lines(found):
+        say(plain(line))
+    return DONE
+
+
+def _say_layers(found: ModelFile) -> None:
     say_table(
         ("layer", "kind", "parameters", "in the file", "shapes"),
         [
@@ -45,10 +55,6 @@ def inspect_model(
         right=("parameters", "in the file"),
         elided="shapes",
     )  # fmt: skip
-    say()
-    for line in _lines(found):
-        say(plain(line))
-    return DONE
 
 
 def _lines(found: ModelFile) -> list[str]:
@@ -64,7 +70,9 @@ def _lines(found: ModelFile) -> list[str]:
     if versions:
         lines.append(f"  {', '.join(versions)}")
     lines.append(
-        f"  weights {_size(found.weight_bytes)} ({plain_text(count_text(found.parameters))}"
+        "  no weights"
+        if found.form == "json"
+        else f"  weights {_size(found.weight_bytes)} ({plain_text(count_text(found.parameters))}"
         f" values); optimizer {_size(found.slot_bytes)} in {counted(found.slots, 'array')}"
     )
     lines += _compiled_lines(found.compiled)
@@ -76,9 +84,7 @@ def _lines(found: ModelFile) -> list[str]:
 def _compiled_lines(compiled: Compiled | None) -> list[str]:
     if compiled is None:
         return ["  not compiled, or the file does not say how"]
-    settings = ", ".join(
-        f"{name}={json_text(value)}" for name, value in compiled.settings.items() if name != "name"
-    )
+    settings = settings_words(compiled.settings)
     return [
         f"  optimizer {compiled.optimizer or 'none'}" + (f": {settings}" if settings else ""),
         f"  loss {compiled.loss or 'none'}; metrics {', '.join(compiled.metrics) or 'none'}",

@@ -49,12 +49,11 @@ def load_cost(
         options: How the file is read.
         as_json: Print one JSON document.
     """
+    chosen = _chosen(ways, possible_ways(file))
     source = source_of(
         str(file), config=options.config, custom=options.custom, allow_code=options.allow_code
     )
-    costs = measure(
-        file, source, _chosen(ways, possible_ways(file)), repeats=repeats, told=_progress
-    )
+    costs = measure(file, source, chosen, repeats=repeats, told=_progress)
     found = recommend(costs)
     if as_json:
         rows = [{name: getattr(each, name) for name in each.__struct_fields__} for each in costs]

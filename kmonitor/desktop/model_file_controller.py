@@ -126,11 +126,12 @@ class ModelFileController(QObject):
 
     def _measure(self, number: int, path: Path, repeats: int, given_up: threading.Event) -> None:
         try:
+            ways = possible_ways(path)
             source = source_of(str(path), config=self._opening.config, custom=self._opening.custom)
             costs = measure(
                 path,
                 source,
-                possible_ways(path),
+                ways,
                 repeats=repeats,
                 told=partial(self.progressed.emit, number),
                 is_given_up=given_up.is_set,

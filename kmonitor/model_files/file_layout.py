@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, cast
@@ -10,6 +11,7 @@ from typing import Any, Final, cast
 from kmonitor.model_files.archive import WEIGHTS, read_archive
 from kmonitor.model_files.file_graph import MODELS, Config, FileGraph, read_graph
 from kmonitor.model_files.hdf5 import Dataset, Hdf5Contents, read_hdf5
+from kmonitor.model_files.inspector import policy_name
 from kmonitor.model_files.output_shapes import CannotTell
 from kmonitor_agent.protocol.model_layout import (
     CallLayout,
@@ -57,11 +59,14 @@ class _Layout:
             raise CannotTell("a model that computes in code of its own")
         self._config = config
         self._contents = contents
-        self._arrays = [
-            each
-            for each in contents.datasets
-            if each.path.partition("/")[0] != _OPTIMIZER and not _GENERATOR.search(each.path)
-        ]
+        self._arrays = sorted(
+            (
+                each
+                for each in contents.datasets
+                if each.path.partition("/")[0] != _OPTIMIZER and not _GENERATOR.search(each.path)
+            ),
+            key=_path,
+        )
         self._owned: set[str] = set()
         self._variables: list[VariableLayout] = []
         self._places: dict[str, tuple[int, ...]] = {}
@@ -138,7 +143,7 @@ class _Layout:
         is_trained = is_trained and config.get("trainable", True) is not False
         inner = next((config[name] for name in _WRAPPED if _is_object(config.get(name))), None)
         is_inner_trained = inner is None or inner["config"].get("trainable", True) is not False
-        arrays = [each for each in self._arrays if each.path.startswith(f"{group}/")]
+        arrays = self._arrays_in(group)
         counts: dict[str, int] = {}
         for each in arrays:
             place = each.path.rpartition("/vars/")[0]
@@ -161,6 +166,11 @@ class _Layout:
         self._places[path] = tuple(range(first, len(self._variables)))
         self._policies += [_policy(config)] if arrays else []
         self._layers[path] = _layer(path, layer, self._places[path])
+
+    def _arrays_in(self, group: str) -> list[Dataset]:
+        first = bisect_left(self._arrays, f"{group}/", key=_path)
+        last = bisect_left(self._arrays, f"{group}0", key=_path)  # what follows the slash
+        return self._arrays[first:last]
 
     def _variable(self, array: Dataset, path: str, is_trained: bool) -> VariableLayout:  # noqa: FBT001
         dtype = self._contents.attributes.get(f"{array.path}@dtype", array.dtype)
@@ -213,6 +223,10 @@ def _is_operation(layer: Config) -> bool:
     return str(layer.get("module") or "").startswith("keras.src.ops")
 
 
+def _path(array: Dataset) -> str:
+    return array.path
+
+
 def _order(array: Dataset) -> tuple[str, int]:
     place, _, number = array.path.rpartition("/vars/")
     return place, int(number)
@@ -224,11 +238,7 @@ def _refuse_unusual(layer: Config, config: Config) -> None:
 
 
 def _policy(config: Config) -> str:
-    told: Any = config.get("dtype")
-    if isinstance(told, dict):
-        inner = cast("dict[str, Any]", told).get("config")
-        told = cast("dict[str, Any]", inner).get("name") if isinstance(inner, dict) else None
-    return told if isinstance(told, str) else ""
+    return policy_name(config.get("dtype"))
 
 
 def _layer(path: str, layer: Config, variables: tuple[int, ...]) -> LayerLayout:

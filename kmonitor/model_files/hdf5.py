@@ -9,7 +9,7 @@ from typing import IO, Final
 
 import msgspec
 
-from kmonitor.model_files.archive import damaged
+from kmonitor.model_files.archive import damaged, size_of
 from kmonitor.model_files.hdf5_structure import read_structure
 from kmonitor.model_files.hdf5_values import Damaged, UnknownForm
 
@@ -67,6 +67,7 @@ def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
     Raises:
         Expected: It is damaged, no HDF5 file, or reading it ended the process that tried.
     """
+    size_of(path)
     try:
         with path.open("rb") as file:
             return _read_here(file, *(_place(file, member) if member else (0, _length(file))))

@@ -8,12 +8,41 @@ from typing import Any, Final, cast
 import msgspec
 
 from kmonitor.errors import Expected
-from kmonitor.model_files.archive import METADATA, WEIGHTS, damaged, json_object, read_archive
+from kmonitor.model_files.archive import (
+    METADATA,
+    WEIGHTS,
+    damaged,
+    json_object,
+    read_archive,
+    read_json,
+    see_layers,
+    size_of,
+)
 from kmonitor.model_files.hdf5 import Dataset, Hdf5Contents, read_hdf5
 from kmonitor.model_files.trust import untrusted_parts
 
 _OPTIMIZER: Final = ("optimizer", "optimizer_weights")
 _LEGACY_WEIGHTS: Final = "model_weights"
+
+_DEEPEST: Final = 100
+_HOLDS_LAYERS: Final = ("layers", "layer", "backward_layer", "cell", "cells")
+"""Settings of models, wrappers and cells whose values are layers."""
+
+_PARTS: Final = {
+    "LSTM": "LSTMCell",
+    "GRU": "GRUCell",
+    "SimpleRNN": "SimpleRNNCell",
+    "ConvLSTM1D": "ConvLSTMCell",
+    "ConvLSTM2D": "ConvLSTMCell",
+    "ConvLSTM3D": "ConvLSTMCell",
+    "MultiHeadAttention": "EinsumDense",
+    "GroupQueryAttention": "EinsumDense",
+    "GroupedQueryAttention": "EinsumDense",
+}
+"""Classes of the layers that a layer makes itself, which no configuration tells.
+
+Source: Keras 3.15's own layers.
+"""
 
 
 class StoredLayer(msgspec.Struct, frozen=True):
@@ -23,8 +52,8 @@ class StoredLayer(msgspec.Struct, frozen=True):
         path: Name, with those of the models that it is nested in; in files that keep no names
             the place.
         kind: Class name; empty where the file does not say it.
-        parameters: Number of values.
-        stored_bytes: What they take in the file.
+        parameters: Number of values; those that are in the file twice count once.
+        stored_bytes: What they take in the file, each time that they are there.
         shapes: Of its arrays.
     """
 
@@ -58,14 +87,15 @@ class ModelFile(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The file.
-        form: "keras", "h5" or "weights".
+        form: "keras", "h5", "weights", or "json" for an architecture alone.
         file_bytes: Its size.
         model: Name of the model; empty where the file has weights alone.
         kind: Its class.
         keras_version: That wrote it; empty if unknown.
         backend: Likewise.
         saved: When, as the file says it; empty if it does not.
-        precision: Dtype policies of its layers, each once.
+        precision: Dtype policies of its layers, each once; "int8_from_float32" for weights that
+            were quantized.
         compiled: None if it was saved uncompiled, or the file has weights alone.
         layers: Those with arrays.
         parameters: Number of weights.
@@ -94,22 +124,19 @@ class ModelFile(msgspec.Struct, frozen=True):
 
 
 def inspect_file(path: Path) -> ModelFile:
-    """What a `.keras`, `.h5` or `.weights.h5` file holds; no array is read, no class is made.
+    """What a `.keras`, `.h5`, `.weights.h5` or `.json` file holds; no array is read, nothing made.
 
     Raises:
         Expected: There is no such file, or it is damaged or of another kind.
     """
-    try:
-        n_bytes = path.stat().st_size
-        if path.is_dir():
-            raise Expected(f"{path} is a folder.", "Give a .keras or .h5 file.")
-    except OSError as exc:
-        raise damaged(path, exc.strerror or str(exc)) from exc
+    n_bytes = size_of(path)
     if path.suffix == ".keras":
         return _of_archive(path, n_bytes)
     if path.suffix in (".h5", ".hdf5"):
         return _of_hdf5(path, n_bytes)
-    raise Expected(f"{path} is no model file that is known.", "Give a .keras or .h5 file.")
+    if path.suffix == ".json":
+        return _of_json(path, n_bytes)
+    raise Expected(f"{path} is no model file that is known.", "Give a .keras, .h5 or .json file.")
 
 
 def _of_archive(path: Path, n_bytes: int) -> ModelFile:
@@ -130,6 +157,15 @@ def _of_archive(path: Path, n_bytes: int) -> ModelFile:
     )
 
 
+def _of_json(path: Path, n_bytes: int) -> ModelFile:
+    config = read_json(path)
+    if not isinstance(config.get("class_name"), str):
+        raise damaged(path, "it is a JSON file, but it names no class of model")
+    compiled = _compiled(_mapping(config.get("compile_config")))
+    file = ModelFile(path=str(path), form="json", file_bytes=n_bytes, compiled=compiled)
+    return _told(file, config, Hdf5Contents())
+
+
 def _of_hdf5(path: Path, n_bytes: int) -> ModelFile:
     contents = read_hdf5(path)
     told = contents.attributes
@@ -141,6 +177,7 @@ def _of_hdf5(path: Path, n_bytes: int) -> ModelFile:
     if not contents.datasets and not config:
         raise damaged(path, "it is an HDF5 file, but no model is in it")
     compiled = {**training, "optimizer": training.get("optimizer_config")} if training else {}
+    see_layers(path, config)
     return _told(
         ModelFile(
             path=str(path),
@@ -182,16 +219,27 @@ def _stored_layers(contents: Hdf5Contents, kinds: Mapping[str, str]) -> tuple[St
     found: list[StoredLayer] = []
     for place, arrays in groups.items():
         path = _named(place, contents.attributes)
+        kind = _kind(path, kinds)
         found.append(
             StoredLayer(
                 path=path,
-                kind=kinds.get(path.rpartition("/")[2], ""),
-                parameters=sum(math.prod(each.shape) for each in arrays),
+                kind=kind,
+                parameters=sum(math.prod(each.shape) for each in _once(kind, arrays)),
                 stored_bytes=sum(each.stored_bytes for each in arrays),
                 shapes=tuple(each.shape for each in arrays),
             )
         )
     return tuple(found)
+
+
+def _kind(path: str, kinds: Mapping[str, str]) -> str:
+    above, _, name = path.rpartition("/")
+    return kinds.get(name) or _PARTS.get(kinds.get(above.rpartition("/")[2], ""), "")
+
+
+def _once(kind: str, arrays: list[Dataset]) -> list[Dataset]:
+    """Without those of the wrapped layer, which this one class stores as its own once more."""
+    return arrays[-1:] if kind == "SpectralNormalization" else arrays
 
 
 def _top(path: str) -> str:
@@ -218,23 +266,38 @@ def _named(place: str, attributes: Mapping[str, str]) -> str:
 
 
 def _kinds(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Name and class of each layer in a configuration, nested ones too."""
-    layers = _mapping(config.get("config")).get("layers")
-    for layer in cast("list[Any]", layers) if isinstance(layers, list) else []:
-        told = _mapping(layer)
-        yield _text(_mapping(told.get("config")).get("name")), _text(told.get("class_name"))
-        yield from _kinds(told)
+    """Name and class of each layer in a configuration, those in models, wrappers and cells too."""
+    for layer in _layers_in(config):
+        yield _text(_mapping(layer.get("config")).get("name")), _text(layer.get("class_name"))
 
 
 def _policies(config: Mapping[str, Any]) -> Iterator[str]:
-    layers = _mapping(config.get("config")).get("layers")
-    for layer in cast("list[Any]", layers) if isinstance(layers, list) else []:
-        dtype = _mapping(_mapping(layer).get("config")).get("dtype")
-        name = dtype if isinstance(dtype, str) else _mapping(_mapping(dtype).get("config"))
-        name = name if isinstance(name, str) else name.get("name")
-        if isinstance(name, str):
+    for layer in _layers_in(config):
+        if name := policy_name(_mapping(layer.get("config")).get("dtype")):
             yield name
-        yield from _policies(_mapping(layer))
+
+
+def _layers_in(config: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Each layer below, in order; not those nested deeper than any model's."""
+    if depth > _DEEPEST:
+        return
+    for name, value in _mapping(config.get("config")).items():
+        for each in cast("list[Any]", value) if isinstance(value, list) else [value]:
+            layer = _mapping(each)
+            if name in _HOLDS_LAYERS and "class_name" in layer:
+                yield layer
+                yield from _layers_in(layer, depth + 1)
+
+
+def policy_name(dtype: Any) -> str:
+    """The name of a layer's dtype policy, as a configuration has it; empty if there is none."""
+    if isinstance(dtype, str):
+        return dtype
+    told = _mapping(_mapping(dtype).get("config"))
+    mode, source = told.get("mode"), told.get("source_name")
+    if isinstance(mode, str) and isinstance(source, str):
+        return f"{mode}_from_{source}"  # as Keras names what was quantized
+    return _text(told.get("name"))
 
 
 def _compiled(told: Mapping[str, Any]) -> Compiled | None:

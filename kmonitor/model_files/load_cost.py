@@ -8,8 +8,8 @@ from typing import Final, Literal
 import msgspec
 
 from kmonitor.errors import Expected
-from kmonitor.model_files.description import ModelSource, answer_of, never
-from kmonitor.model_files.hdf5 import read_hdf5
+from kmonitor.model_files.description import ModelSource, answer_of, never, remedy
+from kmonitor.model_files.inspector import inspect_file
 
 Way = Literal["compiled", "uncompiled", "weights", "recompiled", "built"]
 Optimizer = Literal["whole", "without state", "lost"]
@@ -89,14 +89,18 @@ def ways_of(path: Path, *, has_architecture: bool) -> tuple[Way, ...]:
 
 
 def possible_ways(path: Path) -> tuple[Way, ...]:
-    """The same, from what is in the file.
+    """The same, from what is in the file; it is looked through before a process is started.
 
     Raises:
-        Expected: It is damaged.
+        Expected: It is damaged, of another kind, or has no weights.
     """
-    is_archive = path.suffix == ".keras"
-    has_architecture = is_archive or "model_config" in read_hdf5(path).attributes
-    return ways_of(path, has_architecture=has_architecture)
+    found = inspect_file(path)
+    if found.form == "json":
+        raise Expected(
+            f"{path} is an architecture alone; there are no weights to load.",
+            "Give the file with the weights, and this one as --config.",
+        )
+    return ways_of(path, has_architecture=found.form != "weights")
 
 
 def measure(
@@ -133,7 +137,8 @@ def measure(
             told(done, total)
     costs = [_medians(way, found[way]) for way in ways]
     if all(each.error for each in costs):
-        raise Expected(f"{path} cannot be loaded: {costs[0].error}")
+        why = costs[0].error
+        raise Expected(f"{path} cannot be loaded: {why}", remedy(why))
     return costs
 
 

@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from kmonitor.errors import Expected
-from kmonitor.model_files.archive import damaged, json_object, read_archive
+from kmonitor.model_files.archive import (
+    damaged,
+    json_object,
+    read_archive,
+    read_json,
+    see_layers,
+    size_of,
+)
 from kmonitor.model_files.description import ModelSource
 from kmonitor.model_files.hdf5 import read_hdf5
 from kmonitor.model_files.trust import HOLDS_CODE, untrusted_parts
@@ -39,9 +46,9 @@ def source_of(
     if path.suffix == ".py":
         raise Expected(f"{target} needs a function that makes the model.",
                        f"For example: {target}:build_model")  # fmt: skip
-    model, compiled = configs_of(path, config)
+    model, compiled, telling = _told_by(path, config)
     if not allow_code:
-        _see_trust(path, [model, compiled], custom)
+        _see_trust(telling, [model, compiled], custom)
     return ModelSource(
         config=json.dumps(model),
         compile_config=json.dumps(compiled) if compiled else "",
@@ -58,34 +65,33 @@ def configs_of(path: Path, config: Path | None = None) -> tuple[dict[str, Any], 
     Raises:
         Expected: It is damaged, of another kind, or has weights alone and `config` is None.
     """
+    return _told_by(path, config)[:2]
+
+
+def _told_by(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[str, Any], Path]:
+    """The same, and the file that says it."""
     if path.suffix == ".json":
-        return _split(_json_file(path))
+        return *_split(read_json(path)), path
     if path.suffix == ".keras":
-        return _split(read_archive(path).config)
+        return *_split(read_archive(path).config), path
     if path.suffix in (".h5", ".hdf5"):
         told = read_hdf5(path).attributes
         if "model_config" in told:
-            return _of_h5(path, told)
+            return *_of_h5(path, told), path
         if config is None:
             raise Expected(
                 f"{path} has weights alone; it does not say what the model is made of.",
                 "Give its architecture, as model.to_json() wrote it: --config model.json",
             )
-        return _split(_json_file(_file(config)))
+        return *_split(read_json(_file(config))), config
     raise Expected(f"{path} is no model file that is known.", f"Give {_KINDS}.")
 
 
 def _file(path: Path) -> Path:
-    if not path.is_file():
+    if not path.exists():
         raise Expected(f"There is no file {path}.", f"Give {_KINDS}.")
+    size_of(path)
     return path.absolute()
-
-
-def _json_file(path: Path) -> dict[str, Any]:
-    try:
-        return json_object(path.read_bytes(), path.name)
-    except (OSError, ValueError) as exc:
-        raise damaged(path, str(exc)) from exc
 
 
 def _split(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -104,6 +110,7 @@ def _of_h5(path: Path, told: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
         training = json_object(told.get("training_config", "{}"), "its training_config")
     except ValueError as exc:
         raise damaged(path, str(exc)) from exc
+    see_layers(path, model)
     return _split(model)[0], training if training.get("optimizer_config") else {}
 
 

@@ -1,17 +1,18 @@
 """What a model file holds, as its inspector shows it."""
 
-import json
 from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.model_files.inspector import Compiled, ModelFile
 from kmonitor.presenters.formats import bytes_text, count_text
 from kmonitor.presenters.language import later, tr
+from kmonitor.presenters.setting_words import settings_words
 
 _FORMS: Final = {
     "keras": later("Keras archive"),
     "h5": later("HDF5 model"),
     "weights": later("HDF5, weights alone"),
+    "json": later("JSON, architecture alone"),
 }
 
 
@@ -71,7 +72,8 @@ def _facts(found: ModelFile) -> list[FileFact]:
         (tr("Written by"), _versions(found)),
         (tr("Saved"), found.saved),
         (tr("Weights"), tr("{size} in the file, {n} values").format(
-            size=bytes_text(found.weight_bytes), n=count_text(found.parameters))),
+            size=bytes_text(found.weight_bytes), n=count_text(found.parameters))
+            if found.form != "json" else tr("none in the file")),
         (tr("Optimizer's state"), tr("{size} in {n} arrays").format(
             size=bytes_text(found.slot_bytes), n=count_text(found.slots))
             if found.slots else tr("none in the file")),
@@ -89,14 +91,9 @@ def _versions(found: ModelFile) -> str:
 def _compiled(compiled: Compiled | None) -> list[tuple[str, str]]:
     if compiled is None:
         return [(tr("Compiled"), tr("no, or the file does not say how"))]
-    settings = ", ".join(
-        f"{name}={json.dumps(value)}"
-        for name, value in compiled.settings.items()
-        if name != "name"
-    )
     return [
         (tr("Optimizer"), compiled.optimizer or tr("none")),
-        (tr("Its settings"), settings),
+        (tr("Its settings"), settings_words(compiled.settings)),
         (tr("Loss"), compiled.loss or tr("none")),
         (tr("Metrics"), ", ".join(compiled.metrics) or tr("none")),
         (tr("jit_compile"), "" if compiled.jit_compile is None else str(compiled.jit_compile)),

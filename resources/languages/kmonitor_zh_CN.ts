@@ -3569,6 +3569,11 @@
         <translation>无法读取 JAX 的分配器：{why}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <source>JSON, architecture alone</source>
+        <translation>JSON，只有架构</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/report/environment_section.py"/>
         <source>Job</source>
         <translation>作业</translation>

@@ -62,6 +62,23 @@ def weights_file() -> bytes:
         return held.getvalue()
 
 
+def weights_of(arrays: dict[str, list[tuple[int, ...]]], names: dict[str, str]) -> bytes:
+    """An HDF5 file with these layers.
+
+    Args:
+        arrays: Shapes by group below `layers`.
+        names: Layers' own names, by group below `layers`.
+    """
+    with io.BytesIO() as held:
+        with h5py.File(held, "w") as file:
+            for group, name in names.items():
+                file.require_group(f"layers/{group}/vars").attrs["name"] = name
+            for group, shapes in arrays.items():
+                for n, shape in enumerate(shapes):
+                    file[f"layers/{group}/vars/{n}"] = np.zeros(shape, "float32")
+        return held.getvalue()
+
+
 def write_archive(path: Path, *, config: Any = CONFIG, weights: bytes | None = None) -> Path:
     """A `.keras` file.
 

@@ -19,6 +19,7 @@ from kmonitor.model_files.file_layout import layout_of_file  # noqa: E402
 from kmonitor.model_files.output_shapes import CannotTell  # noqa: E402
 from kmonitor_agent.frameworks.keras_layout import read_layout  # noqa: E402
 from kmonitor_agent.protocol.model_layout import ModelLayout, VariableLayout  # noqa: E402
+from tests.support.model_files import CONFIG, write_archive  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -214,6 +215,26 @@ def test_what_only_a_framework_knows_is_not_guessed(tmp_path: Path):
 
     with pytest.raises(CannotTell, match="Einsum"):
         layout_of_file(tmp_path / "model.keras")
+
+
+def test_lengths_that_the_file_forgets_are_not_taken_for_open_ones(tmp_path: Path):
+    inputs = keras.Input(SERIES)
+    x = L.EinsumDense("abc,cd->abd", (None, 5))(inputs)
+    saved(keras.Model(inputs, L.LSTM(3)(x)), tmp_path / "model.keras")
+
+    with pytest.raises(CannotTell, match="EinsumDense"):
+        layout_of_file(tmp_path / "model.keras")
+
+
+def test_what_was_quantized_is_left_to_a_framework(tmp_path: Path):
+    dtype = {"class_name": "QuantizedDTypePolicy",
+             "config": {"mode": "int8", "source_name": "float32"}}  # fmt: skip
+    wide = {"module": "keras.layers", "class_name": "Dense",
+            "config": {"name": "wide", "units": 5, "dtype": dtype}}  # fmt: skip
+    config = {**CONFIG, "config": {"layers": [wide], "build_input_shape": [None, 4]}}
+
+    with pytest.raises(CannotTell, match="int8_from_float32"):
+        layout_of_file(write_archive(tmp_path / "model.keras", config=config))
 
 
 @pytest.mark.parametrize("seed", range(3))

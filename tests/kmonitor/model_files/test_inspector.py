@@ -1,9 +1,12 @@
 """What a model file says, and that no damaged one does more than an error."""
 
 import contextlib
+import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +14,14 @@ pytest.importorskip("h5py", reason="comes with Keras")
 
 from kmonitor.errors import Expected
 from kmonitor.model_files.inspector import inspect_file
-from tests.support.model_files import CONFIG, weights_file, write_archive, write_h5
+from kmonitor.model_files.target import source_of
+from tests.support.model_files import (
+    CONFIG,
+    weights_file,
+    weights_of,
+    write_archive,
+    write_h5,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -43,6 +53,102 @@ def test_an_old_file_tells_the_same(tmp_path: Path):
         ("wide", "Dense", 25)
     ]
     assert (found.slots, found.slot_bytes) == (1, 8)
+
+
+def test_an_architecture_alone_says_so(tmp_path: Path):
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(CONFIG), encoding="utf-8")
+
+    found = inspect_file(path)
+
+    assert (found.form, found.model, found.precision) == ("json", "small", ("mixed_float16",))
+    assert (found.layers, found.parameters) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("hello", "no JSON"), ("[1]", "no JSON object"), ("{}", "names no class of model")],
+)
+def test_a_json_file_of_something_else_says_so(tmp_path: Path, text: str, words: str):
+    path = tmp_path / "model.json"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(Expected, match=words):
+        inspect_file(path)
+
+
+def layer(kind: str, **config: Any) -> dict[str, Any]:
+    """One in a configuration."""
+    return {"module": "keras.layers", "class_name": kind, "config": config}
+
+
+def with_layers(*layers: dict[str, Any]) -> dict[str, Any]:
+    """A model's configuration."""
+    return {**CONFIG, "config": {"name": "small", "layers": list(layers)}}
+
+
+def test_what_was_quantized_is_told_by_its_precision(tmp_path: Path):
+    dtype = {"class_name": "QuantizedDTypePolicy",
+             "config": {"mode": "int8", "source_name": "float32"}}  # fmt: skip
+    config = with_layers(layer("Dense", name="wide", dtype=dtype))
+
+    found = inspect_file(write_archive(tmp_path / "model.keras", config=config))
+
+    assert found.precision == ("int8_from_float32",)
+
+
+def test_parts_that_a_layer_holds_have_their_kind(tmp_path: Path):
+    cells = [layer("GRUCell", name="mine")]
+    config = with_layers(
+        layer("LSTM", name="long"),
+        layer("RNN", name="rnn", cell=layer("StackedRNNCells", name="stack", cells=cells)),
+        layer("MultiHeadAttention", name="heads"),
+    )
+    arrays = {"lstm/cell": "lstm_cell", "rnn/cell/cells/gru": "mine", "heads/query": "query"}
+    groups = {"lstm": "long", "rnn": "rnn", "rnn/cell": "stack", "heads": "heads"}
+    weights = weights_of({name: [(2, 3)] for name in arrays}, {**arrays, **groups})
+
+    found = inspect_file(write_archive(tmp_path / "m.keras", config=config, weights=weights))
+
+    assert {each.path: each.kind for each in found.layers} == {
+        "long/lstm_cell": "LSTMCell",
+        "rnn/stack/mine": "GRUCell",
+        "heads/query": "EinsumDense",
+    }
+
+
+def test_a_kernel_that_is_stored_twice_counts_once(tmp_path: Path):
+    wrapped = layer("Conv2D", name="inner")
+    config = with_layers(layer("SpectralNormalization", name="outer", layer=wrapped))
+    weights = weights_of(
+        {"outer/layer": [(3, 3, 2, 4), (4,)], "outer": [(3, 3, 2, 4), (1, 4)]},
+        {"outer": "outer", "outer/layer": "inner"},
+    )
+
+    found = inspect_file(write_archive(tmp_path / "m.keras", config=config, weights=weights))
+
+    assert found.parameters == 3 * 3 * 2 * 4 + 4 + 4
+    assert found.weight_bytes == 4 * (2 * 3 * 3 * 2 * 4 + 4 + 4)
+
+
+def test_what_is_no_regular_file_is_an_error_at_once(tmp_path: Path):
+    for name in ("pipe.keras", "pipe.h5", "pipe.json"):
+        os.mkfifo(tmp_path / name)
+        (tmp_path / f"device.{name}").symlink_to("/dev/zero")
+
+        for path in (tmp_path / name, tmp_path / f"device.{name}"):
+            for opens in (inspect_file, lambda path: source_of(str(path))):
+                with pytest.raises(Expected, match="no regular file"):
+                    opens(path)
+
+
+def test_more_layers_than_any_model_has_are_an_error_that_names_the_bound(tmp_path: Path):
+    inner = with_layers(*[layer("Dense", name="d")] * 4000)
+    config = with_layers(*[inner] * 3)
+
+    for opens in (inspect_file, lambda path: source_of(str(path))):
+        with pytest.raises(Expected, match="at most 10000 are read"):
+            opens(write_archive(tmp_path / "model.keras", config=config))
 
 
 def test_a_file_of_weights_alone_says_so(tmp_path: Path):

@@ -1,14 +1,24 @@
 """Which way of loading is measured, and which is recommended."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+pytest.importorskip("h5py", reason="comes with Keras")
+
 from kmonitor.errors import Expected
 from kmonitor.model_files import load_cost
 from kmonitor.model_files.description import ModelSource
-from kmonitor.model_files.load_cost import LoadCost, measure, recommend, ways_of
+from kmonitor.model_files.load_cost import (
+    LoadCost,
+    measure,
+    possible_ways,
+    recommend,
+    ways_of,
+)
+from tests.support.model_files import CONFIG, write_archive
 
 ANSWERS = {
     "compiled": {"peak_bytes": 900, "kept_bytes": 400, "optimizer": "whole"},
@@ -79,12 +89,26 @@ def test_a_way_that_fails_is_not_tried_again_and_says_why(monkeypatch: pytest.Mo
 
 def test_where_no_way_works_that_is_an_error(monkeypatch: pytest.MonkeyPatch):
     def answer(_code: str, _asked: object, kind: type, *_: object) -> Any:
-        return kind(error="no such layer")
+        return kind(error="TypeError: Could not locate class 'Gated'")
 
     monkeypatch.setattr(load_cost, "answer_of", answer)
 
-    with pytest.raises(Expected, match="no such layer"):
+    with pytest.raises(Expected, match="'Gated'") as told:
         measure(Path("m.keras"), ModelSource(), ["compiled"], repeats=2)
+    assert "--custom" in told.value.remedy
+
+
+def test_a_file_is_looked_through_before_any_process_is_started(tmp_path: Path):
+    whole = write_archive(tmp_path / "m.keras")
+    damaged = write_archive(tmp_path / "d.keras", weights=bytes(1000))
+    architecture = tmp_path / "m.json"
+    architecture.write_text(json.dumps(CONFIG), encoding="utf-8")
+
+    assert len(possible_ways(whole)) == 5
+    with pytest.raises(Expected, match="no HDF5 file"):
+        possible_ways(damaged)
+    with pytest.raises(Expected, match="no weights to load"):
+        possible_ways(architecture)
 
 
 def test_weights_alone_have_fewer_ways():

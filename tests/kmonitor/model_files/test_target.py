@@ -55,6 +55,16 @@ def test_custom_classes_need_the_file_that_has_them(tmp_path: Path):
     assert source_of(str(path), custom=classes).module == str(classes)
 
 
+def test_the_file_that_names_what_is_refused_is_named(tmp_path: Path):
+    own = {"module": "mine", "class_name": "Encoder", "registered_name": "mine>Encoder"}
+    weights, config = tmp_path / "m.weights.h5", tmp_path / "m.json"
+    weights.write_bytes(weights_file())
+    config.write_text(json.dumps({**CONFIG, "config": {"layers": [own]}}), encoding="utf-8")
+
+    with pytest.raises(Expected, match=r"m\.json names what is not"):
+        source_of(str(weights), config=config)
+
+
 def test_code_in_a_file_is_refused_even_with_custom_classes(tmp_path: Path):
     holding = {"module": "keras.layers", "class_name": "Lambda", "config": {}}
     config = {**CONFIG, "config": {"name": "small", "layers": [holding]}}

@@ -19,6 +19,12 @@ from os import system
 
 import keras
 
+from another_file_of_the_test import Gathered
+
+@keras.saving.register_keras_serializable("package")
+class Registered(keras.layers.Layer):
+    pass
+
 class Gated(keras.layers.Layer):
     def call(self, x):
         return x * doubled(x)
@@ -36,13 +42,16 @@ def classes(tmp_path: Path) -> Iterator[Path]:
     """A Python file of custom classes; what Keras and Python learn of it is forgotten after."""
     path = tmp_path / "classes_of_the_test.py"
     path.write_text(CLASSES, encoding="utf-8")
+    other = "import keras\nclass Gathered(keras.layers.Layer): pass\n"
+    (tmp_path / "another_file_of_the_test.py").write_text(other, encoding="utf-8")
     known = keras.saving.get_custom_objects()
     before, paths = dict(known), list(sys.path)
     yield path
     known.clear()
     known.update(before)
     sys.path[:] = paths
-    sys.modules.pop(path.stem, None)
+    for name in (path.stem, "another_file_of_the_test"):
+        sys.modules.pop(name, None)
 
 
 def model_json(*layers: tuple[str, str, str | None, dict[str, Any]]) -> str:
@@ -71,6 +80,16 @@ def test_a_class_is_found_by_name_whatever_module_it_was_saved_from(
     model = model_from(Source(config=config, module=str(classes)))
 
     assert [type(each).__name__ for each in model.layers] == ["Gated"]
+
+
+@pytest.mark.parametrize("registered", ["Gathered", "package>Registered"])
+def test_what_the_file_gathers_or_registers_is_found_too(classes: Path, registered: str):
+    kind = registered.rpartition(">")[2]
+    config = model_json(("elsewhere", kind, registered, {"name": "it"}))
+
+    model = model_from(Source(config=config, module=str(classes)))
+
+    assert [type(each).__name__ for each in model.layers] == [kind]
 
 
 def test_a_function_is_found_and_keras_own_names_stay_its_own(classes: Path):
