@@ -19,11 +19,10 @@ from typing import Any
 
 import psutil
 
-from kmonitor_agent.local.folders import Folders, find_folders
-from tests.benchmarks.bench_delivery import store_samples
+from kmonitor_agent.local.folders import find_folders
 from tests.support.live_hub import LiveHub
 from tests.support.loopback import free_port
-from tests.support.simulated_agent import SimulatedAgent
+from tests.support.stored_runs import store_runs
 
 POINTS = 100_000
 RUNS = (1, 10, 100)
@@ -54,12 +53,9 @@ def ours(_python: Path, runs: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory(prefix="kmonitor-peers-") as name:
         os.environ["KMONITOR_HOME"] = name
         folders = find_folders()
-        names = _our_runs(folders, runs)
+        # Packed, as a hub does with what is old while it runs, and not at a start.
+        names = list(store_runs(folders, runs, POINTS))
         live = LiveHub(folders)
-        # Once more before: packing what is old is the hub's work while it runs, not at a start.
-        live.start()
-        _settled(live)
-        live.stop()
         began_s = time.monotonic()
         live.start()
         with live.client() as client:
@@ -120,28 +116,6 @@ def rows(python: Path) -> Iterator[Sequence[str]]:
     for tool, measure in TOOLS.items():
         told = [measure(python, runs) for runs in RUNS]
         yield (tool, *(f"{took_s:.1f} s, {held / 2**20:.0f} MiB" for took_s, held in told))
-
-
-def _our_runs(folders: Folders, runs: int) -> list[str]:
-    live = LiveHub(folders)
-    live.start()
-    names: list[str] = []
-    for _ in range(runs):
-        with SimulatedAgent(folders) as agent:
-            agent.sample()
-            agent.wait_acked()
-            names.append(agent.run)
-    live.stop()
-    for name in names:
-        store_samples(folders, name, POINTS)
-    return names
-
-
-def _settled(live: LiveHub) -> None:
-    """Until the hub is idle: it has packed what was old."""
-    process = psutil.Process(live.process.pid)
-    while process.cpu_percent(interval=2.0) > 3.0:
-        pass
 
 
 def _mlflow_files(folder: Path, runs: int) -> str:
