@@ -20,7 +20,7 @@ from tests.support.live_hub import LiveHub
 _KEYS = {"seq", "t_s", "type", "fit", "epoch", "step"}
 _EVENT = re.compile(r" +[\d.]+ (?:ms|s|min) +([!X] )?(\D.*)")
 _NO_DEED = re.compile(r"Model |Process |Fit \d+ (?!.*from epoch)")
-_TOLD_AFTER_S = 12.0
+_TOLD_AFTER_S = 30.0
 _LIMIT = "1GiB"
 _TRAINING = Path(__file__).parents[1] / "watched" / "training.py"
 _FOLLOWED = "tests.benchmarks.peers.watched.followed"

@@ -30,7 +30,7 @@ EPOCH_S = 0.25
 _SLOW_EPOCH_S = 0.7
 """W&B writes its file after some seconds only; what is killed sooner leaves it empty."""
 LEAK_BYTES = 8 * 2**20
-HANG_S = 20.0
+HANG_S = 40.0
 OVERSIZE = 4096
 BOUND_BYTES = {"OOM": 220 * 2**20, "oversize batch": 2**30}
 """Beyond what the process has when it begins to train: more than that, and it is killed."""
