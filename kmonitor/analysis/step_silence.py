@@ -144,6 +144,10 @@ class StepSilence:
         if self._is_settled:
             place = Place.EPOCH if is_same else Place.BETWEEN
             self._learn(place, t_s, max(1, made // self._per_call) if is_same else 1)
+            if not is_same and t_s - self._since_s <= LEAST_S / _TIMES:
+                # Epochs shorter than the looks: none of the steps seen took longer than this,
+                # and it is too little to make the bound any longer.
+                self._learn(Place.EPOCH, t_s, max(1, made // self._per_call))
         else:
             self._settle(t_s, made)
         if not is_same:

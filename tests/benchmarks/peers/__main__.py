@@ -36,7 +36,7 @@ SPACE = (
     "written, MiB an hour",
 )
 _OF_SPACE = slice(4, 8)
-HISTORY = ("tool", *(f"{runs} runs" for runs in history.RUNS))
+HISTORY = ("tool", *(f"{n} run{'s' * (n > 1)}" for n in history.RUNS))
 
 
 def main() -> None:

@@ -60,6 +60,26 @@ def test_steps_of_any_pace_are_no_hang():
         assert run.told == []
 
 
+def test_a_hang_is_told_where_epochs_are_shorter_than_the_looks():
+    run = Training()
+    for epoch in range(60):
+        run.epoch(epoch, step_s=0.007)
+    run.at = (60, 0)
+    run.steps([0.007] * 5, epoch=60)
+    run.wait(2 * LEAST_S)
+
+    assert run.told[0].place is Place.EPOCH
+    assert run.told[0].silent_s <= LEAST_S + 1.0
+
+
+def test_long_validations_of_short_epochs_are_no_hang():
+    run = Training()
+    for epoch in range(40):
+        run.epoch(epoch, step_s=0.007, validation_s=15.0 if epoch % 10 == 9 else 0.5)
+
+    assert run.told == []
+
+
 def test_pauses_as_long_as_those_before_are_no_hang():
     run = Training(steps=1000)
     run.steps([0.2] * 50 + [15.0] + [0.2] * 50 + [40.0] + [0.2] * 50)

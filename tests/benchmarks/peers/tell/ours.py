@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ _KEYS = {"seq", "t_s", "type", "fit", "epoch", "step"}
 _EVENT = re.compile(r" +[\d.]+ (?:ms|s|min) +([!X] )?(\D.*)")
 _NO_DEED = re.compile(r"Model |Process |Fit \d+ (?!.*from epoch)")
 _TOLD_AFTER_S = 30.0
+_LOOKS = 15
 _LIMIT = "1GiB"
 _TRAINING = Path(__file__).parents[1] / "watched" / "training.py"
 _FOLLOWED = "tests.benchmarks.peers.watched.followed"
@@ -89,8 +91,8 @@ def look_after(
 
 
 def _read(environ: dict[str, str], while_hung: list[str]) -> Told:
+    text = _when_over(environ)
     events = json.loads(_asked(environ, "show", "last", "--json"))["events"]
-    text = _asked(environ, "show", "last").splitlines()
     told = Told(_series(_asked(environ, "export", "last", "--format", "csv"), _until_s(events)))
     for line in [*(each for each in while_hung if _EVENT.fullmatch(each)), *text]:
         event = _EVENT.fullmatch(line)
@@ -103,6 +105,17 @@ def _read(environ: dict[str, str], while_hung: list[str]) -> Told:
                 told.done.append(event[2])
     told.done.sort(key=lambda line: line.startswith("Diagnos"))
     return told
+
+
+def _when_over(environ: dict[str, str]) -> list[str]:
+    """What `show` prints once the hub knows that the process is gone."""
+    text: list[str] = []
+    for _ in range(_LOOKS):
+        text = _asked(environ, "show", "last").splitlines()
+        if "State training" not in text:
+            break
+        threading.Event().wait(1.0)
+    return text
 
 
 def _until_s(events: list[dict[str, Any]]) -> float:
