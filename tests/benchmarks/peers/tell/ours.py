@@ -112,7 +112,7 @@ def _when_over(environ: dict[str, str]) -> list[str]:
     text: list[str] = []
     for _ in range(_LOOKS):
         text = _asked(environ, "show", "last").splitlines()
-        if "State training" not in text:
+        if all(line.split() != ["State", "training"] for line in text):
             break
         threading.Event().wait(1.0)
     return text
