@@ -1,5 +1,7 @@
 """Instances are found while other threads go on making objects."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -61,3 +63,26 @@ def test_tuples_that_another_thread_fills_stay_whole(
 
     assert many
     assert not making
+
+
+HOOKED = """
+import sys
+from kmonitor_agent.probes.python_heap import ObjectCounts
+
+mine = []
+references = []
+sys.addaudithook(lambda *_: references.append(sys.getrefcount(mine)))
+before = sys.getrefcount(mine)
+ObjectCounts().count()
+print(len(references) > 0, max(references) - before)
+"""
+
+
+def test_no_audit_hook_of_a_script_runs_while_its_objects_are_referred_to():
+    """Other threads would go on there, and their tuples have one reference too many."""
+    # In a process of its own: a hook stays until the process ends.
+    ran = subprocess.run(
+        [sys.executable, "-c", HOOKED], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert ran.stdout == "True 0\n"
