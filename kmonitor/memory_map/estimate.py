@@ -145,6 +145,11 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
             "counted as TensorFlow's allocator on a CPU does, which does not see tensors below"
             f" {unseen // 1024} KiB{_of_small_variables(taken.left_out_bytes)}"
         )
+    if taken.waiting_bytes >= _WORTH_MIB * 2**20:
+        notes.append(
+            "loops may run ahead of their sums, as timing has it: up to"
+            f" {taken.waiting_bytes / 2**20:.1f} MiB, which is in the upper end"
+        )
     uncovered = [f"{program.unknown} tensors whose size only data decide"] * bool(program.unknown)
     peak, resident = max(taken.peak_bytes, found.resident_bytes), found.resident_bytes
     high = taken.high_bytes(resident)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from kmonitor.memory_map.effects import Effect, Use
+from kmonitor.memory_map.simulation.turns_ahead import TURNS_AHEAD
 
 _KEPT_A_STEP: Final = {
     ("LSTM", "tensorflow"): 8.0,
@@ -22,12 +23,9 @@ tensors that its allocator on a CPU counts."""
 
 _UNKNOWN_CELL: Final = 13.0
 
-_STEPS_AHEAD: Final = 32
-"""Steps of a loop that TensorFlow lets run before the first one's sums are made: a gradient of all
-weights waits for each. Source: `parallel_iterations` of its loops."""
-
 _PILED_UP: Final = 0.4
-"""Of them, as measured; how many wait is a matter of timing."""
+"""Of the gradients of all turns that may run ahead, as measured; how many wait is a matter of
+timing."""
 
 
 def recurrent(use: Use) -> Effect:
@@ -41,7 +39,7 @@ def recurrent(use: Use) -> Effect:
     kept = int(values * units * steps * use.batch * use.item) * sides
     # The sequence is turned so that time comes first, and its gradient turned back.
     weights = sum(math.prod(shape) for shape in use.variable_shapes) * use.item
-    waiting = min(steps, _STEPS_AHEAD) * weights
+    waiting = min(steps, TURNS_AHEAD) * weights
     surely = int(_PILED_UP * waiting) if use.backend == "tensorflow" else 2 * weights
     return Effect(
         keeps_inputs=(0,),

@@ -10,6 +10,7 @@ from kmonitor.memory_map.layer_table import LayerMemory
 from kmonitor.memory_map.simulation import kinds
 from kmonitor.memory_map.simulation.graphs import Graphs
 from kmonitor.memory_map.simulation.outcome import PLAYS, Outcome, Simulation
+from kmonitor.memory_map.simulation.turns_ahead import waiting_bytes
 from kmonitor_agent.protocol.model_layout import ModelLayout, OptimizerLayout
 from kmonitor_agent.protocol.step_program import StepProgram
 
@@ -55,10 +56,12 @@ class Traced:
         counted = self._simulation(unseen_bytes).outcome(batch)
         whole = counted if not unseen_bytes else self._simulation(0, plays=1).outcome(batch)
         left_out = sum(each for each in self.program.variables if each < unseen_bytes)
-        return Taken(counted, whole, left_out, any(
+        has_loops = any(
             each.kind in kinds.LOOPS
             for graph in self.program.graphs for each in graph.operations
-        ))  # fmt: skip
+        )  # fmt: skip
+        waiting = waiting_bytes(self.program, batch)
+        return Taken(counted, whole, left_out, has_loops, waiting)
 
     def kept_bytes(self, batch: int) -> dict[str, int]:
         """Feature maps kept for the backward pass, by the name of a layer or of a part of one."""
@@ -83,12 +86,14 @@ class Taken:
         whole: With the tensors that this one does not count.
         left_out_bytes: Of variables that it does not count.
         has_loops: Whether there are loops, which may run ahead of their sums.
+        waiting_bytes: What then waits to be added up, at most.
     """
 
     counted: Outcome
     whole: Outcome
     left_out_bytes: int
     has_loops: bool
+    waiting_bytes: int = 0
 
     @property
     def peak_bytes(self) -> int:
@@ -105,8 +110,15 @@ class Taken:
         """It is hardly more."""
         highest = max(self.counted.highest_bytes + self.left_out_bytes, self.whole.peak_bytes)
         more = _HIGH_WITH_LOOPS if self.has_loops else _HIGH
-        transient = max(0, highest - resident_bytes)
-        return highest + int(transient * more + resident_bytes * _SLACK)
+        # The plays' turns run ahead by less than a CPU's did.
+        ahead = self.counted.lowest_bytes + self.left_out_bytes + self.waiting_bytes
+        return max(_raised(highest, resident_bytes, more), _raised(ahead, resident_bytes, _HIGH))
+
+
+def _raised(peak_bytes: int, resident_bytes: int, more: float) -> int:
+    """A peak whose transient part may be so much higher."""
+    transient = max(0, peak_bytes - resident_bytes)
+    return peak_bytes + int(transient * more + resident_bytes * _SLACK)
 
 
 def rows_with_kept(

@@ -42,6 +42,9 @@ _OF_GRADIENTS: Final = _kinds(
 REUSING: Final = _OF_ONE | _OF_TWO | _OF_GRADIENTS | _kinds("AddN AccumulateNV2 SelectV2 Select")
 """The output takes the place of an input of its size that nobody else reads."""
 
+SUMS: Final = _kinds("Add AddV2 AddN")
+"""Of terms."""
+
 FILLED: Final = _kinds("ZerosLike OnesLike Fill")
 """Constants as soon as the shape is known."""
 

@@ -9,6 +9,7 @@ from kmonitor.memory_map.estimate import Plan, estimate
 from kmonitor.memory_map.simulation.chunks import Chunks
 from kmonitor.memory_map.simulation.heap import NOTHING, Heap
 from kmonitor.memory_map.simulation.outcome import Simulation, expected_highest
+from kmonitor.memory_map.simulation.turns_ahead import waiting_bytes
 from kmonitor.memory_map.traced import Traced
 from kmonitor_agent.protocol.model_layout import LayerLayout, ModelLayout, OptimizerLayout
 from kmonitor_agent.protocol.step_program import Extent, StepGraph, StepOperation, StepProgram
@@ -155,6 +156,33 @@ def test_a_loop_keeps_what_each_of_its_turns_puts_into_a_list():
     assert peak(turned(None)) == BIG
     # Of many turns some are played, for the others too.
     assert 100 * BIG <= peak(turned(100)) <= 130 * BIG
+
+
+def summed(trips: int) -> StepProgram:
+    """A loop whose turns each make a product and add it to what was there, as for a weight."""
+    body = StepGraph(
+        (
+            StepOperation("Placeholder", sizes=(0,)),
+            StepOperation("MatMul", ((0, 0),), sizes=(0,)),
+            StepOperation("AddN", ((1, 0), (0, 0)), sizes=(0,)),
+        ),
+        (0,),
+        ((2, 0),),
+    )
+    return program(
+        StepOperation("MatMul", sizes=(0,)),
+        StepOperation("StatelessWhile", ((0, 0),), sizes=(0,), bodies=(1, 2), trips=trips),
+        bodies=(StepGraph(()), body),
+    )
+
+
+def test_what_waits_where_a_loop_runs_ahead_of_its_sums_is_in_the_upper_end():
+    assert (waiting_bytes(summed(5), 1), waiting_bytes(summed(100), 1)) == (5 * BIG, 32 * BIG)
+    assert waiting_bytes(turned(100), 1) == 0
+
+    taken = Traced(summed(100), ModelLayout("model", "Own")).taken(1)
+
+    assert taken.peak_bytes < 32 * BIG < taken.high_bytes(0)
 
 
 def test_what_a_list_was_filled_with_is_looked_at_without_a_copy():
