@@ -23,6 +23,7 @@ from kmonitor.cli.terminal import complain, say
 from kmonitor.cli.window import ready_for_qt, see_name, see_place
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor.errors import Expected
+from kmonitor.extras import how_to_add
 from kmonitor_agent.local.folders import find_folders
 
 PICTURE = Path("kmonitor-demo.png")
@@ -164,7 +165,7 @@ def _see_keras() -> None:
     if lacking:
         raise Expected(
             f"The demo needs {' and '.join(lacking)}, not installed here.",
-            'Run, in the clone of kmonitor: python -m pip install ".[demo]"',
+            how_to_add("demo"),
         )
 
 

@@ -16,12 +16,13 @@ from kmonitor.cli.host_examinations import examine_hosts, examine_ssh
 from kmonitor.cli.screen import Display, find_display, install_line, missing_libraries
 from kmonitor.cli.store_examination import examine_store
 from kmonitor.cli.terminal import counted
-from kmonitor.cli.window import INSTALL_WINDOW, trouble_of, version_of, window_packages
+from kmonitor.cli.window import trouble_of, version_of, window_packages
 from kmonitor.connect.host_book import HostBook
 from kmonitor.connect.local_hub import hub_answers
 from kmonitor.connect.silent_hub import silence
 from kmonitor.desktop.chinese_font import PACKAGE, has_chinese_font
 from kmonitor.errors import Expected
+from kmonitor.extras import DISTRIBUTION, how_to_add
 from kmonitor.hub.access.key_list import FILE_NAME, Untrusted, read_key_list
 from kmonitor.hub.figures.outlets import is_loopback
 from kmonitor.presenters.formats import bytes_text, plain_text
@@ -31,9 +32,6 @@ from kmonitor_agent.local.key_pair import keys_folder
 from kmonitor_agent.local.run_spool import ROOT_LIMIT_BYTES
 from kmonitor_agent.local.sockets import NotPrivate, check_private_folder
 from kmonitor_agent.protocol.messages import HubTold
-
-DISTRIBUTION = "kmonitor-keras"
-"""Our name on a package index, where "kmonitor" is a Kubernetes tool by someone else."""
 
 NO_ROOM_BYTES = 64 * 1024**2
 LITTLE_ROOM_BYTES = ROOT_LIMIT_BYTES
@@ -106,10 +104,10 @@ def _window_packages() -> Finding:
     if not all(found.values()):
         lacking = " and ".join(name for name, version in found.items() if not version)
         absent = f"{lacking} not installed; only the window needs that"
-        return Finding("window packages", "note", absent, INSTALL_WINDOW)
+        return Finding("window packages", "note", absent, how_to_add("desktop"))
     trouble = trouble_of(*found.values())
     if trouble:
-        return Finding("window packages", "bad", trouble, INSTALL_WINDOW)
+        return Finding("window packages", "bad", trouble, how_to_add("desktop"))
     return Finding("window packages", "ok", words)
 
 
@@ -165,7 +163,7 @@ def _frameworks() -> Iterator[Finding]:
         yield Finding("Keras", "ok", f"{keras} {here}")
     else:
         absent = f"not installed {here}; trainings may well use another environment"
-        yield Finding("Keras", "note", absent, 'for the demo: python -m pip install ".[demo]"')
+        yield Finding("Keras", "note", absent, f"for the demo: {how_to_add('demo')}")
     found = [f"{name} {version}" for name, version in backends.items() if version]
     if found:
         yield Finding("Keras backends", "ok", ", ".join(found))

@@ -22,6 +22,7 @@ from kmonitor.connect.folder_view import FolderView
 from kmonitor.connect.host_visit import known_host
 from kmonitor.desktop.qt_guard import settle_platform
 from kmonitor.errors import Expected
+from kmonitor.extras import how_to_add
 from kmonitor_agent.local.folders import Folders, find_folders
 
 OLDEST_QT = (6, 10, 2)
@@ -30,10 +31,6 @@ OLDEST_CHARTS = (0, 14)
 
 CRASHING_QT = (6, 12, 0)
 """Aborts Python 3.10 and 3.11 within seconds: each void call drops a reference to None."""
-
-INSTALL_WINDOW = 'python -m pip install ".[desktop]"'
-"""What installs the window's packages, in a clone of kmonitor."""
-
 
 PICTURE_SIZE = (1440, 900)
 """Width and height of a screenshot, pixels."""
@@ -203,11 +200,11 @@ def _see_packages() -> None:
     if lacking:
         raise Expected(
             f"The window needs {' and '.join(lacking)}, not installed here.",
-            f"Run, in the clone of kmonitor: {INSTALL_WINDOW}",
+            how_to_add("desktop"),
         )
     trouble = trouble_of(*found.values())
     if trouble:
-        raise Expected(f"{trouble}.", f"Run, in the clone of kmonitor: {INSTALL_WINDOW}")
+        raise Expected(f"{trouble}.", how_to_add("desktop"))
 
 
 def window_packages() -> dict[str, str]:

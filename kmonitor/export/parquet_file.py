@@ -7,8 +7,7 @@ from typing import Any, BinaryIO, Final
 
 from kmonitor.errors import Expected
 from kmonitor.export.sample_table import TableColumn
-
-INSTALL_PARQUET: Final = 'python -m pip install ".[parquet]"'
+from kmonitor.extras import how_to_add
 
 _ROWS_A_GROUP: Final = 32_768
 
@@ -57,7 +56,7 @@ def _pyarrow(module: str) -> Any:
     except ImportError as exc:
         raise Expected(
             "Parquet needs pyarrow, not installed here.",
-            f"Run, in the clone of kmonitor: {INSTALL_PARQUET}   Or export as CSV or JSON.",
+            f"{how_to_add('parquet')}   Or export as CSV or JSON.",
         ) from exc
 
 

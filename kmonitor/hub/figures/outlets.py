@@ -5,6 +5,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from kmonitor.extras import how_to_add
 from kmonitor.hub.access.direct_door import BindAddress, DirectRefused, parse_bind
 from kmonitor.hub.figures.book import FigureBook
 from kmonitor.hub.figures.shelf import OutletRefused, SnapshotShelf
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 PUBLISH_EVERY_S: Final = 1.0
 """How often the hub's loop lays a snapshot out."""
-
-INSTALL: Final = 'Run, in the clone of kmonitor: python -m pip install ".[{extra}]"'
 
 _PATH: Final = "/v1/metrics"
 _CONTROL: Final = re.compile(r"[\s\x00-\x1f\x7f]")
@@ -147,4 +146,4 @@ def page_address(bind: str) -> BindAddress:
 
 def _not_installed(option: str, what: str, extra: str, exc: ImportError) -> OutletRefused:
     lacks = f"{option} needs {what}, which cannot be imported here ({exc})."
-    return OutletRefused(lacks, INSTALL.format(extra=extra))
+    return OutletRefused(lacks, how_to_add(extra))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from kmonitor.errors import Expected
+from kmonitor.extras import how_to_add
 from kmonitor.hub.store.database import Database
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor_agent.local.folders import Folders
@@ -18,8 +19,6 @@ SETTING_NAME: Final = "store.json"
 
 HERE: Final = "here"
 """How the hub's own file is named where a URL could stand."""
-
-INSTALL: Final = 'python -m pip install "kmonitor-keras[postgresql]"'
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
 
@@ -104,7 +103,7 @@ def check_store(store: str, *, is_public: bool = False) -> None:
     except ImportError as exc:
         raise StoreRefused(
             f"A team's database needs the library psycopg, which cannot be loaded ({exc}).",
-            INSTALL,
+            how_to_add("postgresql"),
         ) from exc
     if is_public and Address.read(store).has_password:
         raise StoreRefused(

@@ -1,0 +1,47 @@
+"""How a part of kmonitor that was left out when it was installed is added to it."""
+
+import importlib.metadata
+import sys
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+DISTRIBUTION: Final = "kmonitor-keras"
+"""Our name on a package index, where "kmonitor" is a Kubernetes tool by someone else. It is not
+there yet: a line to run needs a clone or a wheel."""
+
+
+def how_to_add(extra: str) -> str:
+    """What to do where an extra's packages are lacking: a sentence with the line to run.
+
+    Args:
+        extra: Its name in pyproject.toml.
+    """
+    in_clone = f'{_PIP} ".[{extra}]"'
+    if getattr(sys, "frozen", False):
+        return (
+            "This packed program takes no more packages in. In a Python environment, in the clone "
+            f"of kmonitor: {in_clone}"
+        )
+    wheel = _wheel()
+    if wheel:
+        return f'Run, with the wheel that kmonitor was installed from: {_PIP} "{wheel}[{extra}]"'
+    return f"Run, in the clone of kmonitor: {in_clone}"
+
+
+_PIP: Final = "python -m pip install"
+
+
+class _Source(msgspec.Struct, frozen=True):
+    url: str = ""
+
+
+def _wheel() -> str:
+    """Path of the file that it was installed from; empty where that was a folder or is unknown."""
+    try:
+        text = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+        url = urlsplit(msgspec.json.decode(text or "{}", type=_Source).url)
+    except (importlib.metadata.PackageNotFoundError, msgspec.MsgspecError, ValueError):
+        return ""
+    return unquote(url.path) if url.scheme == "file" and url.path.endswith(".whl") else ""
