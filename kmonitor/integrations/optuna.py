@@ -49,6 +49,8 @@ _ASKED: Final = frozenset(
         "should_prune",
         "set_user_attr",
         "set_constraint",
+        "set_system_attr",
+        "system_attrs",
         "params",
         "user_attrs",
         "constraints",

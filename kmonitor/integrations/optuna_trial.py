@@ -102,6 +102,15 @@ class RemoteTrial(BaseTrial):
         """As Optuna's."""
         self._ask("set_constraint", key, float(value))
 
+    def set_system_attr(self, key: str, value: Any) -> None:
+        """As Optuna's before 5.0, which refuses a trial without it."""
+        self._ask("set_system_attr", key, value)
+
+    @property
+    def system_attrs(self) -> dict[str, Any]:
+        """As Optuna's before 5.0, which refuses a trial without them."""
+        return self._ask("system_attrs")
+
     @property
     @override
     def params(self) -> dict[str, Any]:
