@@ -77,8 +77,8 @@ class Gpu:
     def read(self) -> DeviceReadings:
         """Device memory now, or why there is none."""
         if not self._opened:
-            self._opened = True
             self._absent = self._open()
+            self._opened = True
         if self._absent:
             return _all_missing(self._absent)
         try:

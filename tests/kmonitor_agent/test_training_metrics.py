@@ -38,8 +38,12 @@ class SampledAt(keras.callbacks.Callback):
 class Unreadable:
     """What a metric's value is while it is still on the device."""
 
+    def __init__(self, waited: list[str]) -> None:
+        self._waited = waited
+
     def __float__(self) -> float:
-        raise AssertionError("the device was waited for")
+        self._waited.append("for the device")
+        return 0.25
 
 
 def test_a_sample_has_the_logs_of_the_running_epoch(monitor: Any, told: Told):
@@ -53,14 +57,20 @@ def test_a_sample_has_the_logs_of_the_running_epoch(monitor: Any, told: Told):
 
 
 def test_a_value_on_the_device_is_not_read(monitor: Any, told: Told):
+    waited: list[str] = []
+
     class AtBegin(keras.callbacks.Callback):
         def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-            monitor.on_train_batch_end(batch, logs={"loss": Unreadable(), "acc": 0.5})
+            monitor.on_train_batch_end(batch, logs={"loss": Unreadable(waited), "acc": 0.5})
             monitor._session._sampler.sample()
 
     fit(small_model(), monitor, AtBegin(), epochs=1)
 
-    assert {tuple(event.logs) for event in of(Sample, told(monitor))} <= {("acc",), ()}
+    assert waited == []
+    # Keras' own loss may be among them: the oldest tells the end of a step on a thread of its own.
+    samples = [event.logs for event in of(Sample, told(monitor))]
+    assert {"acc": 0.5} in samples
+    assert 0.25 not in [logs.get("loss") for logs in samples]
 
 
 def test_keras_need_not_wait_for_the_device_on_our_account(monitor: Any):
