@@ -8,18 +8,15 @@ that still fit.
 import subprocess
 import sys
 import tomllib
-import venv
 from pathlib import Path
 
-from kmonitor_setup.environment import Project, install_locked
+from kmonitor_setup.environment import Project
+from kmonitor_setup.resolver import provide_resolver
 from kmonitor_setup.words import CannotSetUp, complain
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = "tests/benchmarks/peers/requirements"
 """What kmonitor is measured against has an environment and a lock of its own."""
-
-TOOL = ROOT / ".setup" / "lock"
-"""The resolver's own environment: it is no part of the project's."""
 
 
 def main() -> int:
@@ -27,18 +24,19 @@ def main() -> int:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     groups = settings["dependency-groups"]
     try:
-        _provide_resolver(groups["lock"])
+        resolver = provide_resolver(Project.at(ROOT))
     except CannotSetUp as failure:
         complain(failure)
         return 1
     asked = ["pyproject.toml", "--all-extras"]
     asked += [word for name in groups for word in ("--group", name)]
-    return _lock(asked, "packaging/lock.txt") or _lock([f"{PEERS}.in"], f"{PEERS}.txt")
+    locks = ((asked, "packaging/lock.txt"), ([f"{PEERS}.in"], f"{PEERS}.txt"))
+    return next(filter(None, (_lock(resolver, *one) for one in locks)), 0)
 
 
-def _lock(asked: list[str], file: str) -> int:
+def _lock(resolver: Path, asked: list[str], file: str) -> int:
     command = [
-        str(TOOL / "bin" / "uv"),
+        str(resolver),
         *("pip", "compile", *asked),
         *("--universal", "--python-version", "3.11"),
         *("--generate-hashes", "--only-binary", ":all:"),
@@ -47,14 +45,6 @@ def _lock(asked: list[str], file: str) -> int:
         *sys.argv[1:],
     ]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
-
-
-def _provide_resolver(requirements: list[str]) -> None:
-    if (TOOL / "bin" / "uv").exists():
-        return
-    venv.create(TOOL, with_pip=True, clear=True)
-    log = TOOL / "install.log"
-    install_locked(Project.at(ROOT), TOOL / "bin" / "python", requirements, log=log)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,24 @@
 """Trials in Python environments of their own: without Qt, without a framework, the oldest."""
 
+import os
+import tomllib
 import venv
 from collections.abc import Sequence
 from pathlib import Path
 
 from kmonitor_setup.environment import Project
 from kmonitor_setup.lock_file import read_lock, write_constraints
+from kmonitor_setup.resolver import provide_resolver
+from kmonitor_setup.words import CannotSetUp
 
-from kmonitor_trials.outcome import ROOT, WORK, expect, tell
+from kmonitor_trials.outcome import ROOT, WORK, Failed, expect, tell
 
 LOCK = Project.at(ROOT).lock
 
 TEST_TOOLS = ("pytest", "hypothesis", "ipykernel", "jupyter_client", "pyarrow")
 
-FLOORS = ("keras==3.6.*", "tensorflow-cpu==2.18.*")
-"""The oldest versions that kmonitor promises to work with."""
+NOT_OF_FLOORS = ("desktop", "dev")
+"""Extras without a trial of their oldest versions: the window's pictures are the lock's Qt's."""
 
 OWN_ENVIRON = {"PYTHONPATH": "", "VIRTUAL_ENV": "", "PYTEST_ADDOPTS": ""}
 """Nothing of who runs the trials; an empty value removes a variable."""
@@ -50,25 +54,58 @@ def try_without_qt() -> None:
 
 
 def try_floors() -> None:
-    """The tests with a real training pass on the oldest Keras and TensorFlow that we promise.
+    """The tests pass on the oldest versions that pyproject.toml promises, those of extras too.
 
     Raises:
         Failed: With what did not work.
     """
     python = make_environment("floors")
+    extras, oldest = _oldest_versions(python)
     # Not locked: the lock is for the newest versions, which need newer companions.
-    install(python, [f"{ROOT}[demo]", *FLOORS, *TEST_TOOLS], locked=False)
+    asked = f"{ROOT}[{','.join(extras)}]"
+    install(python, ["-c", str(oldest), asked, *TEST_TOOLS], locked=False)
     said = expect(
         [python, "-c", "import keras, tensorflow as t; print(keras.__version__, t.__version__)"],
         what="versions",
     )
     tell(f"  keras and tensorflow: {said.splitlines()[-1]}")
-    expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1"}, "-m", "keras and not full")
+    refused = {"ALLOW_NO_LIBRARIES": "", "ALLOW_NO_POSTGRESQL": ""}
+    accepted = {name: os.environ.get(name, without) for name, without in refused.items()}
+    allowed = {"ALLOW_NO_WINDOW": "1", **accepted}
+    # Those of packaging look at what the lock names, which is not what is here.
+    expect_tests_pass(python, allowed, "-m", "not full", "--ignore=tests/packaging")
     # Every scenario of the exactness suite once, and a script that is restarted twice.
     for picked, below in (("end-assign", "exactness"), ("two_restarts", "restart")):
-        expect_tests_pass(
-            python, {"ALLOW_NO_WINDOW": "1"}, "-k", picked, below=f"tests/frameworks/{below}"
-        )
+        expect_tests_pass(python, allowed, "-k", picked, below=f"tests/frameworks/{below}")
+
+
+def _oldest_versions(python: Path) -> tuple[list[str], Path]:
+    """Extras, and a file of pip's constraints with the least versions that we ask for.
+
+    What those need in their turn is as new as they allow: so it is for who installs them today.
+
+    Raises:
+        Failed: They exclude each other.
+    """
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    every = settings["project"]["optional-dependencies"]
+    extras = [name for name in every if name not in NOT_OF_FLOORS]
+    oldest = WORK / "floors" / "oldest.txt"
+    try:
+        resolver = provide_resolver(Project.at(ROOT))
+    except CannotSetUp as exc:
+        raise Failed(f"the resolver: {exc}") from exc
+    expect(
+        [
+            resolver,
+            *("pip", "compile", "pyproject.toml", "--python", python),
+            *(word for name in extras for word in ("--extra", name)),
+            *("--resolution", "lowest-direct", "--only-binary", ":all:"),
+            *("--no-annotate", "--no-header", "--quiet", "--output-file", oldest),
+        ],
+        what="the oldest versions",
+    )
+    return extras, oldest
 
 
 def make_environment(name: str) -> Path:

@@ -1,6 +1,7 @@
 """`kmonitor hosts` and `kmonitor hub ensure`, in this process; ssh is in other tests."""
 
 import json
+import re
 
 import pytest
 
@@ -66,7 +67,6 @@ def test_what_is_no_host_is_refused_before_ssh(
         ("checkpoints last --host=me@a", "has no --host", "ssh me@a kmonitor checkpoints last\n"),
         ("purge --host -oX", "has no --host", "ssh HOST kmonitor purge\n"),
         ("keys mine --hub tcp://a", "has no --hub", "ssh HOST kmonitor keys mine\n"),
-        ("runs --hots a", "Did you mean --host", "kmonitor runs --help"),
     ],
 )
 def test_an_option_that_a_command_does_not_have_is_explained(
@@ -76,6 +76,14 @@ def test_an_option_that_a_command_does_not_have_is_explained(
     said = capsys.readouterr().err
     assert why in said
     assert remedy in said
+
+
+def test_the_option_that_a_mistyped_one_is_near_to_is_told(capsys: pytest.CaptureFixture[str]):
+    assert main(["runs", "--hots", "a"]) == 2
+    said = capsys.readouterr().err
+    # The parser says it, and its older versions put it in quotes.
+    assert re.search(r'Did you mean ("?)--host\1\?', said)
+    assert "kmonitor runs --help" in said
 
 
 def test_a_damaged_file_of_hosts_is_told(folders: Folders, capsys: pytest.CaptureFixture[str]):
