@@ -99,6 +99,9 @@ def remove_emptied(removed: list[Path], folders: Folders) -> None:
     for folder in sorted(emptied, key=lambda path: len(path.parts), reverse=True):
         if folder in places or folder.parent in places:
             remove_if_empty(folder)
+    # A script that ended well under `kmonitor run` left nothing in there.
+    if supervisions(folders).is_dir() and not supervisions(folders).is_symlink():
+        remove_if_empty(supervisions(folders))
     for study in _entries(studies(folders)):
         # A fold that wrote nothing left its folder behind.
         resumed = sorted((study / "resume").rglob("*"), reverse=True)

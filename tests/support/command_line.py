@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 MODULE = "kmonitor.cli.main"
@@ -40,6 +41,7 @@ def kmonitor(
     *arguments: object,
     environ: Mapping[str, str] | None = None,
     given: str | None = None,
+    folder: Path | None = None,
     timeout_s: float = 120.0,
 ) -> Ran:
     """Run `kmonitor ARGUMENTS` to its end.
@@ -48,9 +50,10 @@ def kmonitor(
         arguments: Of the command line.
         environ: Variables on top of the test's own; an empty one is taken away.
         given: Standard input; None: there is none.
+        folder: Where it is typed; None: where the tests run.
         timeout_s: Longest wait, seconds.
     """
-    with start_kmonitor(*arguments, environ=environ) as process:
+    with start_kmonitor(*arguments, environ=environ, folder=folder) as process:
         try:
             out, err = process.communicate(given, timeout=timeout_s)
         except subprocess.TimeoutExpired:
@@ -60,7 +63,7 @@ def kmonitor(
 
 
 def start_kmonitor(
-    *arguments: object, environ: Mapping[str, str] | None = None
+    *arguments: object, environ: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> "subprocess.Popen[str]":
     """Start `kmonitor ARGUMENTS` and do not wait for it."""
     variables = {**os.environ, **(environ or {})}
@@ -70,5 +73,6 @@ def start_kmonitor(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        cwd=folder,
         env={name: value for name, value in variables.items() if value},
     )

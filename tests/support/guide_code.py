@@ -53,3 +53,13 @@ def command_lines() -> list[tuple[str, list[str]]]:
         found += [(name, line) for line in lines if line.startswith("kmonitor")]
         found += [(name, shown) for shown in _COMMAND.findall(_BLOCK.sub("", text))]
     return [(name, shlex.split(line, comments=True)[1:]) for name, line in found]
+
+
+def install_lines() -> list[str]:
+    """Every `python -m pip install ...` in a block or in a sentence, without its comment."""
+    found = {
+        line.partition("#")[0].strip()
+        for text in pages().values()
+        for line in re.findall(r"python -m pip install [^`\n]*", text)
+    }
+    return sorted(found)

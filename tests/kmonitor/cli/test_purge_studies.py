@@ -1,4 +1,4 @@
-"""`kmonitor purge` and the studies of `run_folds`: its own files go, a fold's stay."""
+"""`kmonitor purge`, studies of `run_folds` and `kmonitor run`: its own files go, a fold's stay."""
 
 from kmonitor.cli.own_files import belongings, remove_emptied
 from kmonitor_agent.local.folders import Folders
@@ -32,3 +32,12 @@ def test_what_a_study_wrote_goes_and_what_a_fold_wrote_stays(folders: Folders):
     assert found.others == [study / "fold-0"]
     left = {str(path.relative_to(study)) for path in study.rglob("*")}
     assert left == {"fold-0", "fold-0/model.keras"}
+
+
+def test_the_folder_of_scripts_that_ended_well_under_kmonitor_run_goes_too(folders: Folders):
+    restarts = folders.state / "restarts"
+    restarts.mkdir(parents=True)
+
+    remove_emptied([], folders)
+
+    assert not restarts.exists()

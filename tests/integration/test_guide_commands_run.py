@@ -1,0 +1,232 @@
+"""Each command line that README and guide show does its work where it is typed."""
+
+import faulthandler
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kmonitor.connect.local_hub import hub_answers, stop_hub
+from kmonitor_agent.local.folders import Folders, find_folders
+from tests.support.command_line import start_kmonitor
+from tests.support.guide_code import install_lines
+from tests.support.guide_reader import TRAINING, Line, Reader, whole_lines
+from tests.support.loopback import free_port
+from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host
+from tests.support.team_server import team_server, team_url
+from tests.support.waiting import wait_until
+
+__all__ = ["live_ssh_host", "ssh_host", "team_server", "team_url"]
+
+_ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.full
+
+MORE: dict[tuple[str, ...], tuple[str, ...]] = {
+    (): ("--screenshot", "window.png"),
+    ("--folder",): ("--screenshot", "folder.png"),
+    ("export", "RUN"): ("--format", "csv"),
+    ("demo",): (
+        *("--folds=4", "--epochs=2", "--seconds=0"),
+        *("--no-plain", "--no-window", "--temporary"),
+    ),
+    ("load-cost",): ("--repeats", "1", "--ways", "uncompiled"),
+    ("purge",): ("--yes",),
+    ("runs", "prune"): ("--yes",),
+}
+"""What is typed behind a line, so that it asks nobody, ends, and ends soon."""
+
+BEFORE: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("keys", "revoke", "anna-laptop"): (
+        *("authorize", "KEY", "--role", "ROLE", "--name", "anna-laptop"),
+    ),
+    ("hub", "move-history", "postgresql://kmonitor@db.example/team"): ("hub", "stop"),
+}
+"""What a reader has done before."""
+
+NAMES: set[tuple[str, ...]] = {("run",), ("runs", "prune")}
+"""Lines that only name a command, which says what to give it."""
+
+
+def _scene(line: Line) -> str:
+    """Where a line is typed: at a live training, for another host, for a team, or at home."""
+    words = line.words
+    if any(word.startswith("postgresql://") for word in words):
+        return "team"
+    if NAME in words or words[:1] == ("hosts",):
+        return "far"
+    if words[:1] == ("command",):
+        return "live"
+    return "leaving" if words == ("purge",) else "home"
+
+
+def _lines(scene: str) -> list[Line]:
+    return [line for line in whole_lines() if line.words not in NAMES and _scene(line) == scene]
+
+
+@pytest.fixture
+def reader(tmp_path: Path, folders: Folders) -> Iterator[Reader]:
+    """A reader with scripts, a model, a run that has ended with a state saved, and a folder."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for name in ("train.py", "script.py"):
+        (folder / name).write_text(TRAINING)
+    reader = Reader(folder, _given(folder))
+    reader.environ["XDG_CONFIG_HOME"] = reader.environ["XDG_DATA_HOME"] = str(folder / "own")
+    reader.environ["HOME"] = str(folder)
+    told = reader.run("hub", "ensure", "--json")
+    assert told.status == 0, told.err
+    _train(reader)
+    _train(reader, KMONITOR_HUB="off", KMONITOR_SPOOL=str(folder / "spool"))
+    state = min(folders.checkpoints.rglob("*.h5"))
+    reader.stands_for["CHECKPOINT"] = str(state)
+    yield reader
+    stop_hub(folders)
+
+
+def _given(folder: Path) -> dict[str, str]:
+    """What a reader types for the words in capitals, and for addresses that are not here."""
+    return {
+        "RUN": "last",
+        "ACTION": "save",
+        "ROLE": "viewer",
+        "NAME": "laptop",
+        "TARGET": "script.py:build_model",
+        "FOLDER": str(folder / "spool"),
+        "/shared/folder": str(folder / "spool"),
+        "FILE": "written.csv",
+        "FILE.html": "report.html",
+        "ADDRESS": NAME,
+        "ADDRESS:PORT": f"127.0.0.1:{free_port()}",
+        "127.0.0.1:9188": f"127.0.0.1:{free_port()}",
+    }
+
+
+def _train(reader: Reader, **environ: str) -> None:
+    ran = reader.run("run", "--", "python", "train.py", environ=environ)
+    assert ran.status == 0, ran.err
+
+
+@pytest.mark.keras
+@pytest.mark.gui
+@pytest.mark.prometheus_client
+@pytest.mark.opentelemetry
+def test_each_line_of_the_guide_works_at_home(reader: Reader) -> None:
+    # All together take longer than a test that hangs.
+    faulthandler.cancel_dump_traceback_later()
+    for line in _lines("home"):
+        _type(reader, line)
+
+    assert not reader.failures, "\n".join(reader.failures)
+
+
+@pytest.mark.keras
+def test_the_line_that_removes_everything_works(reader: Reader, folders: Folders) -> None:
+    (line,) = _lines("leaving")
+
+    _type(reader, line)
+
+    assert not reader.failures, "\n".join(reader.failures)
+    assert list(folders.state.iterdir()) == []
+
+
+@pytest.mark.keras
+def test_each_line_of_the_guide_works_at_a_live_training(reader: Reader) -> None:
+    lines = sorted(_lines("live"), key=lambda line: "restart" in line.words)
+    with _long_training(reader):
+        for line in lines:
+            _type(reader, line)
+
+    assert len(lines) > 5
+    assert not reader.failures, "\n".join(reader.failures)
+
+
+@pytest.mark.keras
+@pytest.mark.ssh
+def test_each_line_of_the_guide_works_with_another_host(
+    reader: Reader, live_ssh_host: SshHost
+) -> None:
+    there = live_ssh_host.folder / "bin" / "kmonitor"
+    reader.stands_for["/opt/venv/bin/kmonitor"] = str(there)
+    for line in _lines("far"):
+        _type(reader, line)
+
+    assert not reader.failures, "\n".join(reader.failures)
+
+
+@pytest.mark.keras
+@pytest.mark.psycopg
+def test_each_line_of_the_guide_works_with_a_teams_database(reader: Reader, team_url: str) -> None:
+    for name in ("postgresql://...", "postgresql://kmonitor@db.example/team"):
+        reader.stands_for[name] = team_url
+    for line in _lines("team"):
+        _type(reader, line)
+
+    assert not reader.failures, "\n".join(reader.failures)
+
+
+@pytest.mark.parametrize("line", install_lines())
+def test_each_line_that_installs_finds_what_it_names(line: str) -> None:
+    words = ["-m", *shlex.split(line)[2:], "--dry-run", "--no-build-isolation", "--no-deps"]
+
+    ran = subprocess.run(
+        [sys.executable, *words],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert "does not provide the extra" not in ran.stderr
+
+
+def _type(reader: Reader, line: Line) -> None:
+    """Type a line with what it needs before and behind it; a hub is left once it answers."""
+    if _serves(line):
+        _serve(reader, line)
+        return
+    if line.words in BEFORE:
+        reader.read(Line(line.page, BEFORE[line.words]))
+    more = [MORE[n] for n in (line.words, line.words[:2], line.words[:1]) if n in MORE][:1]
+    drawn = "--screenshot" in line.words or "--help" in line.words
+    reader.read(line, () if drawn else [word for words in more for word in words])
+
+
+def _serves(line: Line) -> bool:
+    return line.words[:1] == ("hub",) and all(word.startswith("-") for word in line.words[1:2])
+
+
+def _serve(reader: Reader, line: Line) -> None:
+    home = find_folders({"KMONITOR_HOME": str(reader.folder / f"hub-{free_port()}")})
+    environ = {**reader.variables(), "KMONITOR_HOME": str(home.state)}
+    with start_kmonitor(*reader.typed(line), environ=environ, folder=reader.folder) as process:
+        wait_until(lambda: hub_answers(home) or process.poll() is not None, what=line.told)
+        stop_hub(home)
+        _, said = process.communicate(timeout=60)
+    if process.returncode:
+        reader.failures.append(f"{line.told}: {process.returncode}: {said}")
+
+
+@contextmanager
+def _long_training(reader: Reader) -> "Iterator[subprocess.Popen[str]]":
+    words = ("run", "--", "python", "train.py", "--long")
+    stop = ("command", "last", "stop", "--wait")
+    process = start_kmonitor(*words, environ=reader.variables(), folder=reader.folder)
+    try:
+        wait_until(
+            lambda: "training" in reader.run("runs").out or process.poll() is not None,
+            what="the training is told",
+        )
+        yield process
+    finally:
+        # After a restart it takes a moment until somebody is there to be told.
+        wait_until(
+            lambda: process.poll() is not None or not reader.run(*stop).status, what="it stops"
+        )
+        process.communicate(timeout=120)
