@@ -208,7 +208,8 @@ def _answering(told: HubTold, folders: Folders) -> Finding:
         remedy = "kmonitor hub stop (the next command starts this version's hub)"
         return Finding("hub", "note", f"{found}; this program is {kmonitor.__version__}", remedy)
     if told.faults:
-        return Finding("hub", "note", f"{found}; faults: {told.faults}", f"see {folders.logs}")
+        faults = ", ".join(f"{part} {count}" for part, count in sorted(told.faults.items()))
+        return Finding("hub", "note", f"{found}; faults: {faults}", f"see {folders.logs}")
     return Finding("hub", "ok", found)
 
 

@@ -140,7 +140,7 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
         return [*facts, ("Progress", epoch_words(run)), ("Versions", stack)]
     facts += [
         ("Progress", f"fit {run.fit}, epoch {epoch_words(run)}, step {step_words(run)}"),
-        ("Model", f"{run.model}, {run.optimizer}" if run.model else "none yet"),
+        ("Model", ", ".join(filter(None, (run.model, run.optimizer))) or "none yet"),
         ("Versions", stack),
         ("Limits", "; ".join(limit_text(limit) for limit in run.limits) or "none"),
     ]

@@ -23,7 +23,6 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from typing_extensions import override
 
-from kmonitor.hub.figures import table
 from kmonitor.hub.figures.points import Point
 from kmonitor.hub.figures.shelf import SnapshotShelf, by_figure
 from kmonitor.hub.figures.table import Figure
@@ -40,6 +39,7 @@ _MOST_WORDS: Final = 300
 _CAUSES: Final = (
     re.compile(r"\[Errno -?\d+\] ([^\"'\])]+)"),
     re.compile(r"(Read timed out)"),
+    re.compile(r"\[SSL: \w+\] ([^(]+?) \(_ssl"),
     re.compile(r"code: (\d+, reason: .+)"),
 )
 _SDK_LOG: Final = logging.getLogger("opentelemetry")
@@ -73,6 +73,7 @@ class OtlpSender:
         self.trouble = ""
         self._endpoint, self._shelf, self._every_s = endpoint, shelf, every_s
         self._sent = {"done": 0, "failed": 0}
+        shelf.lay_exports(self._sent)
         self._started_ns = time.time_ns()
         self._words = _SdkWords()
         self._resource = Resource.create(
@@ -111,7 +112,6 @@ class OtlpSender:
                 self._send(found)
 
     def _send(self, found: list[Point]) -> None:
-        found += [Point(table.SENT, (name,), count) for name, count in self._sent.items()]
         try:
             is_done = self._exporter.export(self._data(found)) is MetricExportResult.SUCCESS
             why = "" if is_done else self._words.take()
@@ -120,6 +120,7 @@ class OtlpSender:
         if self._is_over.is_set() and not is_done:
             return  # cut short by the hub's own end
         self._sent["done" if is_done else "failed"] += 1
+        self._shelf.lay_exports(self._sent)
         self._tell(why[:_MOST_WORDS] if not is_done else "")
 
     def _tell(self, why: str) -> None:

@@ -1,12 +1,12 @@
 """Where the hub lays its newest snapshot out, and the ways out take it from; what they share."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kmonitor.errors import Expected
 from kmonitor.hub.figures.points import Point, points
 from kmonitor.hub.figures.snapshot import Snapshot
-from kmonitor.hub.figures.table import Figure
+from kmonitor.hub.figures.table import SENT, Figure
 
 
 class OutletRefused(Expected):
@@ -19,15 +19,26 @@ class SnapshotShelf:
     def __init__(self) -> None:
         """There is none yet."""
         self._newest: Snapshot | None = None
+        self._exports: Mapping[str, int] = {}
 
     def lay(self, snapshot: Snapshot) -> None:
         """Replace it."""
         self._newest = snapshot
 
+    def lay_exports(self, counts: Mapping[str, int]) -> None:
+        """Replace how often figures were sent, by result; it is told beside each snapshot.
+
+        On every way: a collector that gets nothing is not told so by itself.
+        """
+        self._exports = dict(counts)
+
     def points(self) -> list[Point]:
         """The values of the newest one; none before the first."""
         newest = self._newest
-        return [] if newest is None else list(points(newest, time.monotonic()))
+        if newest is None:
+            return []
+        sent = [Point(SENT, (result,), count) for result, count in self._exports.items()]
+        return [*points(newest, time.monotonic()), *sent]
 
 
 def by_figure(found: Iterable[Point]) -> dict[Figure, list[Point]]:

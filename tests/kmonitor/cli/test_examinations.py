@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import kmonitor
 from kmonitor.cli import disk_probe, examinations
 from kmonitor.cli.examinations import Finding, examine
 from kmonitor.desktop.chinese_font import has_chinese_font
@@ -104,6 +105,14 @@ def test_a_hub_of_another_version_is_told_with_how_to_replace_it(
     assert finding.state == "note"
     assert "9.9.9" in finding.found
     assert "kmonitor hub stop" in finding.remedy
+
+
+def test_faults_of_a_hub_are_told_in_words(monkeypatch: pytest.MonkeyPatch, folders: Folders):
+    told = msgspec.structs.replace(told_hub(), version=kmonitor.__version__)
+    told = msgspec.structs.replace(told, faults={"view: store": 5, "retention": 1})
+    monkeypatch.setattr(examinations, "hub_answers", lambda folders: told)
+
+    assert found_by(folders)["hub"].found.endswith("; faults: retention 1, view: store 5")
 
 
 def test_a_hub_that_cannot_be_asked_is_bad_and_the_rest_is_still_examined(

@@ -1,5 +1,6 @@
 """What libpq and the server say, as the hub tells it: what is wrong, and what to do."""
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
@@ -12,6 +13,9 @@ from kmonitor.hub.store.connection import StoreAway, StoreDiffers
 from kmonitor.hub.store.postgresql.address import Address
 
 _MOST_WORDS: Final = 400
+
+_QUESTION: Final = re.compile(r" Is the server running [^?]*\?")
+"""What libpq adds to a refused connection; what to do is said by us."""
 
 _RIGHTS: Final = (
     "Have who owns the database run there: CREATE SCHEMA kmonitor AUTHORIZATION the_role; or let "
@@ -52,7 +56,8 @@ def translated() -> Generator[None]:
 def words_of(exc: psycopg.Error) -> str:
     """What the server or libpq says, in one line, without its full stop."""
     text = exc.diag.message_primary or str(exc)
-    return " ".join(text.split())[:_MOST_WORDS].rstrip(".") or type(exc).__name__
+    line = _QUESTION.sub("", " ".join(text.split()))
+    return line[:_MOST_WORDS].rstrip(".") or type(exc).__name__
 
 
 def unusable(exc: psycopg.Error, address: Address) -> StoreUnusable:

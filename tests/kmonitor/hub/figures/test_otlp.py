@@ -9,6 +9,7 @@ import pytest
 from kmonitor.hub.figures.book import FigureBook
 from kmonitor.hub.figures.otlp import OtlpSender
 from kmonitor.hub.figures.shelf import SnapshotShelf
+from kmonitor.hub.figures.table import SENT
 from kmonitor_agent.protocol.facts import Sample
 from tests.support import otlp_collector
 from tests.support.hub_figures import shelf
@@ -61,7 +62,10 @@ def test_a_collector_receives_the_same_figures_with_units(
 
 
 def test_a_collector_that_refuses_is_told_once_and_comes_back(
-    sender: OtlpSender, collector: Collector, caplog: pytest.LogCaptureFixture
+    sender: OtlpSender,
+    collector: Collector,
+    laid: SnapshotShelf,
+    caplog: pytest.LogCaptureFixture,
 ):
     collector.next_with("kmonitor_hub_info")
     with caplog.at_level("ERROR", logger="kmonitor.hub"):
@@ -76,6 +80,24 @@ def test_a_collector_that_refuses_is_told_once_and_comes_back(
     assert f"the collector at {where} (400, reason: Bad Request)" in trouble
     got = collector.next_with("kmonitor_hub_otlp_exports")
     assert got.values("kmonitor_hub_otlp_exports")["failed",] >= 3
+    on_every_way = [point.labels for point in laid.points() if point.figure is SENT]
+    assert on_every_way == [("done",), ("failed",)]
+
+
+def test_where_nothing_is_sent_nothing_is_counted(laid: SnapshotShelf):
+    assert SENT not in {point.figure for point in laid.points()}
+
+
+def test_a_collector_that_speaks_no_tls_is_told_in_few_words(
+    collector: Collector, laid: SnapshotShelf
+):
+    sender = sender_to(collector.url.replace("http://", "https://"), laid)
+    try:
+        trouble = wait_until(lambda: sender.trouble)
+    finally:
+        sender.close()
+
+    assert "/v1/metrics (wrong version number): they" in trouble.lower()
 
 
 def test_one_that_sends_elsewhere_is_not_followed(
