@@ -23,6 +23,7 @@ from kmonitor.memory_map.calibration import Measured, NotIdentifiable, foretold,
 from kmonitor.memory_map.dtypes import OpenShape
 from kmonitor.memory_map.effects import Backend
 from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of
+from kmonitor.memory_map.open_lengths import with_length
 from kmonitor.memory_map.slots import OPTIMIZERS
 from kmonitor.memory_map.traced import Traced
 from kmonitor.memory_map.what_if import largest_batches, peaks_over_batch
@@ -60,7 +61,8 @@ class Training:
             GPU.
         input_shape: Another shape of the input, without the batch: 224,224,3. Again for each
             further input.
-        sequence: Length of every axis that the model leaves open.
+        sequence: Length of every axis that the model leaves open; a run does not tell how long
+            its data were.
         measured: A peak that was measured in this very training over at least five steps, to
             correct the estimate by: 32=1.9GiB for a batch of 32. Again for further batches.
         uncalibrated: Use nothing that was measured before.
@@ -72,7 +74,7 @@ class Training:
     precision: Precision | None = None
     backend: BackendName | None = None
     input_shape: Annotated[list[str] | None, Parameter(negative="")] = None
-    sequence: Annotated[int, Parameter(validator=Number(gte=0))] = 0
+    sequence: Annotated[int, Parameter(validator=Number(gte=0, lte=2**20))] = 0
     measured: Annotated[list[str] | None, Parameter(negative="")] = None
     uncalibrated: Annotated[bool, Parameter(negative="")] = False
     by_rules: Annotated[bool, Parameter(negative="")] = False
@@ -139,10 +141,10 @@ def _what(
     """The model, how it is trained, what was measured of that, and why no step is traced."""
     before, told = measured_before, None
     if target.startswith(_RUN):
-        if training.input_shape or training.sequence:
-            raise Misuse("--input-shape and --sequence are for model files and scripts.")
+        if training.input_shape:
+            raise Misuse("--input-shape is for model files and scripts.")
         fit, known = run_memory(target.removeprefix(_RUN))
-        layout, before = fit.layout, known.of
+        layout, before = _of_length(fit.layout, training.sequence), known.of
         training = replace(training, batch=training.batch or fit.batch)
     else:
         told = _described(target, training, file)
@@ -155,6 +157,16 @@ def _what(
         return layout, plan, peaks, told.untraced if told else ""
     traced = Traced(told.program, layout, optimizer=plan.optimizer, precision=plan.precision)
     return layout, replace(plan, traced=traced), peaks, ""
+
+
+def _of_length(layout: ModelLayout, sequence: int) -> ModelLayout:
+    try:
+        return with_length(layout, sequence) if sequence else layout
+    except OpenShape as exc:
+        raise Expected(
+            "The run's model has a layer that may change a length, and the run did not tell how.",
+            "Map its file or script instead, with the same --sequence.",
+        ) from exc
 
 
 def _described(target: str, training: Training, file: FileOptions) -> TracedModel:
@@ -227,7 +239,8 @@ def _estimated(
         shape = tuple("?" if length is None else length for length in exc.shape)
         raise Expected(
             f"The model leaves a length open: a tensor has the shape {shape}.",
-            "Say it with --sequence 128, or the whole input with --input-shape 224,224,3.",
+            "Say it with --sequence 128; of a file or script also the whole input, with"
+            " --input-shape 224,224,3.",
         ) from exc
     if not untraced:
         return found
@@ -237,7 +250,7 @@ def _estimated(
 
 def _measured(text: str) -> Measured:
     batch, _, size = text.partition("=")
-    if not batch.strip().isdigit() or not int(batch):
+    if not size or not batch.strip().isdigit() or not int(batch):
         raise Misuse(f"--measured {text}: write a batch and its peak, such as 32=1.9GiB.")
     return Measured(int(batch), bytes_from(size, "--measured"))
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kmonitor.memory_map.dtypes import OpenShape
 from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of, estimate
 from kmonitor.memory_map.unmeasured import unmeasured
 from kmonitor_agent.protocol.model_layout import ModelLayout, OptimizerLayout
@@ -187,10 +188,9 @@ class Calibration:
     def _note(self, found: MemoryMap, base: int) -> tuple[str, ...]:
         if self._measured[-1].between_bytes is None:
             return ()
-        if self._seen.unseen_bytes:
-            return (_OF_THE_METER,)
         more = base - found.resident_bytes
-        return () if more < _WORTH_TELLING else (f"{more >> 20} {_MORE}",)
+        else_there = () if more < _WORTH_TELLING else (f"{more >> 20} {_MORE}",)
+        return (*else_there, _OF_THE_METER) if self._seen.unseen_bytes else else_there
 
 
 def _along(points: Sequence[tuple[int, int]], batch: int) -> int:
@@ -231,10 +231,13 @@ def foretold(layout: ModelLayout, plan: Plan, measured: Sequence[Measured] = ())
 
 
 def telling(layout: ModelLayout, plan: Plan, measured: Sequence[Measured]) -> tuple[Measured, ...]:
-    """Those that tell of feature maps; none where all were the update's, or had too few steps."""
+    """Those that tell of feature maps; none where all were the update's, or had too few steps.
+
+    None either where the model leaves a length open: how long the data were was not told.
+    """
     try:
         return tuple(_usable(layout, plan, measured)) if measured else ()
-    except NotIdentifiable:
+    except (NotIdentifiable, OpenShape):
         return ()
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
+from kmonitor.memory_map.open_lengths import is_open
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.map_subject import MapSubject, SizedLayout, size_words
 from kmonitor.presenters.said_elsewhere import said
@@ -66,7 +67,7 @@ def file_described(
         is_whole: Whether other sizes were tried already.
     """
     # Where the model leaves lengths open only the descriptions with lengths tell anything.
-    told = [each for each in layouts if not _is_open(each[1])] or list(layouts[:1])
+    told = [each for each in layouts if not is_open(each[1])] or list(layouts[:1])
     by_scale = dict(sorted(told, key=lambda each: each[0]))
     scales = list(by_scale)
     own = scales.index(1.0) if 1.0 in by_scale else 0
@@ -77,15 +78,12 @@ def file_described(
         kind="file",
         sizes=tuple(SizedLayout(_words(layout), layout) for layout in by_scale.values()),
         own=own,
+        is_own_told=not any(is_open(layout) for _, layout in layouts),
         is_sequence=all(len(first.tensors[each].shape) <= 3 for each in first.inputs),  # noqa: PLR2004 - batch, steps, features
         why_one_size=tr("this model takes no other, or Keras is not here to try")
         if is_whole
         else tr("others are being tried in a process of its own\u2026"),
     )
-
-
-def _is_open(layout: ModelLayout) -> bool:
-    return any(None in tensor.shape[1:] for tensor in layout.tensors)
 
 
 def _words(layout: ModelLayout) -> str:

@@ -54,7 +54,8 @@ def controls_picture(desk: MapDesk) -> ControlsPicture | None:
         batches=tuple(_own(count_text(n), is_own=n == subject.batch) for n in batches),
         batch=batches.index(asked.batch) if asked.batch in batches else 0,
         sizes=tuple(
-            _own(each.words, is_own=at == subject.own) for at, each in enumerate(subject.sizes)
+            _own(each.words, is_own=subject.is_own_told and at == subject.own)
+            for at, each in enumerate(subject.sizes)
         ),
         size=asked.size,
         size_title=tr("Sequence length") if subject.is_sequence else tr("Input size"),

@@ -147,7 +147,10 @@ class MapDesk:
     def _measured(self, layout: ModelLayout) -> Sequence[Measured]:
         """What corrects this estimate: nothing where another training is asked about."""
         subject = self.subject
-        if subject is None or not subject.measured or not layout.calls:
+        if subject is None or not layout.calls:
+            return ()
+        if not subject.measured:
+            self.answer.calibration = subject.why_unmeasured
             return ()
         if not is_as_trained(subject, self.asked):
             self.answer.calibration = tr("what was measured is of another training than this")

@@ -78,13 +78,15 @@ class MapSubject:
         title: Its name.
         kind: What it is.
         sizes: The model by input size, the smallest first; empty where it is not described.
-        own: Which of them is the model's own.
+        own: Which of them is the model's own, or is shown first.
+        is_own_told: Whether it is the model's own; False where the model leaves its length open.
         is_sequence: Whether a size is the length of a sequence.
         why_none: Why there is no description, or not yet, in words.
         remedy: What to do about it; empty where nothing is to be done.
         why_one_size: Why there is one input size alone, or not yet others.
         batch: Examples a step as it is trained.
         measured: Of this training, to correct the estimate by.
+        why_unmeasured: Why what was measured does not correct it; may be empty.
         reading: The peak as it was measured.
         limit_bytes: What the framework's allocator may take; None: not known.
     """
@@ -94,12 +96,14 @@ class MapSubject:
     kind: Literal["run", "file"]
     sizes: tuple[SizedLayout, ...] = ()
     own: int = 0
+    is_own_told: bool = True
     is_sequence: bool = False
     why_none: str = ""
     remedy: str = ""
     why_one_size: str = ""
     batch: int = 32
     measured: tuple[Measured, ...] = ()
+    why_unmeasured: str = ""
     reading: Reading = Reading()
     limit_bytes: int | None = None
 

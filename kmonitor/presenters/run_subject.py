@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import msgspec
 
+from kmonitor.memory_map.dtypes import OpenShape
 from kmonitor.memory_map.estimate import Plan
+from kmonitor.memory_map.open_lengths import is_open, with_length
 from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.formats import bytes_text
 from kmonitor.presenters.language import tr
@@ -12,9 +14,14 @@ from kmonitor.presenters.map_desk import MapDesk
 from kmonitor.presenters.map_subject import MapSubject, Reading, SizedLayout
 from kmonitor.presenters.vram_split import Resident, SplitPicture, vram_split
 from kmonitor_agent.protocol.messages import RunSummary
+from kmonitor_agent.protocol.model_layout import ModelLayout
 from kmonitor_agent.protocol.run_summary import ENDED_STATES
 
 _USUAL_BATCH = 32
+_NOT_MEASURED = 3
+_LENGTHS = (32, 64, 96, 128, 160, 192, 256, 512, 1024, 2048)
+_USUAL_LENGTH = 128
+"""Of a sequence whose length the model leaves open, as of a file's."""
 
 
 def run_subject(desk: Desk, run: RunSummary) -> MapSubject:
@@ -22,6 +29,8 @@ def run_subject(desk: Desk, run: RunSummary) -> MapSubject:
     layout = desk.models.layout(run.run)
     if layout is not None and not layout.backend:
         layout = msgspec.structs.replace(layout, backend=run.backend)
+    if layout is not None and is_open(layout):
+        return _open_subject(desk, run, layout)
     batch = _batch(desk, run)
     return MapSubject(
         key=run.run,
@@ -37,6 +46,34 @@ def run_subject(desk: Desk, run: RunSummary) -> MapSubject:
     )
 
 
+def _open_subject(desk: Desk, run: RunSummary, layout: ModelLayout) -> MapSubject:
+    """A run of a model that leaves its length open; how long its data were, it does not tell."""
+    subject = MapSubject(
+        key=run.run,
+        title=run.name,
+        kind="run",
+        batch=_batch(desk, run),
+        reading=_reading(desk, run.run),
+        limit_bytes=int(run.vram.of) if run.vram.of else None,
+    )
+    try:
+        told = tuple(SizedLayout(str(each), with_length(layout, each)) for each in _LENGTHS)
+    except OpenShape:
+        return replace(
+            subject,
+            why_none=tr("The run's model leaves a length open, and a layer of it may change it."),
+            remedy=tr("Open the model's file: with it other lengths can be tried."),
+        )
+    return replace(
+        subject,
+        sizes=told,
+        own=_LENGTHS.index(_USUAL_LENGTH),
+        is_own_told=False,
+        is_sequence=True,
+        why_unmeasured=tr("the run does not tell how long its sequences were"),
+    )
+
+
 def run_split(desk: Desk, run: RunSummary, of_map: MapDesk) -> SplitPicture:
     """What the device of a run holds."""
     found = of_map.answer.found
@@ -44,7 +81,11 @@ def run_split(desk: Desk, run: RunSummary, of_map: MapDesk) -> SplitPicture:
     if found is None or not is_it:
         resident = Resident(None, tr("the run has not told its model"))
     else:
-        words = tr("weights {weights} and optimizer {slots}, from the model's variables")
+        words = (
+            tr("weights {weights} and optimizer {slots}, from the model's variables")
+            if found.tier == _NOT_MEASURED
+            else tr("measured between steps; weights {weights}, optimizer {slots}, data and else")
+        )
         text = words.format(
             weights=bytes_text(found.parameter_bytes), slots=bytes_text(found.slot_bytes)
         )

@@ -4175,6 +4175,11 @@
         <translation>打开文件夹</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <source>Open the model's file: with it other lengths can be tried.</source>
+        <translation>打开该模型的文件：有了它就能尝试其他长度。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
         <source>Open the row in full</source>
         <translation>完整打开该行</translation>
@@ -5322,6 +5327,11 @@
         <location filename="../../kmonitor/presenters/at_limit.py"/>
         <source>The run has ended; its limits are no longer watched.</source>
         <translation>运行已结束，不再监视其上限。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <source>The run's model leaves a length open, and a layer of it may change it.</source>
+        <translation>该运行的模型有一个长度未定，而它的某个层可能会改变这个长度。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
@@ -6682,6 +6692,11 @@
         <translation>在 {device} 上于批大小 {sizes} 下实测</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <source>measured between steps; weights {weights}, optimizer {slots}, data and else</source>
+        <translation>在步与步之间实测：权重 {weights}、优化器 {slots}，以及数据等其他内容</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/chart_cards.py"/>
         <source>median of the epoch</source>
         <translation>本轮中位数</translation>
@@ -7548,6 +7563,11 @@
         <location filename="../../kmonitor/report/environment_section.py"/>
         <source>the rest</source>
         <translation>其余</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <source>the run does not tell how long its sequences were</source>
+        <translation>该运行没有告知其序列有多长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_subject.py"/>

@@ -68,6 +68,17 @@ def test_another_run_brings_its_own_map(window: DeskWindow):
     assert memory.panel._pages.currentWidget() is memory.panel._empty
 
 
+def test_every_line_of_why_there_is_no_map_can_be_read(window: DeskWindow):
+    memory = memory_of(window)
+    memory.open()
+    window.settle()
+    text = memory.panel._text
+
+    assert "at the latest" in text.text()
+    assert text.height() >= text.heightForWidth(text.width())
+    assert text.heightForWidth(text.width()) > text.fontMetrics().height() * 1.5
+
+
 def test_a_slider_moves_picture_and_peak_within_fifty_milliseconds(window: DeskWindow):
     memory = memory_of(window)
     memory.open_file(file_subject())

@@ -119,10 +119,12 @@ class MemoryMapPanel(QFrame):
         self._subtitle.setText(page.subtitle)
         self._views.setVisible(page.has_device)
         self._details.setVisible(page.has_file)
-        self._text.setText(page.text)
-        self._text.setVisible(bool(page.text))
-        self._remedy.setText(page.remedy)
-        self._remedy.setVisible(bool(page.remedy))
+        for label, words in ((self._text, page.text), (self._remedy, page.remedy)):
+            label.setText(words)
+            label.setVisible(bool(words))
+            # A centred part of a box gets the height of one line, however many it wraps into.
+            label.ensurePolished()
+            label.setFixedHeight(max(0, label.heightForWidth(_TEXT_PX)))
         self._needs = needs
         self._missing.setVisible(bool(needs))
         self._name_missing()

@@ -65,6 +65,15 @@ def test_two_batches_give_the_line_through_them():
     assert found.tier == 1
 
 
+def test_data_that_the_allocator_of_a_cpu_holds_are_said_beside_what_it_leaves_out():
+    seen = [Measured(1000, 130 * MIB, between_bytes=100 * MIB, device="CPU")]
+
+    notes = calibrated(LAYOUT, Plan(batch=1000), seen).notes
+
+    assert any(each.startswith("98 MiB of what is resident are neither") for each in notes)
+    assert any("leaves out what is smaller" in each for each in notes)
+
+
 def test_what_stays_between_steps_grows_with_the_batch_as_it_was_seen_to():
     points = [
         Measured(1000, 130 * MIB, between_bytes=100 * MIB),

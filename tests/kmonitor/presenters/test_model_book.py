@@ -8,12 +8,16 @@ from msgspec.structs import replace
 
 from kmonitor.memory_map.estimate import Plan, estimate
 from kmonitor.presenters.desk import Desk
+from kmonitor.presenters.map_controls import controls_picture
 from kmonitor.presenters.map_desk import MapDesk
+from kmonitor.presenters.map_subject import MapSubject
 from kmonitor.presenters.model_book import ModelBook
 from kmonitor.presenters.run_subject import run_split, run_subject, with_measured
 from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.protocol.facts import Event, Sample
+from kmonitor_agent.protocol.facts import Event, LayoutPart, Sample, StepPeak
+from kmonitor_agent.protocol.memory_facts import packed_layout
 from kmonitor_agent.protocol.messages import MetricNow, RowsTold
+from tests.support.made_up_layouts import chain, layer, tensor, variable
 from tests.support.made_up_maps import file_subject, told_layout, told_model
 from tests.support.made_up_runs import GIB, HUB, made_up_row, made_up_run, told_hub, told_runs
 
@@ -116,7 +120,8 @@ def tell(desk: Desk, *events: Event, run: str = "run1") -> None:
 
 def test_a_run_that_told_its_connections_and_first_steps_is_of_tier_two():
     desk = desk_with(batch_size=32)
-    tell(desk, told_model(), *told_layout())
+    in_use = Sample(t_s=2.0, allocator_in_use_bytes=GIB)
+    tell(desk, told_model(), *told_layout(), in_use)
     run = desk.book.current()
     assert run is not None
 
@@ -128,6 +133,7 @@ def test_a_run_that_told_its_connections_and_first_steps_is_of_tier_two():
     assert shown.answer.found.tier == 2
     assert "NVIDIA A100" in subject.reading.source
     assert "first 5 steps" in subject.reading.source
+    assert "measured between steps" in run_split(desk, run, shown).rows[0].source
     assert shown.answer.found.peak_bytes == pytest.approx(subject.reading.peak_bytes, rel=0.01)
 
 
@@ -157,6 +163,43 @@ def test_a_file_of_the_same_model_is_corrected_by_the_run():
 
     assert [each.batch for each in subject.measured] == [32]
     assert with_measured(desk, replace_subject(subject, sizes=())).sizes == ()
+
+
+def tell_tokens(desk: Desk, then: str) -> MapSubject:
+    """A run of a model on sequences of any length, and what five steps of it took."""
+    told = chain(
+        [layer("embed", "Embedding", 0), layer("then", then)],
+        [tensor(None, dtype="int32"), tensor(None, 8), tensor(None, 8)],
+        [variable("embed/embeddings", 100, 8)],
+    )
+    body = packed_layout(told)
+    tell(desk, LayoutPart(1.0, 1, 1, 1, body), StepPeak(2.0, 1, 32, 5, 9e9, 1e6, "CPU"))
+    run = desk.book.current()
+    assert run is not None
+    return run_subject(desk, run)
+
+
+def test_a_run_that_leaves_its_length_open_offers_lengths_and_says_what_it_did_not_tell():
+    subject = tell_tokens(desk_with(), "Dropout")
+
+    shown = MapDesk()
+    shown.show(subject)
+    assert shown.answer.found is not None
+    assert shown.answer.found.tier == 3
+    assert "how long" in shown.answer.calibration
+    assert subject.reading.peak_bytes == 9e9
+    controls = controls_picture(shown)
+    assert controls is not None
+    assert controls.size_title == "Sequence length"
+    assert controls.sizes[controls.size] == "128"
+
+
+def test_a_layer_that_may_change_an_open_length_needs_the_models_file():
+    subject = tell_tokens(desk_with(), "Conv1D")
+
+    assert subject.sizes == ()
+    assert "leaves a length open" in subject.why_none
+    assert "file" in subject.remedy
 
 
 def test_a_batch_that_the_summary_lacks_is_that_of_the_steps():

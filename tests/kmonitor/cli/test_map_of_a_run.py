@@ -1,0 +1,75 @@
+"""`kmonitor map run:...` where the run's model leaves its length open."""
+
+import json
+
+import pytest
+
+from kmonitor.cli import memory_map
+from kmonitor.cli.memory_map import Training
+from kmonitor.cli.statuses import Misuse
+from kmonitor.errors import Expected
+from kmonitor.memory_map.calibration import Measured
+from kmonitor.memory_map.telemetry import FitMemory, measurements_of
+from tests.support.made_up_layouts import chain, layer, tensor, variable
+
+RUN = "run:tokens"
+
+
+def tells(monkeypatch: pytest.MonkeyPatch, then: str = "Dropout") -> None:
+    """One run of a model on sequences of any length, of which five steps were measured."""
+    told = chain(
+        [layer("embed", "Embedding", 0), layer("then", then)],
+        [tensor(None, dtype="int32"), tensor(None, 8), tensor(None, 8)],
+        [variable("embed/embeddings", 100, 8)],
+    )
+    measured = Measured(16, 2**30, steps=5, between_bytes=2**20, device="CPU")
+    fit = FitMemory(1, told, 16, measured, "CPU")
+    monkeypatch.setattr(memory_map, "run_memory", lambda _: (fit, measurements_of([fit])))
+
+
+def test_a_length_that_is_said_gives_the_map(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    tells(monkeypatch)
+
+    memory_map.memory_map(RUN, training=Training(sequence=40), as_json=True)
+
+    told = json.loads(capsys.readouterr().out)
+    assert (told["tier"], told["batch"]) == (3, 16)
+    assert told["peak_bytes"] > 16 * 40 * 8 * 4
+
+
+def test_without_a_length_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
+    tells(monkeypatch)
+
+    with pytest.raises(Expected, match="leaves a length open") as caught:
+        memory_map.memory_map(RUN)
+
+    assert "--sequence 128" in caught.value.remedy
+
+
+def test_a_layer_that_may_change_the_length_is_refused(monkeypatch: pytest.MonkeyPatch):
+    tells(monkeypatch, then="Conv1D")
+
+    with pytest.raises(Expected, match="may change a length") as caught:
+        memory_map.memory_map(RUN, training=Training(sequence=40))
+
+    assert "script" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("training", "words"),
+    [
+        (Training(input_shape=["40"]), "--input-shape is for"),
+        (Training(sequence=40, measured=["32"]), "--measured 32: write a batch and its peak"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(
+    monkeypatch: pytest.MonkeyPatch, training: Training, words: str
+):
+    tells(monkeypatch)
+
+    with pytest.raises(Misuse) as caught:
+        memory_map.memory_map(RUN, training=training)
+
+    assert words in str(caught.value)
