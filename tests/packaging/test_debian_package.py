@@ -1,6 +1,7 @@
 """The Debian package puts everything where a desktop, a shell and systemd look for it."""
 
 import gzip
+import inspect
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ from kmonitor_release.source import Source
 from kmonitor_setup.libraries import needed_libraries
 
 from kmonitor.cli import main as command_line
+from kmonitor.cli.window import window
 from tests.support.source_tree import ROOT
 
 SOURCE = Source(ROOT, "0" * 40, 86_400)
@@ -111,6 +113,15 @@ def test_the_man_page_names_every_command():
     named = set(re.findall(r"[a-z-]{3,}", page.replace("\\fR", " ").replace("\\fB", " ")))
 
     assert set(command_line._SUBCOMMANDS) <= named
+
+
+def test_the_man_page_names_every_option_of_the_window():
+    page = (ROOT / "packaging" / "debian" / "kmonitor.1").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\\fB(--[a-z-]+)", page.replace(".B ", "\\fB"), re.MULTILINE))
+
+    options = {f"--{name}" for name in inspect.signature(window).parameters} - {"--entry"}
+    both_ways = {"--install-desktop-entry", "--remove-desktop-entry"}
+    assert told == options | both_ways | {"--version"}
 
 
 def test_software_centres_are_told_this_version(tmp_path: Path):
