@@ -60,7 +60,11 @@ def move_history(where: Annotated[str | None, Parameter(show_default=False)] = N
         url = stored_store(folders) if where is None else store_named(where)
         if not url:
             raise Misuse("No team's database is named.", "kmonitor hub move-history URL")
-        moved = moved_to(folders, url, _progress)
+        try:
+            moved = moved_to(folders, url, _progress)
+        except KeyboardInterrupt:
+            complain("Interrupted; what was moved stays. Call it again: it goes on from there.")
+            raise
     say(f"Moved and compared: {counted(moved.runs, 'run')}, {counted(moved.events, 'event')}.")
     if moved.before:
         say(f"Moved before: {counted(moved.before, 'run')}.")

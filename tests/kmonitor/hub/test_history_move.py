@@ -230,3 +230,15 @@ def test_a_history_is_moved_from_the_command_line(
     assert "kmonitor hub store URL" in said
     count = "SELECT count(*) FROM kmonitor.events"
     assert team_server.ask(count, database_of(team_url)) == [(96,)]
+
+
+def test_a_move_that_is_interrupted_says_how_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kmonitor.cli.hub_store.moved_to", interrupted)
+
+    assert main(["hub", "move-history", "postgresql://db.example/team"]) == 130
+    assert "Call it again" in capsys.readouterr().err
