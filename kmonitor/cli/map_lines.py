@@ -25,8 +25,10 @@ def say_map(layout: ModelLayout, found: MemoryMap) -> None:
         f"  resident {_size(found.resident_bytes)}: weights {_size(found.parameter_bytes)},"
         f" optimizer {_size(found.slot_bytes)}"
     )
+    # The layers' part is by rules, the total by what was traced or measured: it may be less.
+    kept = "of it kept" if found.kept_bytes <= found.transient_bytes else "by rules would be kept"
     say(
-        f"  transient {_size(found.transient_bytes)}: of it kept for the backward pass"
+        f"  transient {_size(found.transient_bytes)}: {kept} for the backward pass"
         f" {_size(found.kept_bytes)}; gradients are {_size(found.gradient_bytes)} together, but"
         " not all at one time"
         if found.backend != "torch"

@@ -171,6 +171,8 @@ def _of_length(layout: ModelLayout, sequence: int) -> ModelLayout:
 
 def _described(target: str, training: Training, file: FileOptions) -> TracedModel:
     """With its step where its code is at hand; else by the file itself, where it says all."""
+    if not (Path(target).suffix or ":" in target or Path(target).exists()):
+        raise Expected(f"There is no file {target}.", f"A run's map: kmonitor map run:{target}")
     source = source_of(target, config=file.config, custom=file.custom, allow_code=file.allow_code)
     by_file = None
     if target.endswith(".keras") and not (training.input_shape or training.sequence):

@@ -1,16 +1,19 @@
-"""`kmonitor map run:...` where the run's model leaves its length open."""
+"""`kmonitor map run:...`, where the run's model leaves its length open too, and its lines."""
 
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from kmonitor.cli import memory_map
+from kmonitor.cli.map_lines import say_map
 from kmonitor.cli.memory_map import Training
 from kmonitor.cli.statuses import Misuse
 from kmonitor.errors import Expected
 from kmonitor.memory_map.calibration import Measured
+from kmonitor.memory_map.estimate import Plan, estimate
 from kmonitor.memory_map.telemetry import FitMemory, measurements_of
-from tests.support.made_up_layouts import chain, layer, tensor, variable
+from tests.support.made_up_layouts import chain, layer, tensor, two_dense, variable
 
 RUN = "run:tokens"
 
@@ -37,6 +40,24 @@ def test_a_length_that_is_said_gives_the_map(
     told = json.loads(capsys.readouterr().out)
     assert (told["tier"], told["batch"]) == (3, 16)
     assert told["peak_bytes"] > 16 * 40 * 8 * 4
+
+
+@pytest.mark.parametrize(("more", "words"), [(0, "of it kept"), (1, "by rules would be kept")])
+def test_no_part_is_told_as_larger_than_its_whole(
+    capsys: pytest.CaptureFixture[str], more: int, words: str
+):
+    found = estimate(two_dense(), Plan(64))
+
+    say_map(two_dense(), replace(found, kept_bytes=found.transient_bytes + more))
+
+    assert words in capsys.readouterr().out
+
+
+def test_the_name_of_a_run_alone_is_answered_with_how_to_ask():
+    with pytest.raises(Expected, match="no file cnn-of-monday") as caught:
+        memory_map.memory_map("cnn-of-monday")
+
+    assert "run:cnn-of-monday" in caught.value.remedy
 
 
 def test_without_a_length_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
