@@ -240,5 +240,8 @@ def test_a_move_that_is_interrupted_says_how_it_goes_on(
 
     monkeypatch.setattr("kmonitor.cli.hub_store.moved_to", interrupted)
 
-    assert main(["hub", "move-history", "postgresql://db.example/team"]) == 130
+    with pytest.raises(SystemExit) as ended:
+        main(["hub", "move-history", "postgresql://db.example/team"])
+
+    assert ended.value.code == 130
     assert "Call it again" in capsys.readouterr().err
