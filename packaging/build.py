@@ -98,7 +98,9 @@ def write_checksums(files: list[Path], into: Path) -> Path:
 def _packed(release: Release, names: list[str]) -> list[Path]:
     source, workshop, version = release.source, release.workshop, release.version
     pins = read_lock(source.tree / "packaging" / "lock.txt")
-    parts = shipped_parts(workshop.packages, pins, workshop.shipped, read_rules())
+    parts = shipped_parts(
+        workshop.packages, pins, workshop.shipped, files=workshop.files(), rules=read_rules()
+    )
     name = archive_name(version)
     tell("packing the app (takes minutes)")
     folder = make_folder(workshop.python, source, WORK / "app")

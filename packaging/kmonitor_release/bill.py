@@ -6,7 +6,7 @@ Source: CycloneDX 1.6, JSON; package URL specification, type pypi.
 import json
 import platform
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import Distribution, distributions
@@ -37,7 +37,7 @@ class Part:
         name: As an index spells it.
         version: The installed one.
         licence: An SPDX expression.
-        hashes: Of the files in the lock that it may have come from, "sha256:...".
+        sha256: Of the locked file that it was installed from, in hexadecimal.
         needs: Names of the parts that it needs.
         texts: Its licence files: name and text.
     """
@@ -45,13 +45,18 @@ class Part:
     name: str
     version: str
     licence: str
-    hashes: tuple[str, ...]
+    sha256: str
     needs: tuple[str, ...]
     texts: tuple[tuple[str, str], ...]
 
 
 def shipped_parts(
-    packages: Path, pins: Sequence[Pin], requirements: Iterable[str], rules: Rules
+    packages: Path,
+    pins: Sequence[Pin],
+    requirements: Iterable[str],
+    *,
+    files: Mapping[str, str],
+    rules: Rules,
 ) -> list[Part]:
     """What requirements bring along, as it is installed, in order of names.
 
@@ -59,17 +64,24 @@ def shipped_parts(
         packages: Folder that it is installed in.
         pins: Of the lock.
         requirements: What the app is made of.
+        files: The hash of the file that each package was installed from, "sha256:...", by name.
         rules: Which licences may come along.
 
     Raises:
-        CannotBuild: A licence is not allowed, or its text is nowhere.
+        CannotBuild: A licence is not allowed, its text is nowhere, or a package was not installed
+            from a file of the lock.
     """
     part = part_for(pins, requirements)
     installed = {
         plain_name(one.metadata["Name"]): one for one in distributions(path=[str(packages)])
     }
     here = {pin.name for pin in part if pin.name in installed}
-    parts = [_part(name, installed[name], part, rules) for name in sorted(here)]
+    unlocked = [
+        one for one in sorted(here) if not _is_locked(part, installed[one], files.get(one))
+    ]
+    if unlocked:
+        raise CannotBuild(f"not installed from the lock's files: {', '.join(unlocked)}")
+    parts = [_part(installed[one], part, files[one], rules) for one in sorted(here)]
     refused = [f"{one.name}: {one.licence}" for one in parts if not is_allowed(one.licence, rules)]
     if refused:
         raise CannotBuild(f"these licences may not come along: {', '.join(refused)}")
@@ -126,7 +138,7 @@ def licence_texts(parts: Sequence[Part], libraries: Sequence[PackedLibrary]) -> 
     """A list of what is shipped with each licence, then the texts in full."""
     rows = [(f"{one.name} {one.version}", one.licence) for one in parts]
     rows += [(f"Python {platform.python_version()}", "PSF-2.0")]
-    rows += [(one.name, one.licence) for one in libraries]
+    rows += [(f"{one.name} {one.version or ''}".rstrip(), one.licence) for one in libraries]
     width = max(len(name) for name, _ in rows)
     lines = ["What the packed kmonitor holds beside itself, and under which licence.", ""]
     lines += [f"{name.ljust(width)}  {licence}" for name, licence in rows]
@@ -143,8 +155,9 @@ def licence_texts(parts: Sequence[Part], libraries: Sequence[PackedLibrary]) -> 
     return "\n".join(lines) + "\n"
 
 
-def _part(name: str, found: Distribution, part: Sequence[Pin], rules: Rules) -> Part:
-    hashes = next((pin.hashes for pin in part if _is_of(pin, name, found.version)), ())
+def _part(found: Distribution, part: Sequence[Pin], hashed: str, rules: Rules) -> Part:
+    name = plain_name(found.metadata["Name"])
+    sha256 = hashed.removeprefix("sha256:")
     needs = tuple(sorted({pin.name for pin in part if name in pin.wanted_by}))
     texts: list[tuple[str, str]] = []
     for file in found.files or ():
@@ -153,11 +166,12 @@ def _part(name: str, found: Distribution, part: Sequence[Pin], rules: Rules) -> 
             path = Path(str(found.locate_file(file)))
             texts.append((str(file), path.read_text("utf-8", "replace")))
     texts += [(one, own_text(one)) for one in rules.texts.get(name, ())]
-    return Part(name, found.version, licence_of(found, rules), hashes, needs, tuple(sorted(texts)))
+    return Part(name, found.version, licence_of(found, rules), sha256, needs, tuple(sorted(texts)))
 
 
-def _is_of(pin: Pin, name: str, version: str) -> bool:
-    return pin.name == name and f"=={version}" in pin.requirement.split()[0]
+def _is_locked(part: Sequence[Pin], found: Distribution, hashed: str | None) -> bool:
+    name = plain_name(found.metadata["Name"])
+    return any(pin.name == name and hashed in pin.hashes for pin in part)
 
 
 def _reference(part: Part) -> str:
@@ -165,26 +179,24 @@ def _reference(part: Part) -> str:
 
 
 def _component(part: Part) -> dict[str, object]:
-    told: dict[str, object] = {
+    return {
         "type": "library",
         "bom-ref": _reference(part),
         "name": part.name,
         "version": part.version,
         "purl": _reference(part),
+        "hashes": [{"alg": "SHA-256", "content": part.sha256}],
         "licenses": [{"expression": part.licence}],
     }
-    if part.hashes:
-        # Which of the lock's files it was depends on the machine; each is proved by pip.
-        locked = [{"name": "kmonitor:locked", "value": one} for one in part.hashes]
-        told["properties"] = locked
-    return told
 
 
 def _library(library: PackedLibrary) -> dict[str, object]:
+    known = {"version": library.version, "purl": library.url}
     return {
         "type": "file",
         "bom-ref": f"file:{library.name}",
         "name": library.name,
+        **{field: value for field, value in known.items() if value},
         "hashes": [{"alg": "SHA-256", "content": library.sha256}],
         "licenses": [{"expression": library.licence}],
     }

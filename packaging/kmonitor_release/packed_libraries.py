@@ -1,8 +1,9 @@
 """The libraries that came with Python itself, and those that a wheel holds and says little of."""
 
 import hashlib
+import platform
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kmonitor_release.app_parts import (
@@ -12,6 +13,7 @@ from kmonitor_release.app_parts import (
     wheels_library,
 )
 from kmonitor_release.commands import CannotBuild
+from kmonitor_release.debian_owner import owner_of
 
 _INNER = "_internal"
 """Where PyInstaller puts everything but the program."""
@@ -25,11 +27,15 @@ class PackedLibrary:
         name: Of its file.
         licence: As SPDX writes it.
         sha256: Of the file, in hexadecimal.
+        version: As who made it says; None where nothing here tells it.
+        url: Of the package of the system that it is a copy of; None where it is of none.
     """
 
     name: str
     licence: str
     sha256: str
+    version: str | None = None
+    url: str | None = None
 
 
 def packed_libraries(folder: Path) -> list[PackedLibrary]:
@@ -41,7 +47,7 @@ def packed_libraries(folder: Path) -> list[PackedLibrary]:
     inner = folder / _INNER
     # What packages brought lies in their own folders; links beside these lead there.
     found = [
-        _packed(file, PYTHONS_LIBRARIES.get(pythons_library(file.name)))
+        _versioned(_packed(file, PYTHONS_LIBRARIES.get(pythons_library(file.name))))
         for file in sorted(inner.glob("lib*"))
         if file.is_file() and not file.is_symlink()
     ]
@@ -57,6 +63,16 @@ def _packed(file: Path, licence: str | None) -> PackedLibrary:
     if licence is None:
         raise CannotBuild(f"{file.name} was packed, and its licence is in no table")
     return PackedLibrary(file.name, licence, hashlib.sha256(file.read_bytes()).hexdigest())
+
+
+def _versioned(library: PackedLibrary) -> PackedLibrary:
+    """With what this machine can tell of where it came from."""
+    owner = owner_of(library.name, library.sha256)
+    if owner is not None:
+        return replace(library, version=owner.version, url=owner.url)
+    if pythons_library(library.name) == "python":
+        return replace(library, version=platform.python_version())
+    return library
 
 
 def python_licence() -> str:

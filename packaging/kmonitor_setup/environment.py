@@ -117,7 +117,12 @@ def make_ready(project: Project, extras: Sequence[str]) -> None:
 
 
 def install_locked(
-    project: Project, python: Path, requirements: Sequence[str], *, log: Path
+    project: Project,
+    python: Path,
+    requirements: Sequence[str],
+    *,
+    log: Path,
+    report: Path | None = None,
 ) -> None:
     """Install requirements and what they need, each file checked against the lock's hashes.
 
@@ -128,6 +133,7 @@ def install_locked(
         python: Of the environment that gets them.
         requirements: Names are enough; the lock says the versions.
         log: Gets what pip says.
+        report: Gets which files were installed, as pip's `--report` writes it; None: nowhere.
 
     Raises:
         CannotSetUp: With what to do.
@@ -135,6 +141,7 @@ def install_locked(
     listed = project.work / f"{python.parents[1].name.lstrip('.')}-requirements.txt"
     write_hashed(part_for(read_lock(project.lock), requirements), listed)
     options = ["--require-hashes", "--only-binary", ":all:"]
+    options += [] if report is None else ["--report", str(report)]
     pip_install(python, [*options, "--requirement", str(listed)], log=log)
 
 

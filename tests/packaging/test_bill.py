@@ -14,7 +14,12 @@ from kmonitor_setup.lock_file import Pin
 
 RULES = Rules({}, frozenset({"MIT", "BSD-3-Clause"}), {}, {"bare": ["nvidia-ml-py"]})
 
-LIBRARIES = [PackedLibrary("libssl.so.3", "Apache-2.0", "5" * 64)]
+LIBRARIES = [
+    PackedLibrary(
+        "libssl.so.3", "Apache-2.0", "5" * 64, "3.0.1-2", "pkg:deb/debian/libssl3@3.0.1-2"
+    ),
+    PackedLibrary("libz.so.1", "Zlib", "6" * 64),
+]
 
 PINS = [
     Pin("drawing", "drawing==1.0", ("sha256:aa",), frozenset({"kmonitor-keras"})),
@@ -22,6 +27,8 @@ PINS = [
     Pin("numbers", "numbers==2.1", ("sha256:bb", "sha256:cc"), frozenset({"drawing"})),
     Pin("tool", "tool==3", (), frozenset({"kmonitor-keras"})),
 ]
+
+FILES = {"drawing": "sha256:aa", "numbers": "sha256:cc"}
 
 
 def installed(folder: Path, name: str, version: str, licence: str) -> None:
@@ -42,7 +49,7 @@ def parts(tmp_path: Path) -> list[Part]:
     installed(tmp_path, "Drawing", "1.0", "MIT")
     installed(tmp_path, "numbers", "2.1", "BSD-3-Clause")
     installed(tmp_path, "tool", "3", "MIT")
-    return shipped_parts(tmp_path, PINS, ["drawing>=1"], RULES)
+    return shipped_parts(tmp_path, PINS, ["drawing>=1"], files=FILES, rules=RULES)
 
 
 def test_only_what_the_app_needs_is_told(parts: list[Part]):
@@ -50,7 +57,23 @@ def test_only_what_the_app_needs_is_told(parts: list[Part]):
         ("drawing", "1.0", "MIT", ("numbers",)),
         ("numbers", "2.1", "BSD-3-Clause", ()),
     ]
-    assert parts[1].hashes == ("sha256:bb", "sha256:cc")
+
+
+@pytest.mark.parametrize("files", [{"drawing": "sha256:aa"}, {**FILES, "numbers": "sha256:dd"}])
+def test_a_package_that_is_no_file_of_the_lock_stops_the_release(
+    tmp_path: Path, parts: list[Part], files: dict[str, str]
+):
+    assert parts
+    with pytest.raises(CannotBuild, match=r"not installed from the lock's files: numbers$"):
+        shipped_parts(tmp_path, PINS, ["drawing>=1"], files=files, rules=RULES)
+
+
+def test_the_bill_tells_the_hash_of_the_one_file_that_was_installed(parts: list[Part]):
+    bill = json.loads(bill_of_materials("0.9", 86_400, parts, LIBRARIES))
+
+    told = {one["name"]: one["hashes"] for one in bill["components"] if "hashes" in one}
+    assert told["drawing"] == [{"alg": "SHA-256", "content": "aa"}]
+    assert told["numbers"] == [{"alg": "SHA-256", "content": "cc"}]
 
 
 def test_the_bill_names_versions_licences_and_who_needs_whom(parts: list[Part]):
@@ -63,6 +86,9 @@ def test_the_bill_names_versions_licences_and_who_needs_whom(parts: list[Part]):
     assert found["drawing"]["purl"] == "pkg:pypi/drawing@1.0"
     assert found["numbers"]["licenses"] == [{"expression": "BSD-3-Clause"}]
     assert found["libssl.so.3"]["hashes"] == [{"alg": "SHA-256", "content": "5" * 64}]
+    assert found["libssl.so.3"]["version"] == "3.0.1-2"
+    assert found["libssl.so.3"]["purl"] == "pkg:deb/debian/libssl3@3.0.1-2"
+    assert not {"version", "purl"} & set(found["libz.so.1"])
     assert found["libssl.so.3"]["licenses"] == [{"expression": "Apache-2.0"}]
     assert found["python"]["licenses"] == [{"license": {"id": "PSF-2.0"}}]
     tied = {one["ref"]: one["dependsOn"] for one in bill["dependencies"]}
@@ -82,7 +108,7 @@ def test_every_licence_is_told_in_full(parts: list[Part]):
 
     assert "drawing 1.0" in text
     assert "BSD-3-Clause" in text
-    assert re.search(r"libssl\.so\.3 +Apache-2\.0", text)
+    assert re.search(r"libssl\.so\.3 3\.0\.1-2 +Apache-2\.0", text)
     assert "You may use numbers." in text
     assert "You may use tool." not in text
 
@@ -91,17 +117,19 @@ def test_a_licence_that_may_not_come_along_stops_the_release(tmp_path: Path):
     installed(tmp_path, "drawing", "1.0", "AGPL-3.0-only")
 
     with pytest.raises(CannotBuild, match="drawing: AGPL"):
-        shipped_parts(tmp_path, PINS, ["drawing"], RULES)
+        shipped_parts(tmp_path, PINS, ["drawing"], files=FILES, rules=RULES)
 
 
 def test_a_package_without_a_text_gets_ours_or_stops_the_release(tmp_path: Path):
     installed(tmp_path, "bare", "1.0", "MIT")
-    pins = [Pin("bare", "bare==1.0", (), frozenset())]
+    pins = [Pin("bare", "bare==1.0", ("sha256:ee",), frozenset())]
+    files = {"bare": "sha256:ee"}
 
-    (part,) = shipped_parts(tmp_path, pins, ["bare"], RULES)
+    (part,) = shipped_parts(tmp_path, pins, ["bare"], files=files, rules=RULES)
     assert [name for name, _ in part.texts] == ["nvidia-ml-py"]
+    bare = Rules({}, RULES.allowed, {}, {})
     with pytest.raises(CannotBuild, match="no text of their licence is to be had: bare"):
-        shipped_parts(tmp_path, pins, ["bare"], Rules({}, RULES.allowed, {}, {}))
+        shipped_parts(tmp_path, pins, ["bare"], files=files, rules=bare)
 
 
 def test_a_library_that_came_with_python_or_in_a_wheel_is_told_or_stops_the_release(
