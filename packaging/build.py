@@ -1,9 +1,9 @@
 """Makes what is handed out, of the clone's last commit, into `dist/`: `make dist`.
 
-Names on the command line pick parts: `python` (wheel and source), `app` (the app as a folder, its
-bill of materials and licences), `deb` (a Debian package of that folder). `SHA256SUMS` names all.
+Names on the command line pick `PARTS`. `SHA256SUMS` names all files that were made.
 """
 
+import argparse
 import hashlib
 import re
 import sys
@@ -23,7 +23,11 @@ from kmonitor_setup.lock_file import read_lock
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / ".setup" / "release-work"
-PARTS = ("python", "app", "deb")
+PARTS = {
+    "python": "wheel and source, which every other part needs as well",
+    "app": "the app as a folder, in one file, with its bill of materials and licences",
+    "deb": "a Debian package of that folder",
+}
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -45,8 +49,9 @@ class Release:
     into: Path
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Make the parts and give the exit status."""
+    names = parts_asked(arguments)
     unknown = set(names) - set(PARTS)
     if unknown:
         print(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
@@ -59,6 +64,22 @@ def main(names: list[str]) -> int:
     for path in made:
         tell(f"{path.relative_to(ROOT)}  {path.stat().st_size / 1e6:.1f} MB")
     return 0
+
+
+def parts_asked(arguments: list[str]) -> list[str]:
+    """The names on the command line.
+
+    Raises:
+        SystemExit: Help was asked for, and printed, or an option is not there.
+    """
+    told = "\n".join(f"  {name:8}{what}" for name, what in PARTS.items())
+    parser = argparse.ArgumentParser(
+        description="Makes what is handed out, of the clone's last commit, into dist/.",
+        epilog=f"parts:\n{told}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", help="all where none is named")
+    return parser.parse_args(arguments).parts
 
 
 def build(names: list[str], into: Path) -> list[Path]:
@@ -116,7 +137,7 @@ def _packed(release: Release, names: list[str]) -> list[Path]:
     if "app" in names:
         made.append(write_archive(folder, name, release.into, source.epoch_s))
     if "deb" in names:
-        contents = Contents(folder, documents, version)
+        contents = Contents(folder, tuple(documents), version)
         made.append(make_package(contents, source, WORK / "deb", release.into))
     return made
 

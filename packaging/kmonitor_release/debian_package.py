@@ -27,12 +27,12 @@ class Contents:
 
     Attributes:
         app: The packed app's folder.
-        documents: Further files for `/usr/share/doc/kmonitor`: name and text.
+        documents: Names of files in that folder that are to be found in `/usr/share/doc/kmonitor`.
         version: Of kmonitor.
     """
 
     app: Path
-    documents: Mapping[str, str]
+    documents: tuple[str, ...]
     version: str
 
 
@@ -83,8 +83,9 @@ def lay_out(tree: Path, contents: Contents, source: Source) -> None:
     _copy(clone / "packaging/systemd/kmonitor-hub.service", usr / "lib/systemd/user")
     documents = share / "doc" / "kmonitor"
     _copy(clone / "packaging/debian/copyright", documents)
-    for name, text in contents.documents.items():
-        _write(documents / name, text)
+    # This way round: where documents are left out (dpkg's path-exclude) the licences still come.
+    for name in contents.documents:
+        (documents / name).symlink_to(f"../../../lib/kmonitor/{name}")
     _write_packed(documents / "CHANGELOG.md.gz", (clone / "CHANGELOG.md").read_bytes())
     _write_packed(documents / "changelog.gz", _changelog(contents.version, source).encode())
     overrides = share / "lintian" / "overrides"

@@ -37,7 +37,8 @@ def contents(tmp_path: Path) -> Contents:
     (app / "kmonitor").write_text("#!/bin/sh\necho packed\n")
     (app / "kmonitor").chmod(0o755)
     (app / "_internal" / "part.so.1").touch(0o755)
-    return Contents(app, {"LICENCES.txt": "all of them\n"}, "0.9")
+    (app / "LICENCES.txt").write_text("all of them\n")
+    return Contents(app, ("LICENCES.txt",), "0.9")
 
 
 def test_every_file_lies_where_it_is_looked_for(tmp_path: Path, contents: Contents):
@@ -51,8 +52,9 @@ def test_every_file_lies_where_it_is_looked_for(tmp_path: Path, contents: Conten
     assert (share / "applications/kmonitor.desktop").read_text().count("Exec=kmonitor\n") == 2
     assert (share / "icons/hicolor/48x48/apps/kmonitor.png").is_file()
     assert (share / "icons/hicolor/scalable/apps/kmonitor.svg").is_file()
-    assert (share / "doc/kmonitor/LICENCES.txt").read_text() == "all of them\n"
     documents = share / "doc" / "kmonitor"
+    assert (documents / "LICENCES.txt").read_text() == "all of them\n"
+    assert (documents / "LICENCES.txt").readlink() == Path("../../../lib/kmonitor/LICENCES.txt")
     assert b"Unreleased" in gzip.decompress((documents / "CHANGELOG.md.gz").read_bytes())
     told = gzip.decompress((documents / "changelog.gz").read_bytes()).decode()
     assert told.startswith("kmonitor (0.9) unstable;")

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import install_locked
 import pytest
-from build import CHECKSUMS, write_checksums
+from build import CHECKSUMS, PARTS, write_checksums
+from build import main as build_parts
 from kmonitor_release.commands import CannotBuild, run
 from kmonitor_release.distributions import Distributions, make_distributions
 from kmonitor_release.source import take_source
@@ -157,3 +158,20 @@ def test_all_that_the_image_is_built_of_reaches_docker():
     settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for name in re.findall(r'(?:readme = |license-files = \[)"([^"]+)"', settings):
         assert name in taken
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_names_every_part_and_makes_none(option: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        build_parts([option])
+
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert said.startswith("usage: ")
+    assert all(f"  {name} " in said for name in PARTS)
+
+
+def test_a_part_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]):
+    assert build_parts(["python", "rpm"]) == 2
+
+    assert capsys.readouterr().out == "no such part: rpm; there are python, app, deb\n"
