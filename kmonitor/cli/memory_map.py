@@ -25,6 +25,7 @@ from kmonitor.memory_map.effects import Backend
 from kmonitor.memory_map.estimate import MemoryMap, Plan, backend_of
 from kmonitor.memory_map.open_lengths import with_length
 from kmonitor.memory_map.slots import OPTIMIZERS
+from kmonitor.memory_map.telemetry import FitMemory
 from kmonitor.memory_map.traced import Traced
 from kmonitor.memory_map.what_if import largest_batches, peaks_over_batch
 from kmonitor.model_files.description import describe
@@ -61,8 +62,8 @@ class Training:
             GPU.
         input_shape: Another shape of the input, without the batch: 224,224,3. Again for each
             further input.
-        sequence: Length of every axis that the model leaves open; a run does not tell how long
-            its data were.
+        sequence: Length of every axis that the model leaves open; of a run another than its data
+            had, or where they had several.
         measured: A peak that was measured in this very training over at least five steps, to
             correct the estimate by: 32=1.9GiB for a batch of 32. Again for further batches.
         uncalibrated: Use nothing that was measured before.
@@ -144,7 +145,7 @@ def _what(
         if training.input_shape:
             raise Misuse("--input-shape is for model files and scripts.")
         fit, known = run_memory(target.removeprefix(_RUN))
-        layout, before = _of_length(fit.layout, training.sequence), known.of
+        layout, before = _of_length(fit, training.sequence), known.of
         training = replace(training, batch=training.batch or fit.batch)
     else:
         told = _described(target, training, file)
@@ -159,9 +160,9 @@ def _what(
     return layout, replace(plan, traced=traced), peaks, ""
 
 
-def _of_length(layout: ModelLayout, sequence: int) -> ModelLayout:
+def _of_length(fit: FitMemory, sequence: int) -> ModelLayout:
     try:
-        return with_length(layout, sequence) if sequence else layout
+        return with_length(fit.open_layout or fit.layout, sequence) if sequence else fit.layout
     except OpenShape as exc:
         raise Expected(
             "The run's model has a layer that may change a length, and the run did not tell how.",

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kmonitor.memory_map.calibration import Measured, Measurements, measurement_key
+from kmonitor.memory_map.dtypes import OpenShape
 from kmonitor.memory_map.estimate import Plan
+from kmonitor.memory_map.open_lengths import with_length
 from kmonitor_agent.protocol.facts import AnyEvent, FitStarted, LayoutPart, StepPeak
 from kmonitor_agent.protocol.memory_facts import layout_of_parts
 from kmonitor_agent.protocol.model_layout import ModelLayout
@@ -19,10 +21,12 @@ class FitMemory:
 
     Attributes:
         fit: Ordinal of the fit in its run.
-        layout: Of its model; that of the fit before if it is the same model still.
+        layout: Of its model; that of the fit before if it is the same model still. On its data's
+            length, where it leaves one open and that is known.
         batch: Examples a step; None if nothing told it.
         measured: The peak of its first steps; None if it was not told.
         device: That it was measured on; empty if it was not.
+        open_layout: As it was told, where `layout` is on one length; else None.
     """
 
     fit: int
@@ -30,6 +34,7 @@ class FitMemory:
     batch: int | None
     measured: Measured | None = None
     device: str = ""
+    open_layout: ModelLayout | None = None
 
 
 def fit_memories(events: Iterable[AnyEvent]) -> tuple[FitMemory, ...]:
@@ -39,12 +44,12 @@ def fit_memories(events: Iterable[AnyEvent]) -> tuple[FitMemory, ...]:
         events: Of the run, in order; others than `KINDS` are passed over.
     """
     parts: dict[int, list[LayoutPart]] = {}
-    batches: dict[int, int | None] = {}
+    begun: dict[int, FitStarted] = {}
     peaks: dict[int, StepPeak] = {}
     for event in events:
         match event:
             case FitStarted():
-                batches[event.fit] = event.batch_size
+                begun[event.fit] = event
             case LayoutPart():
                 parts.setdefault(event.fit, []).append(event)
             case StepPeak():
@@ -53,16 +58,35 @@ def fit_memories(events: Iterable[AnyEvent]) -> tuple[FitMemory, ...]:
                 pass
     layout: ModelLayout | None = None
     found: list[FitMemory] = []
-    for fit in sorted({*batches, *parts, *peaks}):
+    for fit in sorted({*begun, *parts, *peaks}):
         if fit in parts:
             layout = layout_of_parts(parts[fit])
         if layout is not None:
-            peak = peaks.get(fit)
-            batch = batches.get(fit) or (peak.batch if peak else None)
-            found.append(
-                FitMemory(fit, layout, batch, _measured(peak), peak.device if peak else "")
-            )
+            found.append(_memory(fit, layout, begun.get(fit), peaks.get(fit)))
     return tuple(found)
+
+
+def _memory(
+    fit: int, told: ModelLayout, begun: FitStarted | None, peak: StepPeak | None
+) -> FitMemory:
+    batch = (begun.batch_size if begun else None) or (peak.batch if peak else None)
+    layout = _on_length(told, begun.sequence_length if begun else None)
+    return FitMemory(
+        fit,
+        layout,
+        batch,
+        _measured(peak),
+        peak.device if peak else "",
+        told if layout is not told else None,
+    )
+
+
+def _on_length(layout: ModelLayout, length: int | None) -> ModelLayout:
+    """As it is, where no length is known or a layer may change it."""
+    try:
+        return with_length(layout, length) if length else layout
+    except OpenShape:
+        return layout
 
 
 def measurements_of(fits: Iterable[FitMemory]) -> Measurements:

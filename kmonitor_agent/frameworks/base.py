@@ -22,6 +22,8 @@ class FitFacts:
     Attributes:
         model: Model name.
         batch_size: None when the data decide it.
+        sequence_length: Of the data, along axes that the model leaves open; None where it leaves
+            none open, or lengths differ or are not known.
         steps_per_execution: Steps of one call of the step function.
         optimizer: Class name, or empty.
         learning_rate: Now; None if it cannot be read.
@@ -42,6 +44,7 @@ class FitFacts:
     dtype_policy: str = ""
     loss: str = ""
     is_built: bool = True
+    sequence_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from kmonitor_agent.call_stacks import locals_of
 from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
+from kmonitor_agent.frameworks.sequence_length import sequence_length_of
 from kmonitor_agent.protocol.facts import LayerFacts, SlotFacts
 from kmonitor_agent.reading import Reading
 
@@ -32,12 +33,13 @@ _FIT_FRAMES: Final = 40
 
 
 def read_fit_facts(model: KerasModel) -> FitFacts:
-    """How a model is compiled, and the batch size if its `fit` is among our callers."""
+    """How a model is compiled, and its data's sizes if its `fit` is among our callers."""
     optimizer = getattr(model, "optimizer", None)
     jit_compile = getattr(model, "jit_compile", None)
+    batch_size, sequence_length = _of_data(model)
     return FitFacts(
         model=str(getattr(model, "name", "")),
-        batch_size=_batch_size(model),
+        batch_size=batch_size,
         steps_per_execution=_steps_per_execution(model),
         optimizer=optimizer_name(optimizer),
         learning_rate=read_learning_rate(model).value,
@@ -46,6 +48,7 @@ def read_fit_facts(model: KerasModel) -> FitFacts:
         dtype_policy=_policy_name(model),
         loss=_loss_text(getattr(model, "loss", None)),
         is_built=bool(getattr(model, "built", True) and getattr(optimizer, "built", True)),
+        sequence_length=sequence_length,
     )
 
 
@@ -124,18 +127,26 @@ def _steps_per_execution(model: KerasModel) -> int:
     return 1
 
 
-def _batch_size(model: KerasModel) -> int | None:
+def _of_data(model: KerasModel) -> tuple[int | None, int | None]:
+    """Batch size and sequence length."""
     # Keras 3 tells callbacks no batch size. `fit` and its data adapter know it.
     frame = sys._getframe(1)  # noqa: SLF001 - documented in CPython for this use
     for _ in range(_FIT_FRAMES):
         if frame is None:
-            return None
+            break
         if frame.f_code.co_name == "fit":
             with locals_of(frame) as found:
                 if found.get("self") is model:
-                    return _batch_size_in(found)
+                    return _batch_size_in(found), _sequence_length_in(model, found)
         frame = frame.f_back
-    return None
+    return None, None
+
+
+def _sequence_length_in(model: KerasModel, fit_locals: Mapping[str, Any]) -> int | None:
+    try:
+        return sequence_length_of(model, fit_locals)
+    except _UNREADABLE:
+        return None
 
 
 def _batch_size_in(fit_locals: Mapping[str, Any]) -> int | None:

@@ -135,6 +135,8 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
         jit_compile: Whether the step is compiled by XLA; None if unknown.
         run_eagerly: Whether the step runs without a graph.
         checkpoint_dir: Folder on that host where its checkpoints go; empty when private.
+        sequence_length: Of the data, along axes that the model leaves open; None where it leaves
+            none open, or lengths differ or are not known.
     """
 
     fit: Count
@@ -149,6 +151,7 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
     jit_compile: bool | None = None
     run_eagerly: bool = False
     checkpoint_dir: Text = ""
+    sequence_length: Count | None = None
 
 
 class FitEnded(Event, frozen=True, tag="fit_end"):

@@ -86,6 +86,7 @@ class FitTeller:
                 jit_compile=facts.jit_compile,
                 run_eagerly=facts.run_eagerly,
                 checkpoint_dir=self._privacy.text(plain_text(str(fit.checkpoint_dir)))[:MAX_TEXT],
+                sequence_length=facts.sequence_length,
             )
         )
 

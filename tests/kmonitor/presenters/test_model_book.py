@@ -14,7 +14,7 @@ from kmonitor.presenters.map_subject import MapSubject
 from kmonitor.presenters.model_book import ModelBook
 from kmonitor.presenters.run_subject import run_split, run_subject, with_measured
 from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.protocol.facts import Event, LayoutPart, Sample, StepPeak
+from kmonitor_agent.protocol.facts import Event, FitStarted, LayoutPart, Sample, StepPeak
 from kmonitor_agent.protocol.memory_facts import packed_layout
 from kmonitor_agent.protocol.messages import MetricNow, RowsTold
 from tests.support.made_up_layouts import chain, layer, tensor, variable
@@ -165,8 +165,9 @@ def test_a_file_of_the_same_model_is_corrected_by_the_run():
     assert with_measured(desk, replace_subject(subject, sizes=())).sizes == ()
 
 
-def tell_tokens(desk: Desk, then: str) -> MapSubject:
+def tell_tokens(desk: Desk, then: str, length: int | None = None) -> MapSubject:
     """A run of a model on sequences of any length, and what five steps of it took."""
+    tell(desk, FitStarted(0.0, 1, "m", batch_size=32, sequence_length=length))
     told = chain(
         [layer("embed", "Embedding", 0), layer("then", then)],
         [tensor(None, dtype="int32"), tensor(None, 8), tensor(None, 8)],
@@ -192,6 +193,15 @@ def test_a_run_that_leaves_its_length_open_offers_lengths_and_says_what_it_did_n
     assert controls is not None
     assert controls.size_title == "Sequence length"
     assert controls.sizes[controls.size] == "128"
+
+
+def test_a_run_that_told_how_long_its_data_were_is_corrected_by_its_steps():
+    shown = MapDesk()
+
+    shown.show(tell_tokens(desk_with(), "Dropout", 48))
+
+    assert shown.answer.found is not None
+    assert shown.answer.found.tier == 2
 
 
 def test_a_layer_that_may_change_an_open_length_needs_the_models_file():

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from kmonitor_agent.frameworks.keras_facts import (
     read_description,
@@ -13,6 +15,7 @@ from kmonitor_agent.frameworks.keras_facts import (
     read_learning_rate,
 )
 from kmonitor_agent.frameworks.live_models import models_in_use
+from kmonitor_agent.frameworks.sequence_length import sequence_length_of
 from tests.support.reloading import BATCH, KERAS, arrays, dense_model
 
 pytestmark = KERAS
@@ -65,6 +68,56 @@ def test_the_batch_size_is_known_within_fit():
     dense_model(run_eagerly=True).fit(**arrays(validation=False), verbose=0, callbacks=[Ask()])
 
     assert seen == [BATCH]
+
+
+@pytest.mark.slow
+def test_the_length_of_the_data_is_known_within_fit_where_the_model_leaves_it_open():
+    seen: list[int | None] = []
+
+    class Ask(keras.callbacks.Callback):
+        def on_train_begin(self, logs: Any = None) -> None:  # pyright: ignore[reportImplicitOverride]
+            seen.append(read_fit_facts(self.model).sequence_length)
+
+    open_model = keras.Sequential(
+        [keras.Input((None, 3)), keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(1)]
+    )
+    open_model.compile(loss="mse", run_eagerly=True)
+    x, y = np.zeros((8, 5, 3), "float32"), np.zeros((8, 1), "float32")
+    whole = tf.data.Dataset.from_tensor_slices((x, y)).batch(4)
+    ragged = tf.data.Dataset.from_generator(
+        lambda: iter([(x[:4], y[:4]), (x[:4, :2], y[:4])]),
+        output_signature=(tf.TensorSpec((4, None, 3)), tf.TensorSpec((4, 1))),
+    )
+    given: list[dict[str, Any]] = [
+        {"x": x, "y": y},
+        {"x": whole},
+        {"x": ragged.repeat(), "steps_per_epoch": 2},
+    ]
+    for data in given:
+        open_model.fit(**{**data, "shuffle": False, "verbose": 0, "callbacks": [Ask()]})
+    dense_model(run_eagerly=True).fit(**arrays(validation=False), verbose=0, callbacks=[Ask()])
+
+    assert seen == [5, 5, None, None]
+
+
+@pytest.mark.parametrize(
+    ("given", "length"),
+    [
+        ({"a": np.zeros((2, 7)), "b": np.zeros((2, 7))}, 7),
+        ({"b": np.zeros((2, 7)), "a": np.zeros((2, 6))}, None),
+        ([np.zeros((2, 7)), np.zeros((2, 7))], 7),
+        ([np.zeros((2, 7))], None),
+        ([np.zeros((2, 7)), np.zeros((2, 7, 1))], None),
+        ({"a": np.zeros((2, 7))}, None),
+        (None, None),
+        (iter(()), None),
+    ],
+)
+def test_one_length_is_told_where_all_inputs_have_the_same(given: Any, length: int | None):
+    inputs = [keras.Input((None,), name=name) for name in ("a", "b")]
+    model = keras.Model(inputs, keras.layers.Add()(inputs))
+
+    assert sequence_length_of(model, {"x": given}) == length
 
 
 def test_losses_are_named_in_words():
