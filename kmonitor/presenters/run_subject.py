@@ -29,25 +29,6 @@ def run_subject(desk: Desk, run: RunSummary) -> MapSubject:
     layout = desk.models.layout(run.run)
     if layout is not None and not layout.backend:
         layout = msgspec.structs.replace(layout, backend=run.backend)
-    if layout is not None and is_open(layout):
-        return _open_subject(desk, run, layout)
-    batch = _batch(desk, run)
-    return MapSubject(
-        key=run.run,
-        title=run.name,
-        kind="run",
-        sizes=(SizedLayout("", layout),) if layout is not None else (),
-        why_none="" if layout is not None else _why_none(run),
-        why_one_size=tr("a run tells its model for one size; open the model's file for others"),
-        batch=batch,
-        measured=() if layout is None else desk.models.measured(layout, Plan(batch)),
-        reading=_reading(desk, run.run),
-        limit_bytes=int(run.vram.of) if run.vram.of else None,
-    )
-
-
-def _open_subject(desk: Desk, run: RunSummary, layout: ModelLayout) -> MapSubject:
-    """A run of a model that leaves its length open; how long its data were, it does not tell."""
     subject = MapSubject(
         key=run.run,
         title=run.name,
@@ -56,6 +37,20 @@ def _open_subject(desk: Desk, run: RunSummary, layout: ModelLayout) -> MapSubjec
         reading=_reading(desk, run.run),
         limit_bytes=int(run.vram.of) if run.vram.of else None,
     )
+    if layout is None:
+        return replace(subject, why_none=_why_none(run))
+    if is_open(layout):
+        return _of_open_length(subject, layout)
+    return replace(
+        subject,
+        sizes=(SizedLayout("", layout),),
+        why_one_size=tr("a run tells its model for one size; open the model's file for others"),
+        measured=desk.models.measured(layout, Plan(subject.batch)),
+    )
+
+
+def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
+    """With the model on several lengths: how long its data were, the run does not tell."""
     try:
         told = tuple(SizedLayout(str(each), with_length(layout, each)) for each in _LENGTHS)
     except OpenShape:

@@ -19,7 +19,7 @@ def sequence_length_of(model: Any, fit_locals: Mapping[str, Any]) -> int | None:
     """
     inputs = _flat(getattr(model, "inputs", None))
     data = _first(fit_locals.get("x"))
-    given = _by_name(inputs, data) if isinstance(data, Mapping) else _flat(data)
+    given = _by_name(inputs, data) if isinstance(data, dict) else _flat(data)
     if not inputs or len(given) != len(inputs):
         return None
     found: set[int | None] = set()
@@ -40,10 +40,10 @@ def _first(data: Any) -> Any:
 
 
 def _flat(data: Any) -> list[Any]:
-    if data is None or isinstance(data, Mapping):
+    if data is None:
         return []
     return list(data) if isinstance(data, list | tuple) else [data]
 
 
-def _by_name(inputs: Sequence[Any], data: Mapping[str, Any]) -> list[Any]:
+def _by_name(inputs: Sequence[Any], data: dict[str, Any]) -> list[Any]:
     return [data[name] for each in inputs if (name := getattr(each, "name", "")) in data]
