@@ -203,6 +203,7 @@ class MonitorCallback:
             if fit is not None:
                 self._fits.setdefault(threading.get_ident(), []).append(fit)
                 _runs().watch_exits()
+                _runs().fit_began(self._session)
             elif (known := self._running()) is not None and is_same_fit(
                 known.origin, find_origin(self)
             ):
@@ -246,6 +247,7 @@ class MonitorCallback:
             elif fit is not None:
                 stopped = bool(getattr(fit.model(), "stop_training", False))
                 self._session.end_fit(fit, stopped=stopped)
+                _runs().fit_ended(self._session)
         self._choose_tick()
 
     def on_part_end(self) -> None:
@@ -275,7 +277,7 @@ class MonitorCallback:
         return False
 
     def _join_run(self) -> None:
-        self._session: RunSession = _runs().session(self._settings)
+        self._session: RunSession = _runs().session(self._settings, self)
         self._fits: dict[int, list[Fit]] = {}
         self._models: dict[int, weakref.ref[Any]] = {}
         self._tick = _ignore

@@ -192,6 +192,7 @@ def as_command(entry: CommandEntry, ttl_s: float) -> Command:
     """The message for the agent, with `ttl_s` seconds left to live."""
     return Command(
         id=entry.id,
+        run=entry.run,
         boot=entry.boot,
         name=entry.name,
         args=entry.args,

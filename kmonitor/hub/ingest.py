@@ -9,7 +9,7 @@ from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.intake import Intake, Send
 from kmonitor.hub.ledger import Ledger, Origin
 from kmonitor.hub.run_record import RunRecord
-from kmonitor.hub.sessions import Session, Sessions
+from kmonitor.hub.sessions import MAX_RUNS_PER_SOCKET, Session, Sessions
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import (
     unpack_from_agent,
@@ -57,16 +57,16 @@ class Ingest:
         if message is None:
             return
         identity = frames[0]
-        session = self.sessions.hear_socket(identity, self._clock.monotonic_s())
+        self.sessions.hear_socket(identity, self._clock.monotonic_s())
         match message:
             case Hello():
                 self._hello(identity, message)
             case Batch():
-                self._batch(identity, session, message)
+                self._batch(identity, message)
             case Ping():
-                self._ping(identity, session, message)
+                self._ping(identity, message)
             case Bye():
-                self._bye(session)
+                self._bye(identity, message)
             case ErrorMessage() | Pong():
                 if isinstance(message, ErrorMessage):
                     self._faults.record("ingest: agent's error", message.text)
@@ -87,7 +87,7 @@ class Ingest:
                 continue
             if session.run in self._behind:
                 self._behind.discard(session.run)
-                self._send(session.identity, Again(acked=record.accepted))
+                self._send(session.identity, Again(run=session.run, acked=record.accepted))
             elif record.accepted > session.acked:
                 session.acked = record.accepted
                 self._send(session.identity, Ack(run=session.run, acked=record.accepted))
@@ -120,7 +120,8 @@ class Ingest:
                 f"this hub speaks KM1 minor versions {oldest} to {newest}, the agent "
                 f"{hello.proto[0]} to {hello.proto[1]}: update the older one"
             )
-            self._send(identity, ErrorMessage(code="unsupported", text=text, fatal=True))
+            error = ErrorMessage(code="unsupported", text=text, fatal=True, run=hello.run)
+            self._send(identity, error)
             return
         if self._is_refused(identity, hello.run) or not self._take_session(identity, hello):
             return
@@ -151,11 +152,12 @@ class Ingest:
         if is_foreign:
             self._faults.record("ingest: foreign run", f"{run}, by key {key}")
             text = "this run was begun with another key, and only that one may go on with it"
-            self._send(identity, ErrorMessage(code="unauthorised", text=text, fatal=True))
+            error = ErrorMessage(code="unauthorised", text=text, fatal=True, run=run)
+            self._send(identity, error)
         elif record is None and self._ledger.registry.count_of(key) >= MAX_RUNS_PER_KEY:
             is_foreign = True
             text = f"this key has told of {MAX_RUNS_PER_KEY} runs; delete some"
-            self._send(identity, ErrorMessage(code="quota", text=text, retry_ms=30_000))
+            self._send(identity, ErrorMessage(code="quota", text=text, retry_ms=30_000, run=run))
         return is_foreign
 
     def _record(self, identity: bytes, run: str) -> RunRecord:
@@ -170,9 +172,14 @@ class Ingest:
         current = self.sessions.of_run(hello.run)
         if hello.ships and self._may_not_ship(identity, hello.run, current):
             return False
+        if not self.sessions.has_room(identity, hello.run):
+            text = f"{MAX_RUNS_PER_SOCKET} runs of this process are connected already"
+            error = ErrorMessage(code="quota", text=text, retry_ms=30_000, run=hello.run)
+            self._send(identity, error)
+            return False
         if current is not None and current.boot != hello.boot:
             text = "a newer process of this run is connected"
-            error = ErrorMessage(code="superseded", text=text, fatal=True)
+            error = ErrorMessage(code="superseded", text=text, fatal=True, run=hello.run)
             lives = now_s - current.heard_s < _ALIVE_S
             if lives and hello.start_wall < current.start_wall_s:
                 self._send(identity, error)
@@ -188,21 +195,24 @@ class Ingest:
         """Whether a run is not to be taken from a folder now; who ships it is told why."""
         if self._ledger.registry.was_deleted(run):
             text = "it was removed from this hub"
-            self._send(identity, ErrorMessage(code="invalid", text=text, fatal=True))
+            error = ErrorMessage(code="invalid", text=text, fatal=True, run=run)
+            self._send(identity, error)
             return True
         quiet_s = 0.0 if current is None else self._clock.monotonic_s() - current.heard_s
         if current is None or current.identity == identity or quiet_s >= _ALIVE_S:
             return False
         text = "the training itself tells this hub of it"
-        error = ErrorMessage(code="superseded", text=text, fatal=True)
+        error = ErrorMessage(code="superseded", text=text, fatal=True, run=run)
         if current.ships:
-            error = ErrorMessage(code="busy", text="it is being shipped already", retry_ms=1000)
+            text = "it is being shipped already"
+            error = ErrorMessage(code="busy", text=text, retry_ms=1000, run=run)
         self._send(identity, error)
         return True
 
     def _welcome(self, session: Session, minor: int) -> None:
         session.acked = self._confirmed(self._ledger.registry.get(session.run))
         welcome = Welcome(
+            run=session.run,
             hub=self._ledger.database.hub,
             boot=session.boot,
             proto=minor,
@@ -212,14 +222,15 @@ class Ingest:
         )
         self._send(session.identity, welcome)
 
-    def _batch(self, identity: bytes, session: Session | None, batch: Batch) -> None:
-        if session is None or (session.run, session.boot) != (batch.run, batch.boot):
+    def _batch(self, identity: bytes, batch: Batch) -> None:
+        session = self.sessions.on_socket(identity, batch.run)
+        if session is None or session.boot != batch.boot:
             record = self._ledger.registry.get(batch.run)
-            self._send(identity, Again(acked=self._confirmed(record)))
+            self._send(identity, Again(run=batch.run, acked=self._confirmed(record)))
             return
         record = self._record(identity, batch.run)
         if batch.first > record.accepted + 1:
-            self._send(identity, Again(acked=self._confirmed(record)))
+            self._send(identity, Again(run=batch.run, acked=self._confirmed(record)))
             return
         if self._ledger.is_full:
             # Nothing can be committed now; the agent keeps it and hears of it when it can.
@@ -256,13 +267,15 @@ class Ingest:
             if seq in stored and stored[seq] != body:
                 self._faults.record("ingest: conflict", f"{record.run} {seq}: kept the first")
 
-    def _ping(self, identity: bytes, session: Session | None, ping: Ping) -> None:
-        if session is None:
-            self._send(identity, Again(acked=0))
+    def _ping(self, identity: bytes, ping: Ping) -> None:
+        session = self.sessions.on_socket(identity, ping.run)
+        if session is None and ping.run:
+            self._send(identity, Again(run=ping.run, acked=0))
             return
         pong = Pong(
             n=ping.n,
-            last=session.acked,
+            run=ping.run,
+            last=0 if session is None else session.acked,
             mono=self._clock.monotonic_s(),
             wall=self._clock.wall_s(),
         )
@@ -271,6 +284,7 @@ class Ingest:
     def _confirmed(self, record: RunRecord | None) -> int:
         return 0 if record is None else self._ledger.confirmed(record)
 
-    def _bye(self, session: Session | None) -> None:
+    def _bye(self, identity: bytes, bye: Bye) -> None:
+        session = self.sessions.on_socket(identity, bye.run)
         if session is not None:
             self.sessions.drop(session)

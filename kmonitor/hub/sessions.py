@@ -1,14 +1,19 @@
-"""Who is connected: one session per agent's socket, the newest boot of a run wins."""
+"""Who is connected: a session for each run of each agent's socket; a run's newest boot wins."""
 
 from dataclasses import dataclass
 
-MAX_SESSIONS = 1024
+MAX_SESSIONS = 4096
+"""Most runs that are connected at a time."""
+
+MAX_RUNS_PER_SOCKET = 1024
+"""Most of them over one socket."""
+
 _EXPIRES_S = 60.0
 
 
 @dataclass(slots=True)
 class Session:
-    """An agent that said hello on one socket.
+    """A run whose agent said hello for it on one socket.
 
     Attributes:
         identity: ZeroMQ routing id; proves nothing.
@@ -33,39 +38,44 @@ class Sessions:
     """Sessions by socket and by run, bounded and expired. Owned by the hub's main thread."""
 
     def __init__(self) -> None:
-        self._by_identity: dict[bytes, Session] = {}
+        self._by_socket: dict[bytes, dict[str, Session]] = {}
         self._by_run: dict[str, Session] = {}
         self._heard_s: dict[str, float] = {}
 
     def __len__(self) -> int:
-        return len(self._by_identity)
+        return len(self._by_run)
 
     def add(self, session: Session) -> Session | None:
         """Take a session; returns the one of the same run that it replaces, if any."""
         old = self._by_run.get(session.run)
         if old is not None:
-            self._by_identity.pop(old.identity, None)
-        moved = self._by_identity.get(session.identity)
-        if moved is not None:
-            self.drop(moved)
-        if len(self._by_identity) >= MAX_SESSIONS:
-            self.drop(min(self._by_identity.values(), key=lambda s: s.heard_s))
-        self._by_identity[session.identity] = session
+            self.drop(old)
+        elif len(self._by_run) >= MAX_SESSIONS:
+            self.drop(min(self._by_run.values(), key=lambda s: s.heard_s))
+        runs = self._by_socket.setdefault(session.identity, {})
+        runs[session.run] = session
         self._by_run[session.run] = session
         self.hear(session, session.heard_s)
         return old
+
+    def has_room(self, identity: bytes, run: str) -> bool:
+        """Whether a socket may have one more run, or has this one already."""
+        runs = self._by_socket.get(identity, {})
+        return run in runs or len(runs) < MAX_RUNS_PER_SOCKET
 
     def hear(self, session: Session, now_s: float) -> None:
         """Note that something came from it."""
         session.heard_s = now_s
         self._heard_s[session.run] = now_s
 
-    def hear_socket(self, identity: bytes, now_s: float) -> Session | None:
-        """The session on a socket, from which something just came."""
-        session = self._by_identity.get(identity)
-        if session is not None:
+    def hear_socket(self, identity: bytes, now_s: float) -> None:
+        """Note that something came from a socket: all its runs' process lives."""
+        for session in self._by_socket.get(identity, {}).values():
             self.hear(session, now_s)
-        return session
+
+    def on_socket(self, identity: bytes, run: str) -> Session | None:
+        """The session of a run on a socket; None if it said no hello there."""
+        return self._by_socket.get(identity, {}).get(run)
 
     def of_run(self, run: str) -> Session | None:
         """The session of a run."""
@@ -81,7 +91,11 @@ class Sessions:
 
     def drop(self, session: Session) -> None:
         """Forget a session."""
-        self._by_identity.pop(session.identity, None)
+        runs = self._by_socket.get(session.identity, {})
+        if runs.get(session.run) is session:
+            del runs[session.run]
+        if not runs:
+            self._by_socket.pop(session.identity, None)
         if self._by_run.get(session.run) is session:
             self._by_run.pop(session.run)
 

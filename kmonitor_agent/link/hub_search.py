@@ -15,17 +15,21 @@ class HubReach:
 
     Attributes:
         look: Finds the hub's socket; raises NotPrivate.
-        connect: Opens a connection to it.
+        connect: Opens a connection to it; None while the process is short of what that takes.
         jitter: A random number, 0.5..1, that spreads reconnections.
     """
 
     look: Callable[[], Sighting | None]
-    connect: Callable[[], Wire]
+    connect: Callable[[], Wire | None]
     jitter: Callable[[], float] = lambda: random.uniform(0.5, 1.0)  # noqa: S311 - no secret
 
 
 class HubSearch:
-    """Looks cheaply for a socket, and pauses longer each time that a hub had to be left."""
+    """Looks cheaply for a socket, and pauses longer each time that a hub had to be left.
+
+    Attributes:
+        is_other: Whether the hub that was found last is another one than the one before.
+    """
 
     def __init__(self, reach: HubReach, timing: Timing) -> None:
         self._reach = reach
@@ -33,6 +37,7 @@ class HubSearch:
         self._sighting: Sighting | None = None
         self._pause_s = timing.backoff_s
         self._look_at_s = self._not_before_s = float("-inf")
+        self.is_other = False
 
     @property
     def due_s(self) -> float:
@@ -55,8 +60,11 @@ class HubSearch:
         if seen == self._sighting and now_s < self._not_before_s:
             self._look_at_s = min(self._look_at_s, self._not_before_s)
             return None
-        self._sighting = seen
-        return self._reach.connect()
+        wire = self._reach.connect()
+        if wire is not None:
+            self.is_other = seen != self._sighting
+            self._sighting = seen
+        return wire
 
     def left(self, now_s: float, *, was_steady: bool, pause_s: float = 0.0) -> None:
         """A hub was left: wait, jittered, and twice as long the next time.

@@ -1,6 +1,6 @@
 """One DEALER connection to a hub: messages out, messages in, bad frames counted."""
 
-import math
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -24,51 +24,64 @@ READ_LIMIT: Final = 512
 
 
 class HubSocket:
-    """A connected DEALER; belongs to the thread that made it.
+    """A DEALER that is made once and connects to one hub as often as needed; agent's thread.
+
+    It is kept while no hub is there: a new socket takes descriptors, and libzmq aborts the process
+    where there are none (`scarcity`). A connection that ends takes nothing that has to be had back.
 
     Attributes:
-        bad_frames: Messages that made no sense so far.
+        bad_frames: Messages that made no sense since it connected.
         bytes_out: Bytes handed to ZeroMQ so far.
+        raw: The socket, for who polls it.
     """
 
     def __init__(
-        self,
-        context: "zmq.Context[zmq.Socket[bytes]]",
-        place: Path | DirectAddress,
-        keys: KeyPair | None = None,
+        self, context: "zmq.Context[zmq.Socket[bytes]]", place: Path | DirectAddress
     ) -> None:
-        """Connect.
+        """Make the socket; `connect` connects it.
 
         Args:
             context: For the socket.
             place: The hub's socket on this host, or its address on the network.
-            keys: This device's own; needed for an address.
         """
-        # Without both keys nothing is encrypted, and anybody could answer.
-        if isinstance(place, DirectAddress) and keys is None:
-            raise ValueError(place.endpoint)
         self.bad_frames = 0
         self.bytes_out = 0
-        self._socket = context.socket(zmq.DEALER)
-        self._socket.setsockopt(zmq.LINGER, 0)
-        self._socket.setsockopt(zmq.HANDSHAKE_IVL, 3000)
-        self._socket.setsockopt(zmq.SNDHWM, 64)
-        self._socket.setsockopt(zmq.RECONNECT_IVL, 100)
-        self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 2000)
-        self._socket.setsockopt(zmq.MAXMSGSIZE, MAX_AGENT_FRAME_BYTES)
-        if isinstance(place, DirectAddress) and keys is not None:
-            self._socket.setsockopt(zmq.IPV6, place.is_ipv6)
-            self._socket.setsockopt(zmq.CURVE_SERVERKEY, key_z85(place.key))
-            self._socket.setsockopt(zmq.CURVE_PUBLICKEY, keys.public)
-            self._socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret)
-            # The kernel would ask again after 1, 3, 7 s: too late once a network is mended.
-            self._socket.setsockopt(zmq.CONNECT_TIMEOUT, 1000)
-            self._socket.connect(place.endpoint)
-        elif isinstance(place, Path):
-            self._socket.connect(ipc(place))
-        self._poller = zmq.Poller()
-        self._poller.register(self._socket, zmq.POLLIN)
-        self._watched = -1
+        self._place = place
+        self._connected = ""
+        self.raw = context.socket(zmq.DEALER)
+        self.raw.setsockopt(zmq.LINGER, 0)
+        self.raw.setsockopt(zmq.HANDSHAKE_IVL, 3000)
+        self.raw.setsockopt(zmq.SNDHWM, 64)
+        self.raw.setsockopt(zmq.RECONNECT_IVL, 100)
+        self.raw.setsockopt(zmq.RECONNECT_IVL_MAX, 2000)
+        self.raw.setsockopt(zmq.MAXMSGSIZE, MAX_AGENT_FRAME_BYTES)
+
+    def connect(self, keys: KeyPair | None = None) -> None:
+        """Connect, or connect again.
+
+        Args:
+            keys: This device's own; needed for an address.
+
+        Raises:
+            ValueError: An address, but no keys: nothing would be encrypted, anybody could answer.
+        """
+        self.close()
+        self.bad_frames = 0
+        place = self._place
+        if isinstance(place, Path):
+            endpoint = ipc(place)
+        elif keys is None:
+            raise ValueError(place.endpoint)
+        else:
+            endpoint = place.endpoint
+            self.raw.setsockopt(zmq.IPV6, place.is_ipv6)
+            self.raw.setsockopt(zmq.CURVE_SERVERKEY, key_z85(place.key))
+            self.raw.setsockopt(zmq.CURVE_PUBLICKEY, keys.public)
+            self.raw.setsockopt(zmq.CURVE_SECRETKEY, keys.secret)
+            # The kernel would ask again after 1, 3, 7 s: too late once a network is repaired.
+            self.raw.setsockopt(zmq.CONNECT_TIMEOUT, 1000)
+        self.raw.connect(endpoint)
+        self._connected = endpoint
 
     @property
     def is_bad(self) -> bool:
@@ -79,7 +92,7 @@ class HubSocket:
         """Queue a message; False when the queue is full, then it was not taken."""
         frames = pack(message)
         try:
-            self._socket.send_multipart(frames, flags=zmq.NOBLOCK)
+            self.raw.send_multipart(frames, flags=zmq.NOBLOCK)
         except zmq.Again:
             return False
         self.bytes_out += sum(map(len, frames))
@@ -99,24 +112,20 @@ class HubSocket:
             except ProtocolError:
                 self.bad_frames += 1
 
-    def wait(self, seconds: float, descriptor: int) -> bool:
-        """Sleep so long, or until a message or a file descriptor (-1: none) is there; whether."""
-        if descriptor >= 0 and descriptor != self._watched:
-            self._poller.register(descriptor, zmq.POLLIN)
-            self._watched = descriptor
-        return bool(self._poller.poll(math.ceil(seconds * 1000)))
-
-    def close(self, *, linger_s: float = 0.0) -> None:
-        """Close at once, or give what is queued so many seconds."""
-        self._socket.close(linger=int(linger_s * 1000))
+    def close(self) -> None:
+        """Leave the hub; what is queued is dropped. The socket stays."""
+        endpoint, self._connected = self._connected, ""
+        if endpoint:
+            with contextlib.suppress(zmq.ZMQError):  # libzmq may have left it by itself
+                self.raw.disconnect(endpoint)
 
     def _frames(self) -> list[bytes] | None:
         try:
-            frames = [self._socket.recv(zmq.NOBLOCK)]
+            frames = [self.raw.recv(zmq.NOBLOCK)]
         except zmq.Again:
             return None
-        while self._socket.getsockopt(zmq.RCVMORE):
-            frame = self._socket.recv()
+        while self.raw.getsockopt(zmq.RCVMORE):
+            frame = self.raw.recv()
             # One more than ours is enough to know that it is not; the rest is thrown away.
             if len(frames) <= FRAMES:
                 frames.append(frame)

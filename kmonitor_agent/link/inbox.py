@@ -86,8 +86,8 @@ class Inbox:
 
     __slots__ = ("_events", "dropped", "is_shut", "is_sleeping", "wake")
 
-    def __init__(self) -> None:
-        self.wake = Wake()
+    def __init__(self, wake: Wake) -> None:
+        self.wake = wake
         self.is_shut = False
         self.is_sleeping = False
         self.dropped = 0

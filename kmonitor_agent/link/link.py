@@ -1,39 +1,29 @@
 """What a session holds: emit events, run tasks beside the training, receive commands."""
 
-import atexit
-import os
-import threading
-import weakref
 from collections.abc import Callable
-from typing import Final
 
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link.command_desk import OnCommand
-from kmonitor_agent.link.engine import Boot, Engine
+from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S, AgentThread
+from kmonitor_agent.link.command_inbox import OnCommand
+from kmonitor_agent.link.delivery import Phase
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.inbox import Inbox
+from kmonitor_agent.link.run_stream import Boot, RunStream
 from kmonitor_agent.link.schedule import Task
-from kmonitor_agent.link.sender import Phase
 from kmonitor_agent.link.status import LinkStatus
-from kmonitor_agent.link.timing import Timing
-from kmonitor_agent.local.clock import Clock, SystemClock
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import BootStarted, Event
 
-THREAD_NAME: Final = "kmonitor-agent"
-
-JOIN_SLACK_S: Final = 0.5
-"""Beyond the network's time, what a running task or write may take at the end."""
-
 
 class Link:
-    """Owns the one daemon thread `kmonitor-agent`, which owns spool, socket and sampling tasks.
+    """One run's way to disk and hub, over the one agent's thread of the process.
 
     Any thread may call any method; none of them raises or prints. In a forked child everything is
     a no-op, and the parent's files and sockets are left alone.
 
     Attributes:
         emit: Hand an event over; an append, never blocks or raises.
+        is_started: Whether the agent's thread serves it, or did until it ended.
     """
 
     emit: Callable[[Event], None]
@@ -48,8 +38,7 @@ class Link:
         hub: HubChoice,
         on_command: OnCommand,
         faults: FaultLog,
-        clock: Clock | None = None,
-        timing: Timing | None = None,
+        agent: AgentThread = AGENT,
     ) -> None:
         """Prepare; `start` begins.
 
@@ -59,78 +48,86 @@ class Link:
             folders: Where spool and socket lie.
             started: First event of the boot; its `t_s` is now.
             hub: Which hub to report to.
-            on_command: Told, on the agent's thread, of each accepted command as it is received.
+            on_command: Called on the agent's thread with each accepted command.
             faults: Where our own faults go.
-            clock: Time; None: the system's.
-            timing: Intervals; None: the usual ones.
+            agent: Whose thread serves it; tests have their own.
 
         Raises:
             ValueError: `boot` is not the one in `started`.
         """
         if boot != started.boot:
             raise ValueError(f"boot {boot!r} is not that of its first event, {started.boot!r}")
-        self._clock = SystemClock() if clock is None else clock
+        self._agent = agent
+        self._clock = agent.clock
         self._began_s = self._clock.monotonic_s() - started.t_s
-        self._started = started
         self._faults = faults
-        self._inbox = Inbox()
+        self._inbox = Inbox(agent.wake)
         self.emit = self._inbox.put  # not a method that calls it: one frame less in the training
-        self._engine = Engine(
+        self.is_started = False
+        self._stream = RunStream(
             Boot(run, started, folders, hub.socket(folders), self.now_s),
             self._inbox,
             on_command,
             faults=faults,
             clock=self._clock,
-            timing=Timing() if timing is None else timing,
+            timing=agent.timing,
         )
-        self._thread: threading.Thread | None = None
+        self.emit(started)
 
     def start(self) -> None:
-        """Start the thread; `started` is the boot's first event. Once."""
+        """Have it served, `started` first; where no thread can be had, it may be called again."""
+        if self.is_started or self._stream.is_ending:
+            return
         with self._faults.guarded("link.start"):
-            self.emit(self._started)
-            thread = threading.Thread(target=self._engine.run, name=THREAD_NAME, daemon=True)
-            thread.start()
-            self._thread = thread
-            _alive.add(self)
-            atexit.register(self.close)
+            self._agent.add(self._stream)
+            self.is_started = True
 
-    def every(self, interval_s: float, task: Task) -> None:
+    def every(self, interval_s: float, task: Task, *, while_idle: bool = False) -> None:
         """Run a task on the agent's thread, at once and then each `interval_s` seconds.
 
         What it raises is counted; if it costs too much it runs less often (`schedule`).
+
+        Args:
+            interval_s: Seconds between two runs.
+            task: What to do.
+            while_idle: Also while the run is idle.
         """
-        self._engine.schedule.add(interval_s, task)
-        self._inbox.wake.set()
+        self._stream.every(interval_s, task, while_idle=while_idle)
+        self._agent.wake.set()
 
     def now_s(self) -> float:
         """Seconds since the boot started: `t_s` of an event that happens now."""
         return self._clock.monotonic_s() - self._began_s
 
-    def close(self, *, timeout_s: float = 1.9) -> None:
-        """Everything to the spool, then to a hub that is there; again is harmless.
+    def set_idle(self, *, is_idle: bool) -> None:
+        """Whether nothing of this run goes on while another run of the process does."""
+        self._stream.is_idle = is_idle
+        if not is_idle:
+            self._agent.wake.set()
+
+    def end(self, *, timeout_s: float) -> None:
+        """Everything to the spool, then to a hub that is there; does not wait for it."""
+        self._inbox.shut()
+        self._stream.end(timeout_s)
+        self._agent.wake.set()
+
+    def close(self, *, timeout_s: float = EXIT_NETWORK_S) -> None:
+        """The same, and wait for it; again is harmless.
 
         Args:
-            timeout_s: Most seconds for the hub, so that the whole stays below two; next to none
-                are taken if none was ever seen.
+            timeout_s: Most seconds for the hub; next to none are taken if none was ever seen.
         """
-        thread, self._thread = self._thread, None
         self._inbox.shut()
-        if thread is None:
-            return
-        with self._faults.guarded("link.close"):
-            _alive.discard(self)
-            atexit.unregister(self.close)
-            self._engine.stop(timeout_s)
-            if thread is not threading.current_thread():
-                thread.join(timeout_s + JOIN_SLACK_S)
+        if self.is_started:
+            with self._faults.guarded("link.close"):
+                self._agent.end([self._stream], timeout_s)
 
     def status(self) -> LinkStatus:
         """How it goes, as of about now."""
-        outbox, sender = self._engine.outbox, self._engine.sender
+        outbox, delivery = self._stream.outbox, self._stream.delivery
         return LinkStatus(
-            hub_seen=sender.hub_seen,
-            connected=sender.phase is Phase.LIVE,
+            hub_seen=delivery.hub_seen,
+            connected=delivery.phase is Phase.LIVE,
             last_seq=outbox.last_seq,
             acked=outbox.acked,
             spooled_bytes=outbox.spooled_bytes,
@@ -138,22 +135,3 @@ class Link:
             dropped=self._inbox.dropped,
             faults=sum(self._faults.counts().values()),
         )
-
-    def _become_a_child(self) -> None:
-        # The thread did not come along; its socket and descriptors are copies of the parent's.
-        self._thread = None
-        self._inbox.shut()
-        self._engine.forget_in_child()
-
-
-_alive: "weakref.WeakSet[Link]" = weakref.WeakSet()
-
-
-def _after_fork_in_child() -> None:
-    for link in list(_alive):
-        link._become_a_child()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    _alive.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)

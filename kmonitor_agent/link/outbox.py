@@ -89,10 +89,13 @@ class Outbox:
         self._marked = 0
         self._unread = 0
         self._kept_why = ""
+        self._rested_first_seq: int | None = None
 
     @property
     def first_seq(self) -> int:
         """Oldest number that can still be sent; `last_seq + 1` when none."""
+        if self._rested_first_seq is not None:
+            return self._rested_first_seq
         spool = self._writer.spool
         held = [] if spool is None or spool.first_seq > spool.last_seq else [spool.first_seq]
         oldest = self._ring.oldest()
@@ -144,8 +147,9 @@ class Outbox:
             return
         if not self.degraded:
             try:
+                self._wake_up()
                 self._writer.write(records)
-            except OSError as exc:
+            except (OSError, NotPrivate, SpoolHeld) as exc:
                 self._degrade(exc)
         if self.degraded:
             for record, event in zip(records, events, strict=True):
@@ -156,6 +160,18 @@ class Outbox:
         # Last, since other threads read it: what is numbered is kept.
         self.last_seq = records[-1].seq
 
+    def rest(self) -> None:
+        """Hold no descriptor until there is something to write or to read again."""
+        spool = self._writer.spool
+        if spool is None or self.degraded:
+            return
+        self.save_mark()
+        self._rested_first_seq = self.first_seq
+        self._reader = self._read_ahead = None
+        self._reserve.release()
+        self._writer.leave_segment()
+        self._writer.rest()
+
     def retry(self) -> None:
         """Try the disk again with everything that waits in memory."""
         if not self.degraded:
@@ -163,6 +179,7 @@ class Outbox:
         try:
             if self._writer.spool is None:
                 spool = self._writer.open(given=self.last_seq)
+                self._rested_first_seq = None
                 self.last_seq = max(self.last_seq, spool.last_seq)
             waiting = self._ring.records()
             if waiting:
@@ -301,7 +318,21 @@ class Outbox:
         t_s = time_of(before) if before is not None else 0.0
         return lost_body(seq, t_s, WHY_MISSING)
 
+    def _wake_up(self) -> None:
+        """Open the spool again after a rest. Raises: SpoolHeld, NotPrivate, OSError."""
+        if self._rested_first_seq is None:
+            return
+        if self._writer.spool is None:
+            self._writer.open(given=self.last_seq)
+        self._rested_first_seq = None
+        if self.folder is not None:
+            self._reserve.hold(self.folder)
+
     def _from_disk(self, seq: int) -> bytes | None:
+        try:
+            self._wake_up()
+        except (NotPrivate, SpoolHeld) as exc:
+            raise OSError(errno.EBUSY, str(exc)) from exc
         spool = self._writer.spool
         if spool is None:
             return None

@@ -38,6 +38,7 @@ class SpoolWriter:
         self._facts = facts
         self._clock = clock
         self._spool: RunSpool | None = None
+        self._wrote_up_to = 0
         self.was_removed = False
         self._descriptor = -1
         self._segment: Path | None = None
@@ -73,9 +74,10 @@ class SpoolWriter:
             spool = self._take()
         if spool is None:
             raise SpoolHeld
-        if given and spool.last_seq > (given if self.was_removed else 0):
+        if given and spool.last_seq > self._wrote_up_to:
             spool.close()
             raise SpoolHeld
+        self._wrote_up_to = max(self._wrote_up_to, spool.last_seq)
         self._spool = spool
         if self._is_removed():
             self._drop_descriptor()
@@ -105,6 +107,7 @@ class SpoolWriter:
             self._begin_segment(spool, records[0].seq)
         self._append(b"".join(encode_record(*record) for record in records))
         spool.wrote(records[-1].seq)
+        self._wrote_up_to = max(self._wrote_up_to, records[-1].seq)
 
     def leave_segment(self) -> None:
         """Have the next events begin a segment of their own."""

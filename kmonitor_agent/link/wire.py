@@ -24,10 +24,6 @@ class Wire(Protocol):
         """What has arrived since the last call."""
         ...
 
-    def wait(self, seconds: float, descriptor: int) -> bool:
-        """Sleep so long, or until a message or a file descriptor (-1: none) is there; whether."""
-        ...
-
-    def close(self, *, linger_s: float = 0.0) -> None:
-        """Close at once, or give what is queued so many seconds."""
+    def close(self) -> None:
+        """Leave the hub; what is queued is dropped."""
         ...

@@ -11,6 +11,9 @@ Wall = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 """UTC epoch seconds."""
 
 Minor = Annotated[int, msgspec.Meta(ge=0, le=65535)]
+RunOrNone = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z_-]{0,64}\Z")]
+"""The run that a message is about; empty: the whole connection."""
+
 EventBytes = Annotated[bytes, msgspec.Meta(max_length=MAX_EVENT_BYTES)]
 
 
@@ -52,6 +55,7 @@ class Welcome(Message, frozen=True, tag="welcome"):
     """Hub to agent: session accepted; rewind to `acked` and send what follows.
 
     Attributes:
+        run: Run id.
         hub: The hub's id, kept in its database.
         boot: The boot that is welcomed.
         proto: Minor version spoken from now on.
@@ -60,6 +64,7 @@ class Welcome(Message, frozen=True, tag="welcome"):
         max_batch: Most events in one batch.
     """
 
+    run: Id
     hub: Id
     boot: Id
     proto: Minor
@@ -97,12 +102,14 @@ class Ack(Message, frozen=True, tag="ack"):
 
 
 class Again(Message, frozen=True, tag="again"):
-    """Hub to agent: unknown session or a gap; say hello again.
+    """Hub to agent: unknown session or a gap; say hello again for this run.
 
     Attributes:
+        run: Run id.
         acked: Last sequence number stored, as far as the hub knows the run; else 0.
     """
 
+    run: Id
     acked: Count
 
 
@@ -127,12 +134,14 @@ class Ping(Message, frozen=True, tag="ping"):
 
     Attributes:
         n: Number, repeated in the answer.
+        run: One of the agent's runs, a different one each time; empty on a desktop's socket.
         last: Newest sequence number or row of the sender.
         mono: The sender's monotonic clock, seconds.
         wall: The sender's wall clock, UTC epoch seconds.
     """
 
     n: Count
+    run: RunOrNone = ""
     last: Count = 0
     mono: Seconds = 0.0
     wall: Wall = 0.0
@@ -143,12 +152,14 @@ class Pong(Message, frozen=True, tag="pong"):
 
     Attributes:
         n: Number of the ping.
+        run: That of the ping.
         last: Newest sequence number or row of the sender.
         mono: The sender's monotonic clock, seconds.
         wall: The sender's wall clock, UTC epoch seconds.
     """
 
     n: Count
+    run: RunOrNone = ""
     last: Count = 0
     mono: Seconds = 0.0
     wall: Wall = 0.0
@@ -177,6 +188,7 @@ class ErrorMessage(Message, frozen=True, tag="error"):
         fatal: Whether asking again is useless.
         retry_ms: When to ask again, milliseconds; 0: no advice.
         ask: The question it answers; 0: none.
+        run: The run that could not be served; empty: the whole connection.
     """
 
     code: Literal[
@@ -186,3 +198,4 @@ class ErrorMessage(Message, frozen=True, tag="error"):
     fatal: bool = False
     retry_ms: Count = 0
     ask: Count = 0
+    run: RunOrNone = ""

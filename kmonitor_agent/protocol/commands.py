@@ -129,6 +129,7 @@ class Command(msgspec.Struct, frozen=True, tag="cmd", tag_field="type"):
 
     Attributes:
         id: Given by who asked; repeating a command keeps its id.
+        run: Run id.
         boot: The process that it is meant for; another boot refuses it.
         name: What to do.
         args: Typed arguments.
@@ -137,6 +138,7 @@ class Command(msgspec.Struct, frozen=True, tag="cmd", tag_field="type"):
     """
 
     id: Id
+    run: Id
     boot: Id
     name: CommandName
     args: Arguments = NoArguments()

@@ -75,8 +75,11 @@ class Boot:
 
     def emit(self, event: Event) -> None:
         """Send an event."""
-        if self._link is not None and self.is_ours:
-            self._link.emit(event)
+        link = self._link
+        if link is not None and self.is_ours:
+            link.emit(event)
+            if not link.is_started:
+                link.start()  # no thread could be had before
 
     def now_s(self) -> float:
         """The boot's time, seconds; 0 before it started."""
@@ -118,17 +121,30 @@ class Boot:
         self._link = link
         self._faults.on_fault = self._tell_fault
 
-    def every(self, interval_s: float, task: Callable[[], None]) -> None:
+    def every(
+        self, interval_s: float, task: Callable[[], None], *, while_idle: bool = False
+    ) -> None:
         """Have a task run on the agent's thread from now on."""
         if self._link is not None:
-            self._link.every(interval_s, task)
+            self._link.every(interval_s, task, while_idle=while_idle)
 
-    def end(self, *, left_by: BaseException | None, stopped: bool) -> None:
-        """Tell the end, drain and leave.
+    def set_idle(self, *, is_idle: bool) -> None:
+        """Whether nothing of this run goes on while another run of the process does."""
+        if self._link is not None and self.is_ours:
+            self._link.set_idle(is_idle=is_idle)
+
+    def hasten(self) -> None:
+        """Let go of the spool now: the run goes on in another boot of this process."""
+        if self._link is not None and self.is_ours:
+            self._link.end(timeout_s=0.0)
+
+    def end(self, *, left_by: BaseException | None, stopped: bool, within_s: float) -> None:
+        """Report the end and leave; returns at once, `AGENT.close` waits.
 
         Args:
             left_by: What ended the process, if an exception did.
             stopped: The last fit was stopped by an action of ours.
+            within_s: Most seconds for the hub.
         """
         if self._link is None or not self.is_ours:
             return
@@ -143,7 +159,7 @@ class Boot:
                 message=self._privacy.text(str(left_by))[:MAX_TEXT],
             )
         self.emit(ended)
-        self._link.close()
+        self._link.end(timeout_s=within_s)
 
     def restart(self, supervisor: int) -> None:
         """Tell that another process follows, drain and leave.

@@ -3,6 +3,7 @@
 import threading
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, TypedDict
 
 from kmonitor_agent.config import Settings
@@ -52,6 +53,25 @@ class _Ways(TypedDict):
     privacy: Privacy
 
 
+@dataclass(frozen=True, slots=True)
+class ClosedRun:
+    """What is kept of a run that was closed, in case that a callback names it again.
+
+    Attributes:
+        run_id: The run's id.
+        fits: How many it had.
+        last_epoch: Of its last fit.
+        steps_done: In the epochs that ended.
+        hasten: Has its boot let go of the spool at once.
+    """
+
+    run_id: str
+    fits: int = 0
+    last_epoch: int = 0
+    steps_done: int = 0
+    hasten: Callable[[], None] = lambda: None
+
+
 class RunSession:
     """A run in this process: its boot, limits, requests and fits.
 
@@ -66,15 +86,19 @@ class RunSession:
         log_figures: Ours in Keras' logs, for callbacks that ask for it.
     """
 
-    def __init__(self, name: str, settings: Settings) -> None:
+    def __init__(
+        self, name: str, settings: Settings, before: "ClosedRun | None" = None
+    ) -> None:
         """Give the run its id.
 
         Args:
             name: The run's name.
             settings: Of the first callback of this run.
+            before: The run was closed before in this process, and goes on.
         """
         self._restarting = Restarting(name)
-        self.run_id: Final = self._restarting.run_id
+        self.name: Final = name
+        self.run_id: Final = self._restarting.run_id if before is None else before.run_id
         self._folders = find_folders()
         self.faults: Final = FaultLog(self._folders.logs / "agent.log", private=settings.private)
         self.privacy = privacy = Privacy(private=settings.private)
@@ -89,7 +113,10 @@ class RunSession:
         )
         boot.why_not_restart = self._restarting.why_not
         self._fits: list[Fit] = []
-        self._fit_count = self._last_epoch = self.steps_done = 0
+        known = before or ClosedRun(self.run_id)
+        self._fit_count, self._last_epoch = known.fits, known.last_epoch
+        self.steps_done = known.steps_done
+        self._callbacks: list[weakref.ref[object]] = []
         self._beginning = threading.Lock()
         self._acting = threading.Lock()
         self._stopped_by_us = False
@@ -265,8 +292,36 @@ class RunSession:
         if met.is_last:
             self._left_by = met.exc
 
-    def close(self) -> None:
-        """The process ends: tell what is still open, drain, and leave."""
+    @property
+    def has_open_fit(self) -> bool:
+        """Whether a fit of it runs."""
+        return bool(self._fits)
+
+    def used_by(self, callback: object) -> None:
+        """Remember a callback of this run, weakly."""
+        self._callbacks.append(weakref.ref(callback))
+
+    def is_wanted(self) -> bool:
+        """Whether a callback of this run lives."""
+        self._callbacks = [each for each in self._callbacks if each() is not None]
+        return bool(self._callbacks)
+
+    def set_idle(self, *, is_idle: bool) -> None:
+        """Whether nothing of it goes on while another run of the process does."""
+        self._boot.set_idle(is_idle=is_idle)
+
+    def closed(self) -> ClosedRun:
+        """What to keep of it when it is closed before the process ends."""
+        return ClosedRun(
+            self.run_id, self._fit_count, self._last_epoch, self.steps_done, self._boot.hasten
+        )
+
+    def close(self, within_s: float) -> None:
+        """Report what is still open and the end; returns at once.
+
+        Args:
+            within_s: Most seconds for the hub.
+        """
         if not self._boot.is_ours:
             return
         self._performer.expire_waiting("the process ended before a safe point")
@@ -274,8 +329,7 @@ class RunSession:
             if self._left_by is None and is_running(fit) and self._close(fit):
                 self._teller.fit_ended(fit, "interrupted", None)
             self.leave_fit(fit, self._left_by)
-        self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us)
-        self.faults.write_out()
+        self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s)
 
     def _is_followed(self, origin: FitOrigin) -> bool:
         return any(is_same_fit(fit.origin, origin) for fit in self._fits)
@@ -286,7 +340,7 @@ class RunSession:
         rebuilds = parts_of(model) is not None
         self._boot.start(framework_for(model), self._intake.receive, rebuilds=rebuilds)
         self._sampler.begin(self._boot.every, self._interval_s)
-        self._boot.every(LOOK_AFTER_S, self._look_after)
+        self._boot.every(LOOK_AFTER_S, self._look_after, while_idle=True)
 
     def _look_after(self) -> None:
         self._intake.expire()

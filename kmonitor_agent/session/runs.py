@@ -1,4 +1,11 @@
-"""The runs of this process: one, unless callbacks name different ones; and the process's end."""
+"""The runs of this process: one, unless callbacks name different ones; and the process's end.
+
+A run is closed when another one begins and neither a fit nor a callback of it is left, as in a
+search that names a run for each trial. One whose callback lives on is idle until its next fit: it
+keeps its place with the hub and holds no descriptor. The run that was active last is neither, so
+that what happens between its fits is seen. A closed run whose name comes again goes on under its
+id, as a run does that is started again.
+"""
 
 import atexit
 import os
@@ -6,10 +13,17 @@ import threading
 from typing import Final
 
 from kmonitor_agent.config import Settings
+from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S
 from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.session.leaving import ExitWatch, Uncaught
 from kmonitor_agent.session.process_facts import default_run_name
-from kmonitor_agent.session.run_session import RunSession
+from kmonitor_agent.session.run_session import ClosedRun, RunSession
+
+CLOSES_WITHIN_S: Final = 30.0
+"""How long a run that is closed amid the process may take to hand its events to the hub."""
+
+CLOSED_LIMIT: Final = 4096
+"""Closed runs that are remembered; an older one whose name comes again begins anew."""
 
 
 class RunsOfProcess:
@@ -18,20 +32,54 @@ class RunsOfProcess:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sessions: dict[str, RunSession] = {}
+        self._closed: dict[str, ClosedRun] = {}
+        self._active: RunSession | None = None
         self._exits = ExitWatch(self._met_exception)
         self._is_watching = False
 
-    def session(self, settings: Settings) -> RunSession:
+    def session(self, settings: Settings, callback: object | None = None) -> RunSession:
         """The session of the run that a callback names; made when it is the first."""
         name = settings.run_name or default_run_name()
         with self._lock:
             if name not in self._sessions:
-                self._sessions[name] = RunSession(name, settings)
-            return self._sessions[name]
+                before = self._closed.pop(name, None)
+                if before is not None:
+                    before.hasten()
+                self._sessions[name] = RunSession(name, settings, before)
+            session = self._sessions[name]
+            if callback is not None:
+                session.used_by(callback)
+            return session
 
     def sessions(self) -> list[RunSession]:
         """Those that there are now."""
         return list(self._sessions.values())
+
+    def fit_began(self, session: RunSession) -> None:
+        """A fit of this run begins: the others rest, or end."""
+        with self._lock:
+            self._active = session
+            session.set_idle(is_idle=False)
+            for other in tuple(self._sessions.values()):
+                self._settle(other)
+
+    def fit_ended(self, session: RunSession) -> None:
+        """A fit of this run ended; while another one is active it rests, or ends."""
+        with self._lock:
+            self._settle(session)
+
+    def _settle(self, session: RunSession) -> None:
+        if session is self._active or session.has_open_fit:
+            return
+        session.set_idle(is_idle=True)
+        if session.is_wanted() or self._sessions.get(session.name) is not session:
+            return
+        del self._sessions[session.name]
+        while len(self._closed) >= CLOSED_LIMIT:
+            del self._closed[next(iter(self._closed))]
+        self._closed[session.name] = session.closed()
+        with session.faults.guarded("session.close"):
+            session.close(CLOSES_WITHIN_S)
 
     def tell_collected(self, outcome: Outcome) -> None:
         """The script collected by itself: every run of this process shows it."""
@@ -54,16 +102,20 @@ class RunsOfProcess:
     def close(self) -> None:
         """End every run: at exit, and after tests."""
         with self._lock:
-            sessions, self._sessions = list(self._sessions.values()), {}
+            sessions = list(self._sessions.values())
+            self._sessions, self._closed, self._active = {}, {}, None
         for session in sessions:
             with session.faults.guarded("session.close"):
-                session.close()
+                session.close(EXIT_NETWORK_S)
+        AGENT.close()
 
     def forget(self) -> None:
         """In a forked child: the runs are the parent's."""
         # A new lock: the parent's may have been held by a thread that does not exist here.
         self._lock = threading.Lock()
         self._sessions = {}
+        self._closed = {}
+        self._active = None
 
     def _met_exception(self, met: Uncaught) -> None:
         for session in tuple(self._sessions.values()):

@@ -18,7 +18,7 @@ Where each row of the fault matrix is proved (files without a folder are here):
 | every way a process can end, fork | test_agent_process |
 | wall clock jumps | kmonitor/hub/test_commands (TTL), kmonitor/hub/test_states (order) |
 | restarts amid a command | test_command_storms, kmonitor/hub/test_commands |
-| command twice, late, replayed | kmonitor_agent/link/test_command_desk, test_link |
+| command twice, late, replayed | kmonitor_agent/link/test_command_inbox, test_link |
 | unknown, revoked, wrong key; dead doorkeeper; no keys | test_direct_access |
 | another local user | test_direct_access, test_hub_places |
 | raw fuzz, slow handshakes, descriptors, endless frames | test_hub_floods, test_hub_hostile |

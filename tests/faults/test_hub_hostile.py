@@ -124,7 +124,7 @@ def test_a_batch_without_hello_is_asked_to_say_hello(
     plain.send_multipart(pack(Batch(run="r", boot="b", first=1, events=[b"\x80"])))
     assert plain.poll(60_000)
 
-    assert unpack_to_agent(plain.recv_multipart()) == Again(acked=0)
+    assert unpack_to_agent(plain.recv_multipart()) == Again(run="r", acked=0)
     assert client.hub().rows == 0
 
 

@@ -131,6 +131,7 @@ class FakeHub:
         self.acked = max(self.acked, hello.first - 1)
         self.send(
             Welcome(
+                run=hello.run,
                 hub=self.id,
                 boot=hello.boot,
                 proto=1,
@@ -142,13 +143,13 @@ class FakeHub:
 
     def _on_ping(self, ping: Ping) -> None:
         if self._agent in self._known:
-            self.send(Pong(n=ping.n))
+            self.send(Pong(n=ping.n, run=ping.run))
         else:
-            self.send(Again(acked=self.acked))
+            self.send(Again(run=ping.run, acked=self.acked))
 
     def _on_batch(self, batch: Batch) -> None:
         if self._agent not in self._known or batch.first > self.acked + 1:
-            self.send(Again(acked=self.acked))
+            self.send(Again(run=batch.run, acked=self.acked))
             return
         if any(map(self.refuses, batch.events)):
             refused = Nack(run=batch.run, first=batch.first, n=len(batch.events), why="poison")

@@ -13,6 +13,7 @@ from collections import deque
 from typing import Final
 
 from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.agent_thread import AgentThread
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.local.folders import find_folders
@@ -75,6 +76,7 @@ class Training:
             hub=HubChoice(),
             on_command=self._commands.append,
             faults=FaultLog(),
+            agent=AgentThread(),  # as a process of its own
         )
         self._link.start()
         fit = FitStarted(

@@ -82,7 +82,7 @@ def _flood(peer: RawPeer, run: str, boot: str, last: int, bodies: list[bytes]) -
             peer.say(Batch(run=run, boot=boot, first=sent + 1, events=bodies[:n]))
             sent += n
         if not peer.socket.poll(500):
-            peer.say(Ping(n=1, last=sent))
+            peer.say(Ping(n=1, run=run, last=sent))
             continue
         match _told(peer):
             case Ack(acked=confirmed) | Again(acked=confirmed):

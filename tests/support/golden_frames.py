@@ -42,6 +42,7 @@ _SIDES: dict[str, tuple[Any, Decode]] = {
 _PATTERNS = {
     r"^[0-9A-Za-z_-]{1,64}\Z": "an-Id_7",
     r"^[0-9a-f]{64}\Z": "0123456789abcdef" * 4,
+    r"^[0-9A-Za-z_-]{0,64}\Z": "an-Id_7",
     r"^[\w.@][\w.@ -]{0,63}\Z": "anna's laptop".replace("'", ""),
 }
 

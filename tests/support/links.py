@@ -11,6 +11,7 @@ from typing import Self
 from typing_extensions import override
 
 from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.agent_thread import AgentThread
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.timing import Timing
@@ -85,6 +86,7 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
         boot: str = "boot1",
         hub: HubChoice | None = None,
         timing: Timing = QUICK,
+        agent: AgentThread | None = None,
         on_command: Callable[[Command], None] | None = None,
     ) -> None:
         self.faults = FaultLog()
@@ -97,7 +99,7 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
             hub=HubChoice() if hub is None else hub,
             on_command=self.commands.append if on_command is None else on_command,
             faults=self.faults,
-            timing=timing,
+            agent=AgentThread(timing=timing) if agent is None else agent,
         )
 
     @override

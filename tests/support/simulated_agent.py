@@ -322,7 +322,7 @@ class SimulatedAgent:
             return
         if now_s >= self._next_ping_s:
             self._next_ping_s = now_s + _PING_EVERY_S
-            self._send(link, Ping(n=1, last=len(self.bodies)))
+            self._send(link, Ping(n=1, run=self.run, last=len(self.bodies)))
         while self._sent < len(self.bodies) and self._sent - self.acked < _WINDOW:
             batch = self.bodies[self._sent : self._sent + _BATCH]
             first = self._sent + 1

@@ -13,6 +13,7 @@ import threading
 import time
 
 from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.agent_thread import AgentThread
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.local.folders import find_folders
@@ -40,6 +41,7 @@ def new_link(name: str, hub: str, faults: FaultLog) -> tuple[str, Link]:
         hub=parse_hub(hub or "local", {}),
         on_command=lambda _command: None,
         faults=faults,
+        agent=AgentThread(),  # as a process of its own
     )
     link.start()
     return run, link

@@ -89,7 +89,7 @@ class Training:
             return
         if now_s >= self._ping_s:
             self._ping_s = now_s + _PING_S
-            self._send(Ping(n=1, last=last))
+            self._send(Ping(n=1, run=self.run, last=last))
         while self._sent < last and self._sent - self.acked < _WINDOW:
             batch = self._events(shared, self._sent, min(last, self._sent + _BATCH))
             if not self._send(

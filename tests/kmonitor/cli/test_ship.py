@@ -50,6 +50,7 @@ class Hub:
             case Hello():
                 self.acked = max(self.acked, message.first - 1)
                 told = Welcome(
+                    run=message.run,
                     hub="h",
                     boot=FACTS.boot,
                     proto=1,

@@ -1,5 +1,6 @@
 """A DEALER with the agreed options that survives whatever a peer sends."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import pytest
 import zmq
 
 from kmonitor_agent.link.hub_socket import BAD_FRAMES_LIMIT, HubSocket
-from kmonitor_agent.link.inbox import Wake
 from kmonitor_agent.local.direct_address import DirectAddress
 from kmonitor_agent.local.sockets import ipc
 from kmonitor_agent.protocol.codec import pack
@@ -26,6 +26,7 @@ class _Pair:
         self.router.setsockopt(zmq.LINGER, 0)
         self.router.bind(ipc(path))
         self.agent = HubSocket(self.context, path)
+        self.agent.connect()
         self.agent.send(Ping(n=1))
         self.identity, *self.first = self.router.recv_multipart()
 
@@ -38,7 +39,7 @@ class _Pair:
         return found
 
     def close(self) -> None:
-        self.agent.close()
+        self.agent.raw.close()
         self.router.close()
         self.context.term()
 
@@ -59,7 +60,7 @@ def test_messages_go_both_ways(pair: _Pair):
 
 
 def test_the_options_are_those_of_the_protocol(pair: _Pair):
-    socket = pair.agent._socket
+    socket = pair.agent.raw
 
     assert socket.getsockopt(zmq.LINGER) == 0
     assert socket.getsockopt(zmq.SNDHWM) == 64
@@ -98,7 +99,7 @@ def test_too_much_nonsense_makes_the_peer_bad(pair: _Pair):
     wait_until(lambda: list(pair.agent.received()) or pair.agent.is_bad)
 
     pair.say(*pack(Pong(n=2)))
-    pair.agent.wait(0.2, -1)
+    pair.agent.raw.poll(200)
     assert list(pair.agent.received()) == []
 
 
@@ -115,30 +116,35 @@ def test_a_type_of_a_newer_hub_is_answered_and_not_held_against_it(pair: _Pair):
 def test_sending_never_blocks(tmp_path: Path):
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     agent = HubSocket(context, tmp_path / "nobody")
+    agent.connect()
     taken = [agent.send(Ping(n=n)) for n in range(200)]
-    agent.close()
+    agent.raw.close()
     context.term()
 
     assert taken[0]
     assert not taken[-1]
 
 
-def test_waiting_ends_with_a_message_or_a_wake(pair: _Pair):
-    wake = Wake()
-    pair.agent.wait(0.001, wake.fileno())
-    wake.set()
-    pair.agent.wait(60.0, wake.fileno())
-    wake.clear()
-    pair.say(*pack(Pong(n=2)))
-    pair.agent.wait(60.0, wake.fileno())
+def test_it_connects_again_with_the_same_socket(pair: _Pair):
+    raw, descriptors = pair.agent.raw, len(os.listdir("/proc/self/fd"))
+    for number in range(2, 5):
+        pair.agent.close()
+        pair.agent.connect()
+        pair.agent.send(Ping(n=number))
+        wait_until(lambda: pair.router.poll(10))
+        pair.identity, *frames = pair.router.recv_multipart()
+        assert tuple(frames) == pack(Ping(n=number))
+        pair.say(*pack(Pong(n=number)))
+        assert pair.heard(1) == [Pong(n=number)]
 
-    assert pair.heard(1) == [Pong(n=2)]
+    assert pair.agent.raw is raw
+    wait_until(lambda: len(os.listdir("/proc/self/fd")) == descriptors)
 
 
 def test_without_keys_a_hub_on_the_network_is_not_connected_to():
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    try:
-        with pytest.raises(ValueError, match="tcp://gpu-01:5577"):
-            HubSocket(context, DirectAddress("gpu-01", 5577, "ab" * 32))
-    finally:
-        context.destroy(linger=0)
+    socket = HubSocket(context, DirectAddress("gpu-01", 5577, "ab" * 32))
+    with pytest.raises(ValueError, match="tcp://gpu-01:5577"):
+        socket.connect()
+    socket.raw.close()
+    context.term()

@@ -19,7 +19,7 @@ def _is_readable(wake: Wake) -> bool:
 
 
 def test_samples_and_others_come_in_the_order_of_their_emission():
-    inbox = Inbox()
+    inbox = Inbox(Wake())
     events = [sample(1), epoch(1), sample(2), epoch(2), epoch(3), sample(3)]
     for event in events:
         inbox.put(event)
@@ -30,7 +30,7 @@ def test_samples_and_others_come_in_the_order_of_their_emission():
 
 def test_the_oldest_make_room_and_are_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "EVENTS_LIMIT", 2)
-    inbox = Inbox()
+    inbox = Inbox(Wake())
     for number in range(4):
         inbox.put(epoch(number))
 
@@ -39,7 +39,7 @@ def test_the_oldest_make_room_and_are_counted(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_who_looks_by_itself_is_not_woken():
-    inbox = Inbox()
+    inbox = Inbox(Wake())
     assert inbox.is_empty
     inbox.put(epoch(1))
 
@@ -48,7 +48,7 @@ def test_who_looks_by_itself_is_not_woken():
 
 
 def test_a_sleeper_is_woken_by_the_first_event_only():
-    inbox = Inbox()
+    inbox = Inbox(Wake())
     assert inbox.fall_asleep()
     assert not _is_readable(inbox.wake)
 
@@ -61,7 +61,7 @@ def test_a_sleeper_is_woken_by_the_first_event_only():
 
 
 def test_nobody_falls_asleep_over_an_event():
-    inbox = Inbox()
+    inbox = Inbox(Wake())
     inbox.put(epoch(1))
 
     assert not inbox.fall_asleep()
@@ -69,7 +69,7 @@ def test_nobody_falls_asleep_over_an_event():
 
 
 def test_a_shut_inbox_takes_nothing():
-    inbox = Inbox()
+    inbox = Inbox(Wake())
     inbox.fall_asleep()
     inbox.shut()
     inbox.put(epoch(1))
@@ -130,7 +130,7 @@ def test_without_descriptors_nobody_sleeps(monkeypatch: pytest.MonkeyPatch):
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(module, "_pair", none_left)
-    inbox = Inbox()
+    inbox = Inbox(Wake())
 
     assert inbox.wake.fileno() == -1
     assert not inbox.fall_asleep()
@@ -141,7 +141,7 @@ def test_without_descriptors_nobody_sleeps(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.slow
 def test_nothing_is_lost_between_many_emitters_and_one_taker():
-    inbox = Inbox()
+    inbox = Inbox(Wake())
     taken = []
 
     def emit(first: int) -> None:

@@ -6,10 +6,11 @@ import threading
 import pytest
 
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link import engine
+from kmonitor_agent.link import agent_thread, run_stream
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.inbox import Wake
-from kmonitor_agent.link.link import THREAD_NAME, Link
+from kmonitor_agent.link.agent_thread import THREAD_NAME
+from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.launcher import read_launcher
@@ -90,7 +91,7 @@ def test_an_event_of_a_working_thread_wakes_nobody(
 ):
     # It is found by the next look, long before anything else would end the wait.
     timing = Timing(drain_s=0.01, retry_s=600.0, mark_s=600.0)
-    monkeypatch.setattr(engine, "WAIT_LIMIT_S", 600.0)
+    monkeypatch.setattr(agent_thread, "WAIT_LIMIT_S", 600.0)
     with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
         wait_until(lambda: test.link.status().last_seq == 1)
         monkeypatch.setattr(Wake, "set", refuse)
@@ -104,7 +105,7 @@ def test_a_single_event_after_a_long_silence_is_spooled_at_once(
 ):
     # Nothing of its own would end the sleep before the wait is given up.
     timing = Timing(drain_s=0.01, still_s=0.0, retry_s=600.0, mark_s=600.0)
-    monkeypatch.setattr(engine, "WAIT_LIMIT_S", 600.0)
+    monkeypatch.setattr(agent_thread, "WAIT_LIMIT_S", 600.0)
     with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
         wait_until(lambda: test.link._inbox.is_sleeping)
         test.link.emit(epoch(1))
@@ -178,7 +179,7 @@ def test_tasks_run_on_the_agents_thread_and_may_emit(folders: Folders):
 
 
 def test_a_command_is_handed_over_once_and_its_end_is_told(folders: Folders):
-    command = Command(id="c1", boot="boot1", name="save")
+    command = Command(id="c1", run="run1", boot="boot1", name="save")
     with (
         FakeHub(ingest_socket(folders)) as hub,
         LinkUnderTest(folders, timing=PATIENT) as test,
@@ -186,7 +187,7 @@ def test_a_command_is_handed_over_once_and_its_end_is_told(folders: Folders):
         hub.serve_until(lambda: hub.acked == 1)
         hub.send(command, command, command)
         hub.serve_until(lambda: test.commands)
-        hub.send(command, Command(id="c2", boot="boot0", name="stop"))
+        hub.send(command, Command(id="c2", run="run1", boot="boot0", name="stop"))
         test.link.emit(CommandProgress(t_s=1.0, id="c1", name="save", state="done"))
         hub.serve_until(lambda: hub.acked == 3)
 
@@ -202,8 +203,8 @@ def test_a_command_seen_by_an_earlier_process_never_runs_again(folders: Folders)
             LinkUnderTest(folders, boot=boot, timing=PATIENT) as test,
         ):
             hub.serve_until(lambda hub=hub: hub.count(Hello) and hub.acked)
-            hub.send(Command(id="c1", boot=boot, name="save"))
-            hub.send(Command(id=f"new-{boot}", boot=boot, name="save"))
+            hub.send(Command(id="c1", run="run1", boot=boot, name="save"))
+            hub.send(Command(id=f"new-{boot}", run="run1", boot=boot, name="save"))
             hub.serve_until(lambda: f"new-{boot}" in [c.id for c in test.commands])  # noqa: B023
 
         expected = ["c1", "new-boot1"] if boot == "boot1" else ["new-boot2"]
@@ -289,9 +290,9 @@ def test_the_interpreter_is_left_for_later(folders: Folders):
 def test_a_fault_of_the_thread_is_counted_and_the_thread_goes_on(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(engine, "AFTER_FAULT_S", 0.01)
+    monkeypatch.setattr(run_stream, "AFTER_FAULT_S", 0.01)
     test = LinkUnderTest(folders)
-    real, failures = test.link._engine.outbox.append, [1, 2]
+    real, failures = test.link._stream.outbox.append, [1, 2]
 
     def append(events: list[Sample]) -> None:
         if failures:
@@ -299,7 +300,7 @@ def test_a_fault_of_the_thread_is_counted_and_the_thread_goes_on(
             raise ZeroDivisionError
         real(events)
 
-    monkeypatch.setattr(test.link._engine.outbox, "append", append)
+    monkeypatch.setattr(test.link._stream.outbox, "append", append)
     with test:
         wait_until(lambda: not failures)
         test.link.emit(epoch(7))

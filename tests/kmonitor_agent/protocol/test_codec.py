@@ -131,10 +131,11 @@ FROM_AGENT = st.one_of(
 )
 TO_AGENT = st.one_of(
     st.builds(Ack, run=IDS, acked=COUNTS),
-    st.builds(Again, acked=COUNTS),
+    st.builds(Again, run=IDS, acked=COUNTS),
     st.builds(Nack, run=IDS, first=COUNTS, n=COUNTS, why=TEXTS),
     st.builds(
         Welcome,
+        run=IDS,
         hub=IDS,
         boot=IDS,
         proto=st.integers(0, 65535),
@@ -145,6 +146,7 @@ TO_AGENT = st.one_of(
     st.builds(
         Command,
         id=IDS,
+        run=IDS,
         boot=IDS,
         name=st.just("set_limits"),
         args=st.builds(

@@ -53,7 +53,7 @@ class Desk:
     def ask(self, name: CommandName, **more: Any) -> list[tuple[str, str]]:
         """States told for a command, each with its why."""
         begin = len(self.events)
-        self.intake.receive(Command(id=f"c{begin}", boot="boot", name=name, **more))
+        self.intake.receive(Command(id=f"c{begin}", run="run1", boot="boot", name=name, **more))
         return self.told(begin)
 
     def told(self, begin: int = 0) -> list[tuple[str, str]]:

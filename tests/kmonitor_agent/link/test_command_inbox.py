@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link.command_desk import HELD_LIMIT, CommandDesk
+from kmonitor_agent.link.command_inbox import HELD_LIMIT, CommandInbox
 from kmonitor_agent.link.commands_seen import COMMANDS_NAME, SEEN_LIMIT, CommandsSeen
 from kmonitor_agent.protocol.commands import Command
 from kmonitor_agent.protocol.facts import CommandProgress, Event
@@ -17,7 +17,7 @@ class _Desk:
         self.taken: list[str] = []
         self.told: list[Event] = []
         self.faults = FaultLog()
-        self.desk = CommandDesk(
+        self.desk = CommandInbox(
             "boot1", self._on, emit=self.told.append, now_s=lambda: 5.0, faults=self.faults
         )
 
@@ -27,7 +27,7 @@ class _Desk:
         self.taken.append(command.id)
 
     def take(self, command_id: str, boot: str = "boot1") -> None:
-        self.desk.take(Command(id=command_id, boot=boot, name="save"))
+        self.desk.take(Command(id=command_id, run="run1", boot=boot, name="save"))
 
     def end(self, command_id: str) -> None:
         self.desk.note(CommandProgress(t_s=0.0, id=command_id, name="save", state="done"))
@@ -78,7 +78,7 @@ def test_the_seventeenth_is_refused_until_one_has_ended():
 
 def test_a_fault_of_the_session_fails_the_command_and_nothing_else():
     desk = _Desk()
-    desk.desk.take(Command(id="c1", boot="boot1", name="diagnose"))
+    desk.desk.take(Command(id="c1", run="run1", boot="boot1", name="diagnose"))
     desk.take("c2")
 
     assert [e.state for e in desk.told if isinstance(e, CommandProgress)] == ["failed"]

@@ -14,7 +14,7 @@ HELD_LIMIT: Final = 16
 OnCommand = Callable[[Command], None]
 
 
-class CommandDesk:
+class CommandInbox:
     """On the agent's thread only.
 
     Args:

@@ -1,0 +1,319 @@
+"""The one thread of the agent, for all runs of a process: their events, tasks and hubs.
+
+Each run has a `RunStream` (its events on their way to the disk) and a delivery (its side of the
+protocol); all runs that report to the same hub share a `HubConnection`, and all connections one
+libzmq context. So a search over a thousand named runs costs a training the same three threads
+(libzmq has two) and the same few descriptors as a single run does.
+"""
+
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from kmonitor_agent.link.hub_connection import HubConnection, Surroundings
+from kmonitor_agent.link.hub_place import Sighting, look_for_hub
+from kmonitor_agent.link.hub_search import HubReach
+from kmonitor_agent.link.inbox import Wake
+from kmonitor_agent.link.run_stream import RunStream
+from kmonitor_agent.link.timing import Timing
+from kmonitor_agent.link.transport import Transport
+from kmonitor_agent.link.wire import Wire
+from kmonitor_agent.local.clock import Clock, SystemClock
+from kmonitor_agent.local.direct_address import DirectAddress
+from kmonitor_agent.local.key_pair import own_keys
+
+THREAD_NAME: Final = "kmonitor-agent"
+
+FLUSH_S: Final = 0.1
+"""What ZeroMQ gets to hand the last messages to the hub."""
+
+WAIT_LIMIT_S: Final = 60.0
+_AFTER_FAULT_S: Final = 1.0
+
+EXIT_NETWORK_S: Final = 1.5
+"""Most seconds for the hub when a process ends, for all its runs together."""
+
+JOIN_SLACK_S: Final = 0.4
+"""Beyond that, what a running task or a write may take then: the exit as a whole is bounded by the
+sum of both, below two seconds, also where the disk hangs."""
+
+_FAR_AWAY: Final = Sighting(0, 0, 0)
+"""A hub on the network leaves no file to look for: it is always tried."""
+
+Place = Path | DirectAddress
+
+
+class AgentThread:
+    """The runs of a process and the thread that serves them; started with the first, ends with
+    the last. Any thread may call any method.
+
+    Attributes:
+        clock: Time.
+        timing: Intervals.
+    """
+
+    def __init__(self, clock: Clock | None = None, timing: Timing | None = None) -> None:
+        """No thread and no descriptor yet.
+
+        Args:
+            clock: None: the system's.
+            timing: None: the usual ones.
+        """
+        self.clock: Final = SystemClock() if clock is None else clock
+        self.timing: Final = Timing() if timing is None else timing
+        self._lock = threading.Lock()
+        self._wake: Wake | None = None
+        self._streams: list[RunStream] = []
+        self._thread: threading.Thread | None = None
+
+    @property
+    def wake(self) -> Wake:
+        """Ends the thread's sleep."""
+        with self._lock:
+            if self._wake is None:
+                self._wake = Wake()
+            return self._wake
+
+    def add(self, stream: RunStream) -> None:
+        """Serve one more run.
+
+        Raises:
+            RuntimeError: No thread can be had; the run is not served.
+        """
+        wake = self.wake
+        with self._lock:
+            if self._thread is None:
+                work = Turns(self, wake)
+                thread = threading.Thread(target=work.run, name=THREAD_NAME, daemon=True)
+                thread.start()
+                self._thread = thread
+                _running.add(self)
+                atexit.register(self.close)
+            self._streams.append(stream)
+        wake.set()
+
+    def streams(self) -> list[RunStream]:
+        """The runs that are served now."""
+        return list(self._streams)
+
+    def close(self, timeout_s: float = EXIT_NETWORK_S) -> None:
+        """End all runs: everything to the disk, then to a hub that is there."""
+        self.end(self.streams(), timeout_s)
+
+    def end(self, streams: list[RunStream], timeout_s: float) -> None:
+        """End these runs, and wait until that is done or time is up.
+
+        Args:
+            streams: Of this agent.
+            timeout_s: Most seconds for the hub; next to none are taken if none was ever seen.
+        """
+        with self._lock:
+            thread = self._thread
+        if thread is None or not streams:
+            return
+        until_s = self.clock.monotonic_s() + timeout_s + JOIN_SLACK_S
+        for stream in streams:
+            stream.end(timeout_s)
+        self.wake.set()
+        if thread is threading.current_thread():
+            return
+        for stream in streams:
+            stream.ended.wait(max(0.0, until_s - self.clock.monotonic_s()))
+        if not self._streams:
+            thread.join(max(0.0, until_s - self.clock.monotonic_s()))
+
+    def remove(self, stream: RunStream) -> None:
+        """It has ended; called by the thread."""
+        with self._lock:
+            self._streams.remove(stream)
+
+    def is_over(self) -> bool:
+        """Whether the thread has no run left and leaves; the next run starts another one."""
+        with self._lock:
+            if self._streams:
+                return False
+            self._thread = None
+        _running.discard(self)
+        atexit.unregister(self.close)
+        return True
+
+    def forget_in_child(self) -> None:
+        """In a forked child: the thread did not come along, sockets and files are the parent's."""
+        streams, self._streams = self._streams, []
+        # A new lock: the parent's may have been held by a thread that does not exist here.
+        self._lock = threading.Lock()
+        self._thread = None
+        # Its descriptor is shared with the parent, whose thread must not be woken by us.
+        self._wake = None
+        for stream in streams:
+            stream.forget_in_child()
+
+
+class Turns:
+    """What the thread does; everything belongs to it."""
+
+    def __init__(self, agent: AgentThread, wake: Wake) -> None:
+        self._agent = agent
+        self._wake = wake
+        self._clock = agent.clock
+        self._timing = agent.timing
+        self._transport = Transport()
+        self._prepare_at_s = float("-inf")
+        self._has_said_short = False
+        self._connections: dict[Place, HubConnection] = {}
+        self._carried: dict[RunStream, HubConnection] = {}
+        self._stirred_s = float("-inf")
+
+    def run(self) -> None:
+        """The thread's main; returns when no run is left."""
+        while True:
+            self._guarded(self.turn)
+            if self._agent.is_over():
+                break
+            self._guarded(self._rest)
+        self._guarded(self._close)
+
+    def turn(self) -> None:
+        """Serve each run and each connection once."""
+        now_s = self._clock.monotonic_s()
+        streams = self._agent.streams()
+        held: set[str] = set()
+        for stream in streams:
+            if stream.turn(now_s, is_free=stream.boot.run not in held):
+                self._stirred_s = now_s
+            held.add(stream.boot.run)
+            self._connect(stream)
+        self._prepare(now_s)
+        for connection in self._connections.values():
+            if not self._transport.is_short_of_memory():
+                self._guarded(connection.step)
+        for stream in streams:
+            stream.keep_up(self._clock.monotonic_s())
+            self._end_if_due(stream)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as exc:  # noqa: BLE001 - thread main: counted, and the thread goes on
+            self._record(f"link.{work.__name__.strip('_')}", exc)
+            if self._agent.streams():
+                self._wake.wait(_AFTER_FAULT_S)
+
+    def _record(self, where: str, exc: Exception) -> None:
+        """A fault of what the runs share is counted with the newest of them."""
+        for stream in self._agent.streams()[-1:]:
+            stream.faults.record(where, exc)
+
+    # --- hubs ---
+
+    def _connect(self, stream: RunStream) -> None:
+        place = stream.boot.socket
+        if place is None or stream in self._carried or stream.is_ending:
+            return
+        if place not in self._connections:
+            self._connections[place] = HubConnection(self._surroundings(stream), self._timing)
+        self._connections[place].add(stream.delivery)
+        self._carried[stream] = self._connections[place]
+
+    def _surroundings(self, stream: RunStream) -> Surroundings:
+        place, folders = stream.boot.socket, stream.boot.folders
+
+        def look() -> Sighting | None:
+            if place is None or not self._transport.has(place):
+                return None
+            return _FAR_AWAY if isinstance(place, DirectAddress) else look_for_hub(place)
+
+        def connect() -> Wire | None:
+            found = None if place is None else self._transport.socket(place)
+            if found is not None:
+                is_far = isinstance(place, DirectAddress)
+                found.connect(own_keys(folders, "agent") if is_far else None)
+            return found
+
+        return Surroundings(HubReach(look, connect), self._clock, self._record)
+
+    def _prepare(self, now_s: float) -> None:
+        """Make the sockets that are missing, if the process has what they take."""
+        missing = [place for place in self._connections if not self._transport.has(place)]
+        if not missing or now_s < self._prepare_at_s:
+            return
+        self._prepare_at_s = now_s + self._timing.retry_s
+        for place in missing:
+            self._transport.prepare(place)
+        if self._transport.shortage and not self._has_said_short:
+            self._has_said_short = True
+            for stream in self._carried:
+                stream.say_short(self._transport.shortage)
+
+    # --- waiting ---
+
+    def _rest(self) -> None:
+        """Wait for what is due, a message or a wake-up; look into the inboxes meanwhile."""
+        now_s = self._clock.monotonic_s()
+        streams = self._agent.streams()
+        wait_s = min([WAIT_LIMIT_S, *(stream.wait_s(now_s) for stream in streams)])
+        connections = self._connections.values()
+        wait_s = min([wait_s, *(connection.wait_s() for connection in connections)])
+        if any(stream.is_ending for stream in streams):
+            wait_s = min(wait_s, self._timing.drain_s)
+        is_still = now_s - self._stirred_s > self._timing.still_s
+        look_s = wait_s if is_still and self._fall_asleep(streams) else self._timing.drain_s
+        end_s = now_s + wait_s
+        while True:
+            if self._is_called(min(look_s, max(0.0, end_s - now_s))):
+                self._wake.clear()
+                break
+            now_s = self._clock.monotonic_s()
+            if now_s >= end_s or any(not stream.inbox.is_empty for stream in streams):
+                break
+        for stream in streams:
+            stream.inbox.is_sleeping = False
+
+    def _fall_asleep(self, streams: list[RunStream]) -> bool:
+        return all([stream.inbox.fall_asleep() for stream in streams])  # noqa: C419 - each of them
+
+    def _is_called(self, seconds: float) -> bool:
+        """Sleep so long at most; whether something ended it before."""
+        if any(connection.wire is not None for connection in self._connections.values()):
+            return self._transport.wait(seconds, self._wake.fileno())
+        return self._wake.wait(seconds)
+
+    # --- end ---
+
+    def _end_if_due(self, stream: RunStream) -> None:
+        connection = self._carried.get(stream)
+        wire = None if connection is None else connection.wire
+        if not stream.may_leave(self._clock.monotonic_s(), is_connected=wire is not None):
+            return
+        if connection is not None:
+            if wire is not None:
+                with stream.faults.guarded("link.bye"):
+                    stream.delivery.say_bye(wire, stream.ended_why)
+            connection.remove(stream.delivery)
+            del self._carried[stream]
+        stream.leave()
+        self._agent.remove(stream)
+
+    def _close(self) -> None:
+        is_connected = any(each.wire is not None for each in self._connections.values())
+        self._transport.close(linger_s=FLUSH_S if is_connected else 0.0)
+
+
+AGENT: Final = AgentThread()
+"""Of this process."""
+
+_running: "weakref.WeakSet[AgentThread]" = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for agent in list(_running):
+        agent.forget_in_child()
+    _running.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

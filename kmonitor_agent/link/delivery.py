@@ -1,0 +1,270 @@
+"""One run's side of protocol KM1: hello, batches, acks, rewind. The socket belongs to others.
+
+A process has one connection to its hub for all its runs. What can go wrong with one run (a newer
+process took it over, the hub refuses it, it is behind) stays with that run: the connection and the
+other runs go on.
+"""
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.outbox import Outbox
+from kmonitor_agent.link.pace import SEND_AT_ONCE, Pace
+from kmonitor_agent.link.timing import Timing
+from kmonitor_agent.link.wire import Wire
+from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.protocol.commands import Command
+from kmonitor_agent.protocol.facts import BootStarted, Event, Notice
+from kmonitor_agent.protocol.messages import (
+    Ack,
+    Again,
+    Batch,
+    Bye,
+    ErrorMessage,
+    Hello,
+    Nack,
+    Welcome,
+)
+from kmonitor_agent.protocol.version import MAX_BATCH_BYTES, MINOR_VERSIONS
+
+ToRun = Welcome | Ack | Again | Nack | Command
+"""Messages of a hub that are for one run."""
+
+
+class Phase(enum.Enum):
+    """How far a run has come with the hub."""
+
+    AWAY = "no connection"
+    GREETING = "hello said, no welcome yet"
+    LIVE = "welcomed"
+    REFUSED = "the hub refuses this run for now"
+    SUPERSEDED = "a newer process of the run has taken over; nothing is sent any more"
+
+
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """What a delivery needs of its run.
+
+    Attributes:
+        run: Run id.
+        started: First event of the boot.
+        outbox: Numbered events.
+        on_command: Takes commands.
+        emit: Emits an event.
+        now_s: The boot's `t_s`.
+        faults: Where our own faults go.
+    """
+
+    run: str
+    started: BootStarted
+    outbox: Outbox
+    on_command: Callable[[Command], None]
+    emit: Callable[[Event], None]
+    now_s: Callable[[], float]
+    faults: FaultLog
+
+
+class RunDelivery:
+    """Delivers one run's outbox, in order, over whichever connection is there; agent's thread.
+
+    Attributes:
+        phase: How far it has come.
+        hub_seen: Whether a hub ever welcomed this run.
+        ping_s: How often the hub that welcomed it wants to be pinged.
+    """
+
+    def __init__(self, parts: RunParts, clock: Clock, timing: Timing) -> None:
+        self.phase = Phase.AWAY
+        self.hub_seen = False
+        self.ping_s = timing.ping_s
+        self._parts = parts
+        self._clock = clock
+        self._timing = timing
+        self._pace = Pace()
+        self._said: set[str] = set()
+        self._hello_at_s = self._not_before_s = float("-inf")
+        self._read_at_s = self._progress_s = 0.0
+
+    @property
+    def run(self) -> str:
+        """Run id."""
+        return self._parts.run
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the hub has everything, or will get nothing more from here."""
+        outbox = self._parts.outbox
+        return self.phase is Phase.SUPERSEDED or outbox.acked >= outbox.last_seq
+
+    def greet(self, now_s: float, *, is_other_hub: bool = False) -> None:
+        """There is a connection: say hello next, to a hub that refused this run not too soon."""
+        if self.phase is Phase.SUPERSEDED:
+            return
+        if is_other_hub:
+            self._not_before_s = now_s
+        self.phase = Phase.GREETING if now_s >= self._not_before_s else Phase.REFUSED
+        self._hello_at_s = max(now_s, self._not_before_s)
+
+    def disconnected(self) -> None:
+        """The connection is gone."""
+        if self.phase is not Phase.SUPERSEDED:
+            self.phase = Phase.AWAY
+
+    def due_s(self, now_s: float) -> float:
+        """Monotonic time at which `write` has something to do by itself."""
+        if self.phase in (Phase.GREETING, Phase.REFUSED):
+            return self._hello_at_s
+        if self.phase is Phase.LIVE and self._has_more():
+            return max(self._read_at_s, now_s + self._timing.drain_s / 10)
+        return float("inf")
+
+    def write(self, wire: Wire, now_s: float) -> None:
+        """Say what is due."""
+        if self.phase is Phase.REFUSED and now_s >= self._hello_at_s:
+            self.greet(now_s)
+        if self.phase is Phase.GREETING:
+            self._say_hello(wire, now_s)
+        elif self.phase is Phase.LIVE:
+            self._send_batches(wire, now_s)
+
+    def handle(self, message: ToRun, now_s: float) -> None:
+        """Take a message of the hub for this run."""
+        if isinstance(message, Command):
+            self._parts.on_command(message)
+        elif isinstance(message, Welcome):
+            self._on_welcome(message, now_s)
+        elif self.phase is not Phase.LIVE:
+            return
+        elif isinstance(message, Again):
+            self.greet(now_s)
+        else:
+            self._on_progress(message, now_s)
+
+    def refuse(self, error: ErrorMessage, now_s: float) -> None:
+        """The hub cannot serve this run: pause it alone, or end it here."""
+        if error.code == "superseded":
+            self.phase = Phase.SUPERSEDED
+            self.say_once("superseded", "Another process of this run reports to the hub now.")
+        elif error.fatal or error.code == "unauthorised":
+            self._reject(now_s, f"hub_{error.code}", f"The hub refuses: {error.text}")
+        elif error.code in {"busy", "quota"}:
+            self._pause(now_s, min(error.retry_ms / 1000, self._timing.refused_s))
+
+    def say_bye(self, wire: Wire, why: str) -> None:
+        """Report to a hub that is there that the run ends here (`why` of its `BootEnded`)."""
+        if self.phase is Phase.LIVE:
+            ending = _BYES.get(why, "finished")
+            wire.send(Bye(run=self.run, last=self._parts.outbox.last_seq, why=ending))
+
+    def say_once(self, code: str, text: str) -> None:
+        """Add a notice to the run, the first time that this is to be said."""
+        if code not in self._said:
+            self._said.add(code)
+            t_s = self._parts.now_s()
+            self._parts.emit(Notice(t_s=t_s, level="error", code=code, text=text[:4096]))
+
+    def _reject(self, now_s: float, code: str, text: str) -> None:
+        self.say_once(code, text)
+        self._pause(now_s, self._timing.refused_s)
+
+    def _pause(self, now_s: float, seconds: float) -> None:
+        self.phase = Phase.REFUSED
+        self._hello_at_s = self._not_before_s = now_s + seconds
+
+    # --- writing ---
+
+    def _say_hello(self, wire: Wire, now_s: float) -> None:
+        if now_s < self._hello_at_s:
+            return
+        self._hello_at_s = now_s + self._timing.hello_s
+        started, outbox = self._parts.started, self._parts.outbox
+        wire.send(
+            Hello(
+                run=self.run,
+                boot=started.boot,
+                proto=MINOR_VERSIONS,
+                first=outbox.first_seq,
+                last=outbox.last_seq,
+                pid=started.pid,
+                pid_namespace=started.pid_namespace,
+                host=started.host,
+                start_wall=started.started_wall_s,
+                mono=self._parts.now_s(),
+            )
+        )
+
+    def _has_more(self) -> bool:
+        return self._pace.next_seq <= self._parts.outbox.last_seq and self._pace.allowed() > 0
+
+    def _send_batches(self, wire: Wire, now_s: float) -> None:
+        if now_s < self._read_at_s:
+            return
+        for _ in range(SEND_AT_ONCE):
+            if not self._has_more() or not self._send_batch(wire, now_s):
+                break
+        in_flight = self._pace.next_seq - 1 > self._pace.acked
+        if not in_flight:
+            self._progress_s = now_s
+        elif now_s - self._progress_s > self._timing.stall_s:
+            self._progress_s = now_s
+            self.greet(now_s)
+
+    def _send_batch(self, wire: Wire, now_s: float) -> bool:
+        first = self._pace.next_seq
+        try:
+            bodies = self._parts.outbox.read(first, self._pace.allowed(), MAX_BATCH_BYTES)
+        except OSError as exc:
+            self._parts.faults.record("link.read", exc)
+            self._read_at_s = now_s + self._timing.retry_s
+            return False
+        batch = Batch(run=self.run, boot=self._parts.started.boot, first=first, events=bodies)
+        if not wire.send(batch):
+            return False
+        self._pace.sent(len(bodies))
+        return True
+
+    # --- reading ---
+
+    def _on_welcome(self, welcome: Welcome, now_s: float) -> None:
+        # A second one answers a hello from before the first: what was sent since holds.
+        if self.phase is not Phase.GREETING or welcome.boot != self._parts.started.boot:
+            return
+        if not MINOR_VERSIONS[0] <= welcome.proto <= MINOR_VERSIONS[1]:
+            self._reject(now_s, "hub_version", "The hub speaks another version; update it.")
+            return
+        if welcome.acked > self._parts.outbox.last_seq:
+            text = "The hub claims events that this run never sent; the spool keeps them all."
+            self._reject(now_s, "hub_ahead", text)
+            return
+        self.hub_seen = True
+        self.phase = Phase.LIVE
+        self._parts.outbox.set_acked(welcome.acked)
+        self._pace.rewind(welcome.acked, welcome.max_batch)
+        self.ping_s = min(welcome.ping_ms / 1000, self._timing.ping_s)
+        self._progress_s = now_s
+
+    def _on_progress(self, message: Ack | Nack, now_s: float) -> None:
+        self._progress_s = now_s
+        outbox = self._parts.outbox
+        if isinstance(message, Nack):
+            blamed = self._pace.refused(message.first, message.n)
+            if blamed is not None:
+                outbox.replace(blamed, f"refused by the hub: {message.why}")
+        elif message.acked > outbox.last_seq:
+            text = "The hub acknowledges what was never sent; the spool keeps it all."
+            self._reject(now_s, "hub_ahead", text)
+        elif message.acked > self._pace.acked:
+            self._pace.ack(message.acked)
+            outbox.set_acked(message.acked)
+
+
+_BYES: Final[dict[str, Literal["finished", "error", "restart", "stop"]]] = {
+    "finished": "finished",
+    "failed": "error",
+    "interrupted": "stop",
+    "stopped": "stop",
+    "restart": "restart",
+}

@@ -1,0 +1,326 @@
+"""One run's part of the agent's thread: its tasks, and its events from the inbox to the disk."""
+
+import contextlib
+import enum
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.link.command_inbox import CommandInbox, OnCommand
+from kmonitor_agent.link.delivery import Phase, RunDelivery, RunParts
+from kmonitor_agent.link.inbox import Inbox
+from kmonitor_agent.link.outbox import Outbox
+from kmonitor_agent.link.schedule import Schedule, Task
+from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.link.timing import Timing
+from kmonitor_agent.link.unrecorded import Unrecorded
+from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.direct_address import DirectAddress
+from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.launcher import Launcher, leave_launcher
+from kmonitor_agent.local.spool_format import BootFacts
+from kmonitor_agent.protocol.facts import BootEnded, BootStarted, Event, Notice
+from kmonitor_agent.release import VERSION
+
+AFTER_FAULT_S: Final = 1.0
+"""Pause of a run after a fault of our own, so that a lasting one does not spin."""
+
+HUB_AWAITED_S: Final = 5.0
+"""A run that the disk refuses is not called lost before a hub had so long to be found."""
+
+IDLE_LOOK_S: Final = 1.0
+"""How often the tasks of an idle run are run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boot:
+    """What a stream is for.
+
+    Attributes:
+        run: Run id.
+        started: First event of the boot.
+        folders: Where spool and launcher record lie.
+        socket: The hub's socket, or its address on the network; None: no hub.
+        now_s: The boot's `t_s`.
+    """
+
+    run: str
+    started: BootStarted
+    folders: Folders
+    socket: Path | DirectAddress | None
+    now_s: Callable[[], float]
+
+
+class _Phase(enum.Enum):
+    OPENING = "waits for the spool's lock"
+    OPEN = "numbers and keeps events"
+    ENDED = "has let go of everything"
+
+
+class RunStream:
+    """Everything belongs to the agent's thread but `end`, `is_idle` and what is a plain read.
+
+    Attributes:
+        boot: What it is for.
+        faults: Where our own faults go.
+        inbox: Where other threads leave events.
+        outbox: Numbered events.
+        delivery: The run's side of the protocol.
+        schedule: The session's tasks.
+        is_idle: No fit runs and another run of the process goes on: only tasks that are meant for
+            it run, and no descriptor is held.
+        ended: Set when everything is let go.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts of a run; by keyword
+        self,
+        boot: Boot,
+        inbox: Inbox,
+        on_command: OnCommand,
+        *,
+        faults: FaultLog,
+        clock: Clock,
+        timing: Timing,
+    ) -> None:
+        self.boot = boot
+        self.faults = faults
+        self.inbox = inbox
+        self.is_idle = False
+        self.ended = threading.Event()
+        self._clock = clock
+        self._timing = timing
+        self._idle_tasks = Schedule(faults.record)
+        self._upkeep = Schedule(faults.record)
+        self.schedule = Schedule(faults.record)
+        self.outbox = Outbox(
+            SpoolWriter(boot.folders.spool, _facts(boot), clock),
+            tell=inbox.put,
+            now_s=boot.now_s,
+            faults=faults,
+            clock=clock,
+        )
+        self._commands = CommandInbox(
+            boot.started.boot, on_command, emit=inbox.put, now_s=boot.now_s, faults=faults
+        )
+        parts = RunParts(
+            boot.run,
+            boot.started,
+            self.outbox,
+            self._commands.take,
+            inbox.put,
+            boot.now_s,
+            faults,
+        )
+        self.delivery = RunDelivery(parts, clock, timing)
+        self._unrecorded = Unrecorded(boot.folders.spool, private=boot.started.private)
+        self._phase = _Phase.OPENING
+        self._ended_why = "finished"
+        self._told_dropped = 0
+        self._lock_until_s: float | None = None
+        self._not_before_s = float("-inf")
+        self._end_s: float | None = None
+        self._is_finishing = False
+
+    # --- for other threads ---
+
+    def end(self, timeout_s: float) -> None:
+        """Have it finish, with so much time for the network; a later call can only hasten it."""
+        end_s = self._clock.monotonic_s() + timeout_s
+        self._end_s = end_s if self._end_s is None else min(end_s, self._end_s)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether `end` was called."""
+        return self._end_s is not None
+
+    def every(self, interval_s: float, task: Task, *, while_idle: bool = False) -> None:
+        """Run a task each `interval_s` seconds."""
+        (self._idle_tasks if while_idle else self.schedule).add(interval_s, task)
+
+    # --- the agent's thread ---
+
+    def turn(self, now_s: float, *, is_free: bool) -> bool:
+        """Tasks, and events to the spool; whether there were any.
+
+        Args:
+            now_s: Monotonic time.
+            is_free: No earlier stream of this process still holds the run's spool.
+        """
+        return self._guarded("link.turn", now_s, lambda: self._turn(now_s, is_free=is_free))
+
+    def keep_up(self, now_s: float) -> None:
+        """After the network's turn: retention, and the fault log."""
+
+        def work() -> bool:
+            if self._phase is _Phase.OPEN:
+                self._upkeep.run_due(now_s)
+            self.faults.write_out()
+            if self.is_idle and not self.is_ending and self._is_settled():
+                self.outbox.rest()
+            return False
+
+        self._guarded("link.turn", now_s, work)
+
+    def wait_s(self, now_s: float) -> float:
+        """Seconds until it has something to do by itself."""
+        if self._phase is _Phase.OPENING:
+            return self._timing.lock_s / 30
+        due_s = min(self._upkeep.wait_s(now_s), self._idle_tasks.wait_s(now_s))
+        if self.is_idle:
+            return max(due_s, IDLE_LOOK_S)
+        due_s = min(due_s, self.schedule.wait_s(now_s))
+        return max(due_s, self._not_before_s - now_s)
+
+    def may_leave(self, now_s: float, *, is_connected: bool) -> bool:
+        """Whether an ending run has nothing more to do, or no more time."""
+        if self._end_s is None:
+            return False
+        is_waiting = self.delivery.hub_seen and is_connected and not self.delivery.is_done
+        is_drained = self._phase is _Phase.OPEN and self._is_finishing
+        return (is_drained and not is_waiting) or now_s >= self._end_s
+
+    def leave(self) -> None:
+        """The last words, then let go of everything; never raises."""
+        with contextlib.ExitStack() as last:
+            last.callback(self.ended.set)
+            last.callback(self.faults.write_out)
+            last.enter_context(self.faults.guarded("link.close"))
+            last.callback(self.outbox.close)
+            self._phase = _Phase.ENDED
+            with self.faults.guarded("link.finish"):
+                if self.outbox.acked < self.outbox.last_seq:
+                    self.outbox.tell_unwritten()
+                self._say_unrecorded()
+
+    def _is_settled(self) -> bool:
+        return self.delivery.phase is not Phase.LIVE or self.delivery.is_done
+
+    @property
+    def ended_why(self) -> str:
+        """How the boot ended, as its `BootEnded` says."""
+        return self._ended_why
+
+    def forget_in_child(self) -> None:
+        """In a forked child: leave the parent's files alone."""
+        self.inbox.shut()
+        self.outbox.forget_in_child()
+
+    def _guarded(self, where: str, now_s: float, work: Callable[[], bool]) -> bool:
+        if now_s < self._not_before_s and not self.is_ending:
+            return False
+        try:
+            return work()
+        except Exception as exc:  # noqa: BLE001 - counted; the other runs and the thread go on
+            self.faults.record(where, exc)
+            self._not_before_s = now_s + AFTER_FAULT_S
+            return False
+
+    def _turn(self, now_s: float, *, is_free: bool) -> bool:
+        if self._phase is _Phase.OPENING and not self._open(now_s, is_free=is_free):
+            return False
+        if self.is_ending and not self._is_finishing:
+            self._is_finishing = True
+            self._drain()
+            self.outbox.retry()
+            return True
+        stirred = self._drain()
+        if not self.is_idle:
+            self.schedule.run_due(now_s)
+        self._idle_tasks.run_due(now_s)
+        return self._drain() or stirred  # what the tasks have just read
+
+    # --- start ---
+
+    def _open(self, now_s: float, *, is_free: bool) -> bool:
+        if self._lock_until_s is None:
+            self._lock_until_s = now_s + self._timing.lock_s
+        if not is_free or not self.outbox.open():
+            if not self.is_ending and (now_s <= self._lock_until_s or not is_free):
+                return False
+            self.outbox.open_without_disk(SpoolHeld("another process has this run's spool"))
+        self._phase = _Phase.OPEN
+        self._upkeep.add(self._timing.retry_s, self._retry_disk)
+        self._upkeep.add(self._timing.mark_s, self.outbox.save_mark)
+        self._upkeep.add(self._timing.tidy_s, self.outbox.tidy)
+        self._remember_commands()
+        self._leave_launcher()
+        return True
+
+    def _remember_commands(self) -> None:
+        if self.outbox.folder is not None:
+            self._commands.seen.keep_in(self.outbox.folder)
+
+    def _leave_launcher(self) -> None:
+        started = self.boot.started
+        if started.private:
+            return  # its host has another name in each process: nobody could find the record
+        with contextlib.suppress(OSError):  # a full or read-only disk is reported by the spool
+            leave_launcher(
+                self.boot.folders,
+                Launcher(
+                    python=sys.executable or "",
+                    version=VERSION,
+                    host=started.host,
+                    wall_s=started.started_wall_s,
+                ),
+            )
+
+    # --- each turn ---
+
+    def _drain(self) -> bool:
+        events = self.inbox.take()
+        for event in events:
+            self._commands.note(event)
+            if isinstance(event, BootEnded):
+                self._ended_why = event.why
+        self.outbox.append(events)
+        self._report_dropped()
+        return bool(events)
+
+    def _retry_disk(self) -> None:
+        had_folder = self.outbox.folder is not None
+        self.outbox.retry()
+        if not had_folder and self.outbox.folder is not None:
+            self._remember_commands()
+            if self.outbox.was_removed:
+                # Whoever removed the spool may have removed what the hub knew of the run too.
+                self.outbox.append([self.boot.started])
+        if self.boot.now_s() > HUB_AWAITED_S:
+            self._say_unrecorded()
+
+    def _say_unrecorded(self) -> None:
+        if self.outbox.degraded and not self.delivery.hub_seen:
+            self._unrecorded.tell(self.outbox.degraded)
+
+    def _report_dropped(self) -> None:
+        dropped = self.inbox.dropped
+        if dropped > self._told_dropped:
+            n, self._told_dropped = dropped - self._told_dropped, dropped
+            text = f"{n} events found no room while kmonitor waited for the disk."
+            self.outbox.append([self._notice("events_dropped", text)])
+
+    def _notice(self, code: str, text: str) -> Event:
+        return Notice(t_s=self.boot.now_s(), level="warning", code=code, text=text)
+
+    def say_short(self, shortage: str) -> None:
+        """Note that the process is too short of something to look for a hub."""
+        text = (
+            f"kmonitor does not connect to its hub: {shortage} in this process. Events wait on the"
+            " disk; it is tried again every few seconds."
+        )
+        self.inbox.put(self._notice("hub_waits", text))
+
+
+def _facts(boot: Boot) -> BootFacts:
+    return BootFacts(
+        run=boot.run,
+        boot=boot.started.boot,
+        host=boot.started.host,
+        pid=boot.started.pid,
+        pid_namespace=boot.started.pid_namespace,
+        started_wall_s=boot.started.started_wall_s,
+    )

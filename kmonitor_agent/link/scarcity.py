@@ -1,0 +1,86 @@
+"""Whether descriptors, threads and memory can be had, tried rather than computed.
+
+libzmq calls abort() where a descriptor, a thread or memory cannot be had while it makes its
+context, its first socket or a connection. Nothing can catch that, so it must never meet scarcity:
+what it takes is held for a moment by us first, all of it at once and with room to spare. What we
+hold is given back right before libzmq takes it; between the two another thread would have to use
+up the margin within microseconds.
+"""
+
+import contextlib
+import mmap
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None
+
+MIB: Final = 2**20
+_STOP_S: Final = 10.0
+"""How long a probing thread may take to end, on a machine that is very busy; seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What has to be free.
+
+    Attributes:
+        descriptors: File descriptors.
+        threads: Threads.
+        n_bytes: Address space.
+    """
+
+    descriptors: int
+    threads: int
+    n_bytes: int
+
+
+def what_is_short(needs: Needs) -> str:
+    """What of it cannot be had now, in words; empty if all can."""
+    with contextlib.ExitStack() as held:
+        try:
+            for _ in range(needs.descriptors):
+                held.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            return f"fewer than {needs.descriptors} file descriptors are free"
+        try:
+            held.enter_context(mmap.mmap(-1, needs.n_bytes))
+            held.enter_context(_threads(needs.threads))
+        except (OSError, MemoryError, ValueError):
+            return f"less than {needs.n_bytes // MIB} MiB of memory can be had"
+        except RuntimeError:
+            return f"fewer than {needs.threads} threads can be started"
+    return ""
+
+
+def is_memory_short(n_bytes: int) -> bool:
+    """Whether so much address space cannot be had where it has a bound; microseconds."""
+    if resource is None or resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+        return False
+    try:
+        mmap.mmap(-1, n_bytes).close()
+    except (OSError, MemoryError, ValueError):
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def _threads(n: int) -> Iterator[None]:
+    """So many threads, alive for the block. Raises: RuntimeError."""
+    over = threading.Event()
+    threads: list[threading.Thread] = []
+    try:
+        for _ in range(n):
+            thread = threading.Thread(target=over.wait, name="kmonitor-probe", daemon=True)
+            thread.start()
+            threads.append(thread)
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join(_STOP_S)

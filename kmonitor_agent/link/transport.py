@@ -1,0 +1,99 @@
+"""libzmq in a training process: one context, a socket for each hub, made once and kept.
+
+Made when the first run starts, since later there may be no descriptors or threads left, and only
+after it was seen that all of it can be had (`scarcity`). Where it cannot, events stay on the disk
+and it is tried again later.
+"""
+
+import contextlib
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kmonitor_agent.link.scarcity import MIB, Needs, is_memory_short, what_is_short
+from kmonitor_agent.local.direct_address import DirectAddress
+
+if TYPE_CHECKING:
+    import zmq
+
+    from kmonitor_agent.link.hub_socket import HubSocket
+
+NEEDS: Final = Needs(descriptors=24, threads=4, n_bytes=64 * MIB)
+"""What has to be free before a context or socket is made; libzmq itself takes about 9 descriptors,
+2 threads and 20 MiB of address space."""
+
+MESSAGE_BYTES: Final = 16 * MIB
+"""What has to be free before anything is sent or received where address space has a bound."""
+
+
+class Transport:
+    """Owned by the agent's thread.
+
+    Attributes:
+        shortage: Why nothing could be made at the last try, in words; empty: it could.
+    """
+
+    def __init__(self) -> None:
+        self.shortage = ""
+        self._context: zmq.Context[zmq.Socket[bytes]] | None = None
+        self._sockets: dict[Path | DirectAddress, HubSocket] = {}
+        self._poller: zmq.Poller | None = None
+
+    def has(self, place: Path | DirectAddress) -> bool:
+        """Whether the socket for a hub was made."""
+        return place in self._sockets
+
+    def prepare(self, place: Path | DirectAddress) -> None:
+        """Make the socket for a hub, unless something is short; see `shortage`."""
+        if place in self._sockets:
+            return
+        self.shortage = what_is_short(NEEDS)
+        if self.shortage:
+            return
+        # Imported here: with hub="off" ZeroMQ is never loaded into the training.
+        import zmq  # noqa: PLC0415
+
+        from kmonitor_agent.link.hub_socket import HubSocket  # noqa: PLC0415
+
+        # Once more: the import took a while.
+        self.shortage = what_is_short(NEEDS)
+        if self.shortage:
+            return
+        if self._context is None:
+            self._context = zmq.Context()
+            self._poller = zmq.Poller()
+        socket = HubSocket(self._context, place)
+        self._sockets[place] = socket
+        if self._poller is not None:
+            self._poller.register(socket.raw, zmq.POLLIN)
+
+    def socket(self, place: Path | DirectAddress) -> "HubSocket | None":
+        """The socket for a hub, if it could be made and there is memory to connect it."""
+        if self.is_short_of_memory():
+            return None
+        return self._sockets.get(place)
+
+    def is_short_of_memory(self) -> bool:
+        """Whether libzmq is better left alone now."""
+        return is_memory_short(MESSAGE_BYTES)
+
+    def wait(self, seconds: float, descriptor: int) -> bool:
+        """Sleep so long, or until a message or the descriptor is there; whether one is."""
+        if self._poller is None:
+            return False
+        import zmq  # noqa: PLC0415
+
+        if descriptor >= 0 and descriptor not in self._poller:
+            self._poller.register(descriptor, zmq.POLLIN)
+        return bool(self._poller.poll(math.ceil(seconds * 1000)))
+
+    def close(self, *, linger_s: float = 0.0) -> None:
+        """Close all, and give what is queued so many seconds."""
+        sockets, self._sockets = self._sockets, {}
+        context, self._context = self._context, None
+        self._poller = None
+        with contextlib.ExitStack() as last:
+            if context is not None:
+                last.callback(context.term)
+            for socket in sockets.values():
+                last.callback(socket.raw.close, linger=int(linger_s * 1000))
