@@ -1,0 +1,64 @@
+"""Many run names in one training process: a search that names a run for each of its trials."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmonitor.connect.hub_client import HubClient
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.facts import FitStarted
+from tests.support.live_hub import LiveHub
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.keras, pytest.mark.slow]
+
+ROOT = Path(__file__).parents[2]
+THREADS = 3
+DESCRIPTORS = 16
+
+
+def train(count: int, how: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.named_runs", str(count), how],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def states(client: HubClient, ids: list[str]) -> dict[str, int]:
+    found = [run.state for run in client.runs() if run.run in ids]
+    return {state: found.count(state) for state in set(found)}
+
+
+@pytest.mark.parametrize("how", ["one", "kept"])
+def test_a_hundred_names_cost_the_threads_and_descriptors_of_one(
+    how: str, live_hub: LiveHub, client: HubClient
+):
+    del live_hub
+    figures = train(100, how)
+
+    assert figures["threads"] <= THREADS
+    assert figures["most_descriptors"] <= DESCRIPTORS
+    assert figures["sessions"] == (100 if how == "kept" else 1)
+    assert len(figures["ids"]) == 100
+    wait_until(lambda: states(client, figures["ids"]) == {"finished": 100}, what="all have ended")
+
+
+def test_a_name_that_comes_again_goes_on_as_the_same_run(live_hub: LiveHub, client: HubClient):
+    del live_hub
+    figures = train(10, "again")
+
+    assert len(figures["ids"]) == 2
+    wait_until(lambda: states(client, figures["ids"]) == {"finished": 2}, what="both have ended")
+    for run in figures["ids"]:
+        events = [decode_event(row.body) for row in client.all_rows(run)]
+        fits = [event.fit for event in events if isinstance(event, FitStarted)]
+        assert fits == [1, 2, 3, 4, 5]

@@ -1,0 +1,72 @@
+"""A training with many run names in one process, and what that costs it; prints JSON lines.
+
+`python -m tests.support.named_runs COUNT (one|kept|again)`: names one after another, each callback
+gone with its fit; or every callback kept; or two names in turn, COUNT fits in all.
+"""
+
+import gc
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from kmonitor_agent import MonitorCallback
+from kmonitor_agent.session.runs import RUNS
+from tests.support.waiting import wait_until
+
+X = np.zeros((8, 2), "float32")
+
+
+def descriptors() -> int:
+    """Of this process, now."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+def threads() -> int:
+    """Of this process, native ones too."""
+    return len(list(Path("/proc/self/task").iterdir()))
+
+
+def main() -> None:
+    """Train and report."""
+    count, how = int(sys.argv[1]), sys.argv[2]
+    model: Any = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    for _ in range(3):
+        model.fit(X, X[:, :1], verbose=0)
+    gc.collect()
+    before, before_fds = threads(), descriptors()
+    kept: list[Any] = []
+    most = most_fds = 0
+    ids: set[str] = set()
+    for number in range(count):
+        name = f"trial {number % 2 if how == 'again' else number}"
+        monitor = MonitorCallback(name)
+        ids.add(monitor.run_id)
+        model.fit(X, X[:, :1], verbose=0, callbacks=[monitor])
+        if how == "kept":
+            kept.append(monitor)
+        del monitor
+        gc.collect()
+        if number % 10 == 9:
+            link = RUNS.sessions()[-1]._boot._link  # noqa: SLF001 - whether it is connected
+            assert link is not None
+            wait_until(lambda link=link: link.status().connected)
+            wait_until(lambda: descriptors() - before_fds <= 16, what="few descriptors")
+        most, most_fds = max(most, threads() - before), max(most_fds, descriptors() - before_fds)
+    figures = {
+        "threads": most,
+        "most_descriptors": most_fds,
+        "descriptors": descriptors() - before_fds,
+        "sessions": len(RUNS.sessions()),
+        "ids": sorted(ids),
+    }
+    sys.stdout.write(json.dumps(figures) + "\n")
+
+
+if __name__ == "__main__":
+    main()
