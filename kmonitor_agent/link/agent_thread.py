@@ -48,8 +48,9 @@ Place = Path | DirectAddress
 
 
 class AgentThread:
-    """The runs of a process and the thread that serves them; started with the first, ends with
-    the last. Any thread may call any method.
+    """The runs of a process and the thread that serves them. Any thread may call any method.
+
+    The thread is started with the first run and ends with the last one.
 
     Attributes:
         clock: Time.

@@ -76,7 +76,7 @@ class RunStream:
         ended: Set when everything is let go.
     """
 
-    def __init__(  # noqa: PLR0913 - the parts of a run; by keyword
+    def __init__(
         self,
         boot: Boot,
         inbox: Inbox,
@@ -238,8 +238,10 @@ class RunStream:
     def _open(self, now_s: float, *, is_free: bool) -> bool:
         if self._lock_until_s is None:
             self._lock_until_s = now_s + self._timing.lock_s
-        if not is_free or not self.outbox.open():
-            if not self.is_ending and (now_s <= self._lock_until_s or not is_free):
+        if not is_free:
+            return False
+        if not self.outbox.open():
+            if not self.is_ending and now_s <= self._lock_until_s:
                 return False
             self.outbox.open_without_disk(SpoolHeld("another process has this run's spool"))
         self._phase = _Phase.OPEN

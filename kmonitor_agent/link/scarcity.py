@@ -11,7 +11,7 @@ import contextlib
 import mmap
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,7 +70,7 @@ def is_memory_short(n_bytes: int) -> bool:
 
 
 @contextlib.contextmanager
-def _threads(n: int) -> Iterator[None]:
+def _threads(n: int) -> Generator[None]:
     """So many threads, alive for the block. Raises: RuntimeError."""
     over = threading.Event()
     threads: list[threading.Thread] = []

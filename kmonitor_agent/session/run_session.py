@@ -86,9 +86,7 @@ class RunSession:
         log_figures: Ours in Keras' logs, for callbacks that ask for it.
     """
 
-    def __init__(
-        self, name: str, settings: Settings, before: "ClosedRun | None" = None
-    ) -> None:
+    def __init__(self, name: str, settings: Settings, before: "ClosedRun | None" = None) -> None:
         """Give the run its id.
 
         Args:
@@ -116,7 +114,6 @@ class RunSession:
         known = before or ClosedRun(self.run_id)
         self._fit_count, self._last_epoch = known.fits, known.last_epoch
         self.steps_done = known.steps_done
-        self._callbacks: list[weakref.ref[object]] = []
         self._beginning = threading.Lock()
         self._acting = threading.Lock()
         self._stopped_by_us = False
@@ -296,15 +293,6 @@ class RunSession:
     def has_open_fit(self) -> bool:
         """Whether a fit of it runs."""
         return bool(self._fits)
-
-    def used_by(self, callback: object) -> None:
-        """Remember a callback of this run, weakly."""
-        self._callbacks.append(weakref.ref(callback))
-
-    def is_wanted(self) -> bool:
-        """Whether a callback of this run lives."""
-        self._callbacks = [each for each in self._callbacks if each() is not None]
-        return bool(self._callbacks)
 
     def set_idle(self, *, is_idle: bool) -> None:
         """Whether nothing of it goes on while another run of the process does."""

@@ -10,6 +10,7 @@ id, as a run does that is started again.
 import atexit
 import os
 import threading
+import weakref
 from typing import Final
 
 from kmonitor_agent.config import Settings
@@ -33,6 +34,7 @@ class RunsOfProcess:
         self._lock = threading.Lock()
         self._sessions: dict[str, RunSession] = {}
         self._closed: dict[str, ClosedRun] = {}
+        self._callbacks: dict[str, list[weakref.ref[object]]] = {}
         self._active: RunSession | None = None
         self._exits = ExitWatch(self._met_exception)
         self._is_watching = False
@@ -48,7 +50,7 @@ class RunsOfProcess:
                 self._sessions[name] = RunSession(name, settings, before)
             session = self._sessions[name]
             if callback is not None:
-                session.used_by(callback)
+                self._callbacks.setdefault(name, []).append(weakref.ref(callback))
             return session
 
     def sessions(self) -> list[RunSession]:
@@ -72,14 +74,21 @@ class RunsOfProcess:
         if session is self._active or session.has_open_fit:
             return
         session.set_idle(is_idle=True)
-        if session.is_wanted() or self._sessions.get(session.name) is not session:
+        if self._is_wanted(session.name) or self._sessions.get(session.name) is not session:
             return
         del self._sessions[session.name]
+        self._callbacks.pop(session.name, None)
         while len(self._closed) >= CLOSED_LIMIT:
             del self._closed[next(iter(self._closed))]
         self._closed[session.name] = session.closed()
         with session.faults.guarded("session.close"):
             session.close(CLOSES_WITHIN_S)
+
+    def _is_wanted(self, name: str) -> bool:
+        """Whether a callback of this run lives."""
+        living = [each for each in self._callbacks.get(name, []) if each() is not None]
+        self._callbacks[name] = living
+        return bool(living)
 
     def tell_collected(self, outcome: Outcome) -> None:
         """The script collected by itself: every run of this process shows it."""
@@ -103,7 +112,7 @@ class RunsOfProcess:
         """End every run: at exit, and after tests."""
         with self._lock:
             sessions = list(self._sessions.values())
-            self._sessions, self._closed, self._active = {}, {}, None
+            self._drop_all()
         for session in sessions:
             with session.faults.guarded("session.close"):
                 session.close(EXIT_NETWORK_S)
@@ -113,8 +122,12 @@ class RunsOfProcess:
         """In a forked child: the runs are the parent's."""
         # A new lock: the parent's may have been held by a thread that does not exist here.
         self._lock = threading.Lock()
+        self._drop_all()
+
+    def _drop_all(self) -> None:
         self._sessions = {}
         self._closed = {}
+        self._callbacks = {}
         self._active = None
 
     def _met_exception(self, met: Uncaught) -> None:

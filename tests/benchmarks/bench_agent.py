@@ -16,8 +16,8 @@ from pathlib import Path
 from statistics import median
 
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.agent_thread import THREAD_NAME
+from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.sockets import ingest_socket

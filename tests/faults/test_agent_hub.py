@@ -198,7 +198,9 @@ def test_late_and_repeated_answers_do_no_harm(folders: Folders):
         LinkUnderTest(folders, timing=PATIENT) as test,
     ):
         hub.serve_until(lambda: hub.acked == 1)
-        stale = Welcome(run="run1", hub="hub1", boot="boot1", proto=1, acked=0, ping_ms=100, max_batch=1)
+        stale = Welcome(
+            run="run1", hub="hub1", boot="boot1", proto=1, acked=0, ping_ms=100, max_batch=1
+        )
         hub.send(stale, Ack(run="run1", acked=0), Ack(run="other", acked=10**6), stale)
         for number in range(20):
             test.link.emit(epoch(number))

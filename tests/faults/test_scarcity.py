@@ -9,6 +9,7 @@ import contextlib
 from dataclasses import dataclass
 
 import pytest
+from typing_extensions import override
 
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import ingest_socket
@@ -26,6 +27,7 @@ class Point:
     left: int
     when: str
 
+    @override
     def __str__(self) -> str:
         return f"{self.left} {self.kind} {self.when}"
 

@@ -78,7 +78,7 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
         commands: Commands that it handed over.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what tests vary; all by keyword
         self,
         folders: Folders,
         *,

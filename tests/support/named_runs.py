@@ -6,7 +6,6 @@ gone with its fit; or every callback kept; or two names in turn, COUNT fits in a
 
 import gc
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ X = np.zeros((8, 2), "float32")
 
 def descriptors() -> int:
     """Of this process, now."""
-    return len(os.listdir("/proc/self/fd"))
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
 def threads() -> int:
@@ -54,7 +53,7 @@ def main() -> None:
             kept.append(monitor)
         del monitor
         if number % 10 == 9:
-            link = RUNS.sessions()[-1]._boot._link  # noqa: SLF001 - whether it is connected
+            link = RUNS.sessions()[-1]._boot._link
             assert link is not None
             wait_until(lambda link=link: link.status().connected)
             wait_until(lambda: descriptors() - before_fds <= 16, what="few descriptors")

@@ -1,8 +1,9 @@
 """An agent without Keras in a process that runs out of something; `python -m` this, told by lines.
 
 Its arguments: what is short (descriptors, tasks, memory), how much of it is left, and when it
-becomes short (before the link starts, or after it is connected). For each line of its input it lets
-the agent's thread work for some turns and says "turned"; at the end of the input it closes the link.
+becomes short (before the link starts, or after it is connected). For each line of its input it
+lets the agent's thread work for some turns and says "turned"; at the end of the input it closes
+the link.
 """
 
 import contextlib
@@ -85,9 +86,7 @@ def main() -> None:
     if when == "before":
         held += leave_only(kind, left, group)
     test.link.start()
-    number = 0
-    for _ in sys.stdin:
-        number += 1
+    for number, _ in enumerate(sys.stdin, 1):
         test.link.emit(epoch(number))
         turns.wait()
         if when == "after" and number == 1:

@@ -14,7 +14,7 @@ from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.hub_lock import AnotherHub, HubLock
 from kmonitor.hub.logbook import LOG, close_log, open_log
 from kmonitor.hub.schedule import Schedule
-from kmonitor.hub.sessions import MAX_SESSIONS, Session, Sessions
+from kmonitor.hub.sessions import MAX_RUNS_PER_SOCKET, MAX_SESSIONS, Session, Sessions
 from kmonitor.hub.wake import Wake
 
 
@@ -138,13 +138,41 @@ def test_sessions_are_bounded_and_the_least_heard_goes():
     assert sessions.of_run("run1") is not None
 
 
-def test_a_socket_that_says_hello_for_another_run_leaves_the_first():
+def test_one_socket_carries_several_runs():
     sessions = Sessions()
-    sessions.add(Session(b"a", "one", "b", 0.0, 1.0))
-    sessions.add(Session(b"a", "two", "b", 0.0, 2.0))
+    one = Session(b"a", "one", "b", 0.0, 1.0)
+    two = Session(b"a", "two", "b", 0.0, 2.0)
+    sessions.add(one)
+    sessions.add(two)
+    sessions.hear_socket(b"a", 5.0)
 
-    assert sessions.of_run("one") is None
-    assert len(sessions) == 1
+    assert len(sessions) == 2
+    assert (sessions.last_heard_s("one"), sessions.last_heard_s("two")) == (5.0, 5.0)
+    sessions.drop(two)
+    assert sessions.on_socket(b"a", "one") is one
+    assert sessions.on_socket(b"a", "two") is None
+
+
+def test_a_run_that_moves_to_another_socket_leaves_the_others_of_the_first():
+    sessions = Sessions()
+    for run in ("one", "two"):
+        sessions.add(Session(b"a", run, "b", 0.0, 1.0))
+    sessions.add(Session(b"b", "two", "b", 0.0, 2.0))
+
+    assert sessions.on_socket(b"a", "one") is not None
+    assert sessions.on_socket(b"a", "two") is None
+    assert sessions.on_socket(b"b", "two") is not None
+
+
+def test_one_socket_has_room_for_so_many_runs():
+    sessions = Sessions()
+    for number in range(MAX_RUNS_PER_SOCKET):
+        assert sessions.has_room(b"a", str(number))
+        sessions.add(Session(b"a", str(number), "b", 0.0, 1.0))
+
+    assert not sessions.has_room(b"a", "one more")
+    assert sessions.has_room(b"a", "0")
+    assert sessions.has_room(b"b", "one more")
 
 
 def test_what_was_heard_is_forgotten_with_the_run():

@@ -1,6 +1,5 @@
 """A DEALER with the agreed options that survives whatever a peer sends."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,7 +125,7 @@ def test_sending_never_blocks(tmp_path: Path):
 
 
 def test_it_connects_again_with_the_same_socket(pair: _Pair):
-    raw, descriptors = pair.agent.raw, len(os.listdir("/proc/self/fd"))
+    raw, descriptors = pair.agent.raw, sum(1 for _ in Path("/proc/self/fd").iterdir())
     for number in range(2, 5):
         pair.agent.close()
         pair.agent.connect()
@@ -138,7 +137,7 @@ def test_it_connects_again_with_the_same_socket(pair: _Pair):
         assert pair.heard(1) == [Pong(n=number)]
 
     assert pair.agent.raw is raw
-    wait_until(lambda: len(os.listdir("/proc/self/fd")) == descriptors)
+    wait_until(lambda: sum(1 for _ in Path("/proc/self/fd").iterdir()) == descriptors)
 
 
 def test_without_keys_a_hub_on_the_network_is_not_connected_to():

@@ -7,9 +7,9 @@ import pytest
 
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link import agent_thread, run_stream
+from kmonitor_agent.link.agent_thread import THREAD_NAME
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.inbox import Wake
-from kmonitor_agent.link.agent_thread import THREAD_NAME
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.local.folders import Folders
