@@ -4,7 +4,7 @@
         judge.add("resize 1562x744", 12.0, 50.0, "ms")
     sys.exit(judge.status)
 
-prints `resize 1562x744: 12 ms (bound 50 ms)`. A value within its bound is within it on any machine,
+prints `resize 1562x744: 12 ms (bound 50 ms)`. A value within its bound is so on any machine,
 since other work only makes things slower. One that is not counts as missed only if the machine was
 quiet: a loop of known work is timed before and after, and steal and load are read. Rates and other
 values that are to be high enough are given with `at_least=True`.

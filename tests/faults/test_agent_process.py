@@ -19,7 +19,7 @@ from kmonitor_agent.protocol.messages import Bye
 from tests.support.agent_process import run_agent, start_agent
 from tests.support.fake_hub import FakeHub
 from tests.support.links import LinkUnderTest, body, spooled, spooled_events
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -130,7 +130,7 @@ print(time.monotonic() - began)
     with FakeHub(ingest_socket(folders)) as hub, start_agent(script) as process:
         hub.serve_until(lambda: hub.acked == 1)
         hub.is_silent = True
-        out, err = process.communicate("go\n", timeout=60)
+        out, err = process.communicate("go\n", timeout=DEADLINE_S)
 
     # It is given two seconds; the rest is for a machine whose cores are taken by others.
     assert 1.9 < float(out) < 20.0
@@ -175,7 +175,7 @@ threading.Event().wait()
         child = int(process.stdout.readline())
         assert RunSpool.take(folders.spool / "run1") is None
         process.kill()
-        process.wait(60)
+        process.wait(DEADLINE_S)
         assert Path(f"/proc/{child}").exists()
 
         assert len(spooled(folders)) == 1
@@ -234,11 +234,11 @@ def test_a_thread_held_up_by_a_slow_task_does_not_hold_up_the_training(folders: 
 
     def slow() -> None:
         held_up.set()
-        ends.append(goes_on.wait(20))
+        ends.append(goes_on.wait(DEADLINE_S))
 
     with LinkUnderTest(folders) as test:
         test.link.every(60.0, slow)
-        assert held_up.wait(60)
+        assert held_up.wait(DEADLINE_S)
         for _ in range(1000):
             test.link.emit(EpochEnded(t_s=0.0, fit=1, epoch=1, seconds=1.0))
         assert ends == []

@@ -42,7 +42,7 @@ from tests.support.direct_hub import (
     new_keys,
 )
 from tests.support.links import LinkUnderTest, boot_started, sample
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -368,7 +368,7 @@ def test_a_doorkeeper_that_fails_lets_nobody_in(doors: Doors, monkeypatch: pytes
         peer.say(RunsAsked(ask=1))
         for _ in range(30):
             doors.watch(0)
-            doors.wait(10)
+            doors.wait(DEADLINE_S)
             doors.serve(served.append, served.append)
 
     assert served == []

@@ -19,7 +19,7 @@ from kmonitor_agent.protocol.facts import Sample
 from tests.support.cut_link import Cable, why_no_cable
 from tests.support.direct_hub import ListeningHub
 from tests.support.live_hub import LiveHub
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.full
 
@@ -96,7 +96,7 @@ def test_after_a_cut_the_training_is_seen_again_at_once_and_nothing_is_lost(
         assert hub.client.hub().rows == rows, "the cut is none"
     cable.mend()
     resumed_s = newest_age_s(hub.client)
-    out, _ = source.communicate("end\n", timeout=60)
+    out, _ = source.communicate("end\n", timeout=DEADLINE_S)
     told = json.loads(out)
 
     assert steps_of(hub.client, run) == list(range(told["count"]))

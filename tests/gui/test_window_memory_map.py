@@ -17,7 +17,7 @@ from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_maps import convolutions, file_subject, told_model
 from tests.support.made_up_runs import made_up_run
 from tests.support.map_scenes import gpu_readings
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = WINDOW
 
@@ -37,7 +37,9 @@ def memory_of(window: DeskWindow) -> MemoryMapController:
 
 def work_out(window: DeskWindow) -> None:
     memory = memory_of(window)
-    wait_until(lambda: (window.qt.processEvents(), not memory._work.isActive())[1], deadline_s=20)
+    wait_until(
+        lambda: (window.qt.processEvents(), not memory._work.isActive())[1], deadline_s=DEADLINE_S
+    )
 
 
 def test_the_key_and_the_menu_show_the_selected_runs_map(window: DeskWindow):
@@ -199,7 +201,7 @@ def test_a_file_is_chosen_read_beside_the_window_and_shown(
 
     wait_until(
         lambda: (window.qt.processEvents(), memory_of(window).desk.layout is not None)[1],
-        deadline_s=10,
+        deadline_s=DEADLINE_S,
     )
 
     assert memory_of(window).panel._title.text() == "small.h5"
@@ -226,7 +228,7 @@ def test_a_keras_file_is_mapped_at_once_also_where_keras_is_missing(
             window.qt.processEvents(),
             desk.subject is not None and "no other" in desk.subject.why_one_size,
         )[1],
-        deadline_s=10,
+        deadline_s=DEADLINE_S,
     )
 
     assert desk.answer.found is not None
@@ -240,7 +242,8 @@ def test_a_file_with_own_classes_asks_for_them(window: DeskWindow, tmp_path: Pat
     opening._now = None
     opening.open(str(tmp_path / "none.keras"))
     wait_until(
-        lambda: (window.qt.processEvents(), "no file" in panel._text.text())[1], deadline_s=10
+        lambda: (window.qt.processEvents(), "no file" in panel._text.text())[1],
+        deadline_s=DEADLINE_S,
     )
     assert not panel._missing.isVisible()
     assert opening._now is not None

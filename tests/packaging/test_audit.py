@@ -10,6 +10,8 @@ from audit import FOUND, KNOWN_BAD, NOT_RUN, Hole, NoAnswer, ask, audit
 from kmonitor_setup.lock_file import Pin
 from typing_extensions import override
 
+from tests.support.waiting import DEADLINE_S
+
 PINS = [Pin("good", "good==1.0", ("sha256:0",), frozenset()),
         Pin("bad", "bad==2.0 ; sys_platform == 'win32'", ("sha256:0",), frozenset())]  # fmt: skip
 
@@ -39,7 +41,7 @@ def index() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-        thread.join(10.0)
+        thread.join(DEADLINE_S)
 
 
 def test_what_an_index_tells_of_a_version_is_read(index: str):

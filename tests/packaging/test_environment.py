@@ -16,7 +16,7 @@ from kmonitor_setup.environment import (
     python_can_make_environments,
 )
 
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 SETTINGS = """\
 [build-system]
@@ -134,7 +134,7 @@ def test_a_second_set_up_of_the_same_clone_waits_for_the_first(tmp_path: Path):
         assert not entered.wait(0.1)
 
     wait_until(entered.is_set)
-    waiting.join(60.0)
+    waiting.join(DEADLINE_S)
 
 
 @pytest.mark.full

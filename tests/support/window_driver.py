@@ -157,11 +157,7 @@ def _move(widget: QWidget, at: QPointF) -> None:
 
 
 def _until(qt: QApplication, condition: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + 120.0
-    while not condition():
-        assert time.monotonic() < end, f"not within 120 s: {what}"
-        qt.processEvents()
-        QTest.qWait(20)
+    wait_until(lambda: (qt.processEvents(), condition())[1], what=what)
 
 
 def _settle(qt: QApplication, seconds: float) -> None:

@@ -23,7 +23,6 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).resolve().parents[3]
-DEADLINE_S = 300
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +50,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
                         text=True,
                     )
                 )
-            told = [each.communicate(timeout=DEADLINE_S) for each in started]
+            told = [each.communicate(timeout=4 * DEADLINE_S) for each in started]
         finally:
             for each in started:
                 each.kill()

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from kmonitor.connect import alert_outlet
 from kmonitor.connect.alert_outlet import AlertOutlet, Delivery, why_no_command, why_no_webhook
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 FACTS: dict[str, str | float] = {"kind": "limit", "run": "a; touch /tmp/x", "wall_s": 1.5}
 
@@ -128,7 +128,7 @@ def test_a_command_that_fails_is_told_and_the_next_alert_is_handed_over(
     outlet.send(Delivery(FACTS, command=command))
     outlet.send(Delivery(FACTS, webhook=web.address))
 
-    assert told in failed.get(timeout=60)
+    assert told in failed.get(timeout=DEADLINE_S)
     wait_until(lambda: web.posted)
 
 
@@ -139,7 +139,7 @@ def test_a_webhook_that_refuses_or_points_elsewhere_is_told_and_not_followed(
     web.status = status
     outlet.send(Delivery(FACTS, webhook=web.address))
 
-    assert f"refused: {status}" in failed.get(timeout=60)
+    assert f"refused: {status}" in failed.get(timeout=DEADLINE_S)
     assert web.asked == ["/hook"]
 
 
@@ -149,7 +149,7 @@ def test_a_webhook_that_is_not_there_is_told(
     web.close()
     outlet.send(Delivery(FACTS, webhook=web.address))
 
-    assert "was not reached" in failed.get(timeout=60)
+    assert "was not reached" in failed.get(timeout=DEADLINE_S)
 
 
 def test_stopping_ends_a_command_that_goes_on_for_ever(
@@ -185,7 +185,7 @@ def test_a_command_that_takes_too_long_ends_with_all_that_it_started(
     monkeypatch.setattr(alert_outlet, "_COMMAND_S", 3.0)
     outlet.send(Delivery(FACTS, command=script(tmp_path, text)))
 
-    assert "took longer than" in failed.get(timeout=60)
+    assert "took longer than" in failed.get(timeout=DEADLINE_S)
     wait_until(lambda: not psutil.pid_exists(int(pid.read_text())))
 
 

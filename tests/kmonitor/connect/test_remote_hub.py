@@ -13,6 +13,7 @@ from kmonitor.connect.host_trouble import HostTrouble
 from kmonitor.connect.remote_hub import BadCommand, ensure_command_line, read_answer
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.local.launcher import Launcher, launcher_path, leave_launcher
+from tests.support.waiting import DEADLINE_S
 
 ANSWER = {
     "socket": "/run/view.sock",
@@ -59,7 +60,7 @@ class There:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=DEADLINE_S,
         )
         return read_answer("gpu-01", done.returncode, done.stdout, done.stderr)
 

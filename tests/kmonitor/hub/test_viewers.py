@@ -6,7 +6,7 @@ from kmonitor.connect.follower import HubFollower
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.local.sockets import ipc, view_socket
 from tests.support.live_hub import LiveHub
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -27,4 +27,4 @@ def test_a_desktop_is_a_viewer_until_it_leaves(live_hub: LiveHub, client: HubCli
     follower.stop()
 
     # One that went without a word is forgotten after ten seconds.
-    wait_until(lambda: client.hub().viewers == 0, deadline_s=8.0, what="it is forgotten")
+    wait_until(lambda: client.hub().viewers == 0, deadline_s=DEADLINE_S, what="it is forgotten")

@@ -12,6 +12,7 @@ from kmonitor_agent.link import inbox as module
 from kmonitor_agent.link.inbox import Inbox, Wake
 from kmonitor_agent.protocol.facts import Sample
 from tests.support.links import epoch, sample
+from tests.support.waiting import DEADLINE_S
 
 
 def _is_readable(wake: Wake) -> bool:
@@ -109,7 +110,7 @@ def test_a_process_with_many_open_files_can_be_woken():
     os.close(low)
     wake.set()
     began_s = time.monotonic()
-    wake.wait(60.0)
+    wake.wait(DEADLINE_S)
 
     assert time.monotonic() - began_s < 30.0
     wake.clear()
@@ -122,7 +123,7 @@ def test_where_there_is_no_poll_select_serves(monkeypatch: pytest.MonkeyPatch):
     wake = Wake()
     wake.set()
 
-    wake.wait(60.0)
+    wake.wait(DEADLINE_S)
 
 
 def test_without_descriptors_nobody_sleeps(monkeypatch: pytest.MonkeyPatch):

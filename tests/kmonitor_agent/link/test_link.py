@@ -28,7 +28,7 @@ from tests.support.links import (
     sample,
     spooled_events,
 )
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 def _thread() -> threading.Thread | None:
@@ -121,7 +121,7 @@ def test_closing_delivers_what_is_left_and_says_why(folders: Folders):
         closing = threading.Thread(target=test.link.close, kwargs={"timeout_s": 60.0})
         closing.start()
         hub.serve_until(lambda: hub.count(Bye))
-        closing.join(60)
+        closing.join(DEADLINE_S)
 
         assert hub.got[-1] == Bye(run="run1", last=2, why="error")
         assert hub.kinds() == ["BootStarted", "BootEnded"]
@@ -267,7 +267,7 @@ def test_a_disk_that_hangs_holds_up_nobody_and_loses_nothing(
 
     def write(descriptor: int, data: bytes) -> int:
         if len(data) > 8:
-            hanging.wait(20)
+            hanging.wait(DEADLINE_S)
         return real(descriptor, data)
 
     monkeypatch.setattr(os, "write", write)

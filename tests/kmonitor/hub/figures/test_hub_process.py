@@ -15,7 +15,7 @@ from tests.support.live_hub import LiveHub
 from tests.support.made_up_runs import told_hub
 from tests.support.otlp_collector import Collector
 from tests.support.simulated_agent import SimulatedAgent
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 idle_hub = live_hub.idle_hub
 
@@ -26,7 +26,7 @@ collector = otlp_collector.collector
 
 def read(told: HubTold) -> dict[str, float]:
     """The page, by name of the figure; of those with labels, the last one."""
-    with urllib.request.urlopen(told.prometheus, timeout=30) as answer:  # noqa: S310 - http
+    with urllib.request.urlopen(told.prometheus, timeout=DEADLINE_S) as answer:  # noqa: S310 - http
         text = answer.read().decode()
     families = text_string_to_metric_families(text)
     return {sample.name: sample.value for family in families for sample in family.samples}
@@ -76,7 +76,7 @@ def test_it_does_not_start_with_what_is_no_address(
 ):
     process = idle_hub.spawn(*options)
 
-    assert process.wait(60) == 4
+    assert process.wait(DEADLINE_S) == 4
     assert process.stderr is not None
     assert says in process.stderr.read()
 

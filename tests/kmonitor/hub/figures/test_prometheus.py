@@ -21,6 +21,7 @@ from kmonitor_agent.protocol.facts import Sample
 from tests.support.hub_figures import shelf
 from tests.support.hub_parts import HubParts
 from tests.support.hub_parts import parts as parts  # noqa: PLC0414 - a fixture
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.prometheus_client
 
@@ -42,7 +43,7 @@ def page(parts: HubParts) -> Iterator[PrometheusPage]:
 def ask(page: PrometheusPage, path: str = "/metrics", **headers: str) -> tuple[int, str, str]:
     """Status, content type and text."""
     parts = urlsplit(page.url)
-    link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+    link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=DEADLINE_S)
     link.request("GET", path, headers=headers)
     answer = link.getresponse()
     text = answer.read().decode()
