@@ -27,6 +27,7 @@ from tests.support.not_run import (
     pytest_sessionfinish,
     pytest_terminal_summary,
 )
+from tests.support.waiting import DEADLINE_S
 
 __all__ = [
     "pytest_addoption",

@@ -16,6 +16,7 @@ from kmonitor_agent.link.link import Link
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.protocol.facts import BootStarted, Sample
 from kmonitor_agent.protocol.identity import new_id
+from tests.support.waiting import DEADLINE_S
 
 _TICK_S = 0.01
 

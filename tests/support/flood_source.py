@@ -20,6 +20,7 @@ from kmonitor_agent.protocol.facts import BootStarted, Notice
 from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.protocol.messages import Ack, Again, Batch, Hello, Nack, Ping, Welcome
 from tests.support.direct_hub import RawPeer
+from tests.support.waiting import DEADLINE_S
 
 WINDOW = 4096
 BATCH = 1024

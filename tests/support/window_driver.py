@@ -21,6 +21,7 @@ from kmonitor.desktop.qt_application import make_qt_application
 from kmonitor.desktop.window_options import WindowOptions
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.protocol.messages import RunSummary
+from tests.support.waiting import wait_until
 
 _STEPS = 30
 

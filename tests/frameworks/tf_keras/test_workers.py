@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import DEADLINE_S
+
 pytestmark = [
     pytest.mark.keras,
     pytest.mark.slow,
