@@ -1,4 +1,4 @@
-"""A training that is killed is called lost within seconds, and commands to it are refused."""
+"""A training that is killed is called lost, and commands to it are refused."""
 
 import os
 import re
@@ -39,7 +39,7 @@ def heard_run(client: HubClient) -> RunSummary:
 
 
 @pytest.mark.parametrize("is_reaped", [True, False], ids=["reaped", "zombie"])
-def test_a_run_whose_process_was_killed_is_lost_within_seconds(
+def test_a_run_whose_process_was_killed_is_lost_by_a_look_at_the_process(
     client: HubClient, source: "subprocess.Popen[bytes]", *, is_reaped: bool
 ):
     heard_run(client)
@@ -47,9 +47,9 @@ def test_a_run_whose_process_was_killed_is_lost_within_seconds(
     if is_reaped:
         source.wait(DEADLINE_S)
 
-    # Without looking at the process it would be after the minute that a session lasts.
-    wait_until(lambda: client.runs()[0].state == "lost", deadline_s=DEADLINE_S, what="lost")
+    wait_until(lambda: client.runs()[0].state == "lost", what="lost")
 
+    # A session that went silent gives another reason after its minute.
     # What the kernel counted follows where the hub had looked at the process while it lived.
     assert client.runs()[0].state_why.startswith("its process is gone without a word")
     assert client.hub().agents == 0

@@ -1,6 +1,5 @@
 """The memory map's page in the window: whose map, what if, layers, device, and its keys."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,22 +80,19 @@ def test_every_line_of_why_there_is_no_map_can_be_read(window: DeskWindow):
     assert text.heightForWidth(text.width()) > text.fontMetrics().height() * 1.5
 
 
-def test_a_slider_moves_picture_and_peak_within_fifty_milliseconds(window: DeskWindow):
+def test_a_slider_moves_picture_and_peak_before_the_rest_is_worked_out(window: DeskWindow):
     memory = memory_of(window)
     memory.open_file(file_subject())
     work_out(window)
-    before = memory.panel.totals._peak.text()
     slider = memory.panel.side.controls._batch.slider
-    took: list[float] = []
+    peaks = [memory.panel.totals._peak.text()]
 
     for _ in range(3):
-        began_s = time.process_time()
         slider.setValue(slider.value() + 1)
-        memory.panel.repaint()
-        took.append(time.process_time() - began_s)
+        assert not memory.desk.answer.is_whole
+        peaks.append(memory.panel.totals._peak.text())
 
-    assert memory.panel.totals._peak.text() != before
-    assert min(took) < 0.05
+    assert len(set(peaks)) == 4
     work_out(window)
     assert memory.desk.answer.is_whole
 

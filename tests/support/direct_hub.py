@@ -20,6 +20,7 @@ from kmonitor_agent.protocol.access_messages import KeyGrant, Role
 from kmonitor_agent.protocol.codec import pack
 from kmonitor_agent.protocol.version import MAGIC
 from tests.support.live_hub import LiveHub
+from tests.support.waiting import DEADLINE_S
 
 BIND = "127.0.0.1:0"
 
@@ -89,7 +90,7 @@ class RawPeer:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self.socket = self._context.socket(zmq.DEALER)
         self.socket.linger = 0
-        self.socket.setsockopt(zmq.HANDSHAKE_IVL, 3000)
+        self.socket.setsockopt(zmq.HANDSHAKE_IVL, 30_000)
         if keys is not None:
             self.socket.setsockopt(zmq.CURVE_SERVERKEY, key_z85(hub_key))
             self.socket.setsockopt(zmq.CURVE_PUBLICKEY, keys.public)
@@ -111,7 +112,7 @@ class RawPeer:
         """Send bytes as a message's body."""
         self.socket.send_multipart([MAGIC, body])
 
-    def hear(self, within_s: float = 30.0) -> bytes | None:
+    def hear(self, within_s: float = DEADLINE_S) -> bytes | None:
         """The body of what comes next; None when nothing does."""
         if not self.socket.poll(int(within_s * 1000)):
             return None

@@ -18,6 +18,7 @@ from kmonitor_agent.local.sockets import ingest_socket
 from kmonitor_agent.protocol.commands import Command
 from kmonitor_agent.protocol.facts import BootEnded, CommandProgress, Notice, Sample
 from kmonitor_agent.protocol.messages import Bye, Hello
+from tests.support.clock import MovedClock
 from tests.support.fake_hub import FakeHub
 from tests.support.links import (
     PATIENT,
@@ -153,9 +154,21 @@ def test_the_boot_must_be_that_of_its_first_event(folders: Folders):
 
 
 def test_time_runs_from_the_boots_start(folders: Folders):
-    link = LinkUnderTest(folders).link
+    clock = MovedClock()
+    link = Link(
+        run="run1",
+        boot="boot1",
+        folders=folders,
+        started=boot_started(),
+        hub=HubChoice(),
+        on_command=print,
+        faults=FaultLog(),
+        clock=clock,
+    )
 
-    assert 0 <= link.now_s() <= link.now_s() < 5
+    assert link.now_s() == 0.0
+    clock.move(5.0)
+    assert link.now_s() == 5.0
 
 
 def test_tasks_run_on_the_agents_thread_and_may_emit(folders: Folders):

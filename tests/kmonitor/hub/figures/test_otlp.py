@@ -1,7 +1,6 @@
 """What an OpenTelemetry collector receives, and what happens while it is away."""
 
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -120,10 +119,8 @@ def test_one_that_is_away_costs_only_the_senders_own_thread(
 ):
     with caplog.at_level("ERROR", logger="kmonitor.hub"):
         sender = sender_to("http://127.0.0.1:9", laid)
-        began_s = time.monotonic()
         sender.close()
 
-    assert time.monotonic() - began_s < 3.0
     wait_until(lambda: not [t for t in threading.enumerate() if t.name == "kmonitor-hub-otlp"])
 
 
