@@ -56,8 +56,7 @@ class Soak:
 def test_a_soak_with_random_faults_loses_nothing_and_the_hub_stays_small(
     live_hub: LiveHub, soak: Soak
 ):
-    if soak.seconds > 100.0:
-        faulthandler.cancel_dump_traceback_later()  # it may take longer than any other test
+    faulthandler.cancel_dump_traceback_later()  # it may take longer than any other test
     words = [sys.executable, "-m", "tests.support.many_agents", str(soak.per_process)]
     words.append(str(PER_S))
     sources = [

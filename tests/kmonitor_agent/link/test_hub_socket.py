@@ -14,7 +14,7 @@ from kmonitor_agent.local.sockets import ipc
 from kmonitor_agent.protocol.codec import pack
 from kmonitor_agent.protocol.messages import ErrorMessage, Ping, Pong, ToAgent
 from kmonitor_agent.protocol.version import MAGIC, MAX_AGENT_FRAME_BYTES
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 class _Pair:
@@ -98,7 +98,7 @@ def test_too_much_nonsense_makes_the_peer_bad(pair: _Pair):
     wait_until(lambda: list(pair.agent.received()) or pair.agent.is_bad)
 
     pair.say(*pack(Pong(n=2)))
-    pair.agent.wait(0.2, -1)
+    pair.agent.wait(DEADLINE_S, -1)
     assert list(pair.agent.received()) == []
 
 
@@ -125,12 +125,12 @@ def test_sending_never_blocks(tmp_path: Path):
 
 def test_waiting_ends_with_a_message_or_a_wake(pair: _Pair):
     wake = Wake()
-    pair.agent.wait(0.001, wake.fileno())
+    pair.agent.wait(0.0, wake.fileno())
     wake.set()
-    pair.agent.wait(60.0, wake.fileno())
+    pair.agent.wait(DEADLINE_S, wake.fileno())
     wake.clear()
     pair.say(*pack(Pong(n=2)))
-    pair.agent.wait(60.0, wake.fileno())
+    pair.agent.wait(DEADLINE_S, wake.fileno())
 
     assert pair.heard(1) == [Pong(n=2)]
 

@@ -132,7 +132,7 @@ def test_without_descriptors_nobody_sleeps(monkeypatch: pytest.MonkeyPatch):
 
     assert inbox.wake.fileno() == -1
     assert not inbox.fall_asleep()
-    inbox.wake.wait(0.001)
+    inbox.wake.wait(0.0)
     inbox.wake.set()
     inbox.wake.clear()
 

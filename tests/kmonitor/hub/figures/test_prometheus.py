@@ -21,7 +21,7 @@ from kmonitor_agent.protocol.facts import Sample
 from tests.support.hub_figures import shelf
 from tests.support.hub_parts import HubParts
 from tests.support.hub_parts import parts as parts  # noqa: PLC0414 - a fixture
-from tests.support.waiting import DEADLINE_S
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.prometheus_client
 
@@ -110,15 +110,14 @@ def test_readers_that_hang_do_not_pile_up_and_others_come_through_after(page: Pr
         for each in hung:
             each.close()
 
-    answered = False
-    for _ in range(200):
-        try:
-            answered = ask(page)[0] == 200
-        except (OSError, http.client.HTTPException):
-            threading.Event().wait(0.02)
-        if answered:
-            break
-    assert answered
+    wait_until(lambda: is_answered(page), what="an answer")
+
+
+def is_answered(page: PrometheusPage) -> bool:
+    try:
+        return ask(page)[0] == 200
+    except (OSError, http.client.HTTPException):
+        return False
 
 
 def test_however_often_it_is_asked_it_is_written_once_a_second(
