@@ -77,7 +77,7 @@ def test_without_keras_the_demo_says_what_to_install(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--png=/nonexistent/a.png",), "there is no folder /nonexistent"),
+        (("--png={tmp}/gone/a.png",), "there is no folder {tmp}/gone"),
         (("--png=a.jpg",), "the picture is a PNG file"),
         (("--png=a.png", "--no-window"), "--no-window leaves it out"),
     ],
@@ -88,14 +88,15 @@ def test_a_picture_that_cannot_be_is_refused_before_anything_starts(
     folders: Folders,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ):
     # Nothing starts if what is tested here does not hold either.
     monkeypatch.setattr(demo, "_play", lambda plan: 0)
 
-    status = main(["demo", *words])
+    status = main(["demo", *(word.format(tmp=tmp_path) for word in words)])
 
     assert status == 2
-    assert said in capsys.readouterr().err
+    assert said.format(tmp=tmp_path) in capsys.readouterr().err
     assert not folders.state.exists()
 
 

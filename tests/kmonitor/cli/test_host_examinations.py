@@ -72,9 +72,9 @@ def test_settings_that_cannot_be_read_and_no_agent_are_told_with_what_to_do(
 
 
 def test_no_client_is_told_with_the_line_that_installs_one(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("PATH", str(tmp_path / "gone"))
 
     (client,) = examine_ssh([])
 
