@@ -6,8 +6,8 @@
 
 prints `resize 1562x744: 12 ms (bound 50 ms)`. A value within its bound is so on any machine,
 since other work only makes things slower. One that is not counts as missed only if the machine was
-quiet: a loop of known work is timed before and after, and steal and load are read. Rates and other
-values that are to be high enough are given with `at_least=True`.
+quiet: a loop of known work is timed before and after, who else wished to run is counted meanwhile,
+and steal is read. Rates and other values that should be high are given with `at_least=True`.
 """
 
 import os
@@ -32,8 +32,9 @@ _DRIFT: Final = 1.25
 _STEAL: Final = 0.05
 """Part of all cores' time that the hypervisor gave to other machines."""
 
-_LOAD: Final = 1.0
-"""Runnable tasks for each core when the measurement began."""
+_OTHERS: Final = 0.75
+"""Other tasks that wish to run, for each core, while the loop runs; the load average would still
+tell of the benchmark before."""
 
 
 class Verdict(StrEnum):
@@ -92,26 +93,34 @@ class Measured:
         return text if verdict is Verdict.WITHIN else f"{text} {verdict.value.upper()}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A loop of known work: milliseconds a round, and who else wished to run meanwhile."""
+
+    wall_ms: float
+    cpu_ms: float
+    others: float
+
+
 class Machine:
     """State of the machine since it was made: whether times measured meanwhile mean anything."""
 
     def __init__(self) -> None:
-        self._load = os.getloadavg()[0] / _cores()
-        self._before = _calibrate()
+        self._before = _run_loop()
         self._ticks = _cpu_ticks()
 
     def why_busy(self) -> str:
         """Reasons not to judge, or an empty string."""
-        wall_ms, cpu_ms = self._before
-        wall_after_ms, cpu_after_ms = _calibrate()
+        loops = (self._before, _run_loop())
         total, steal = (now - then for now, then in zip(_cpu_ticks(), self._ticks, strict=True))
-        slowest, fastest = max(cpu_ms, cpu_after_ms), min(cpu_ms, cpu_after_ms)
-        waited = max(wall_ms / cpu_ms, wall_after_ms / cpu_after_ms)
+        slowest, fastest = (pick(each.cpu_ms for each in loops) for pick in (max, min))
+        waited = max(each.wall_ms / each.cpu_ms for each in loops)
+        others = max(each.others for each in loops)
         reasons = []
-        if self._load > _LOAD:
-            reasons.append(f"load {self._load:.1f} per core at the start")
+        if others > _OTHERS * _cores():
+            reasons.append(f"{others:.1f} other tasks on {_cores()} cores")
         if waited > _WAITED:
-            reasons.append(f"a loop of {cpu_ms:.1f} ms took {waited:.2f} times as long")
+            reasons.append(f"a loop of {fastest:.1f} ms took {waited:.2f} times as long")
         if slowest > fastest * _DRIFT:
             reasons.append(f"the same loop took {fastest:.1f} and {slowest:.1f} ms")
         if total and steal / total > _STEAL:
@@ -172,16 +181,24 @@ def _cores() -> int:
     )
 
 
-def _calibrate() -> tuple[float, float]:
-    """Milliseconds of a round of known work: of the clock, and of the processor."""
+def _run_loop() -> _Loop:
     wall_ms: list[float] = []
     cpu_ms: list[float] = []
+    others: list[int] = []
     for _ in range(_ROUNDS):
         cpu_s, began_s = time.thread_time(), time.perf_counter()
         sum(range(_ROUND))
         wall_ms.append((time.perf_counter() - began_s) * 1e3)
         cpu_ms.append((time.thread_time() - cpu_s) * 1e3)
-    return statistics.mean(wall_ms), max(statistics.mean(cpu_ms), 1e-6)
+        others.append(_runnable() - 1)
+    mean = statistics.mean
+    return _Loop(mean(wall_ms), max(mean(cpu_ms), 1e-6), mean(others))
+
+
+def _runnable() -> int:
+    """Tasks that run or wish to, this one among them; 1 where unknown."""
+    file = Path("/proc/loadavg")
+    return int(file.read_text().split()[3].split("/")[0]) if file.exists() else 1
 
 
 def _cpu_ticks() -> tuple[int, int]:
