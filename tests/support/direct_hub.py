@@ -10,6 +10,7 @@ from typing import Self
 import msgspec
 import pytest
 import zmq
+from zmq.utils.monitor import parse_monitor_message
 
 from kmonitor.connect.direct import DirectHub
 from kmonitor.connect.hub_client import HubClient
@@ -77,6 +78,16 @@ def listening_hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listenin
     yield from listening(find_folders({"KMONITOR_HOME": str(home)}))
 
 
+_CONNECTED = zmq.Event.HANDSHAKE_SUCCEEDED
+_REFUSED = (
+    zmq.Event.HANDSHAKE_FAILED_NO_DETAIL
+    | zmq.Event.HANDSHAKE_FAILED_PROTOCOL
+    | zmq.Event.HANDSHAKE_FAILED_AUTH
+    | zmq.Event.CONNECT_RETRIED
+    | zmq.Event.DISCONNECTED
+)
+
+
 class RawPeer:
     """A socket that says whatever a test likes. Use as a context manager."""
 
@@ -97,6 +108,8 @@ class RawPeer:
             self.socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret)
         if routing_id:
             self.socket.setsockopt(zmq.ROUTING_ID, routing_id)
+        self._monitor = self.socket.get_monitor_socket(_CONNECTED | _REFUSED)
+        self._seen = 0
         self.socket.connect(endpoint)
 
     @classmethod
@@ -118,6 +131,19 @@ class RawPeer:
             return None
         return self.socket.recv_multipart()[1]
 
+    def is_connected(self) -> bool:
+        """True once the other end has agreed to talk."""
+        return bool(self._events() & _CONNECTED)
+
+    def is_refused(self) -> bool:
+        """True once the other end was not there, or has refused to talk."""
+        return bool(self._events() & _REFUSED)
+
+    def _events(self) -> int:
+        while self._monitor.poll(0):
+            self._seen |= parse_monitor_message(self._monitor.recv_multipart())["event"]
+        return self._seen
+
     def __enter__(self) -> Self:
         return self
 
@@ -127,6 +153,7 @@ class RawPeer:
         exc: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.socket.disable_monitor()
         self.socket.close(0)
         self._context.destroy(0)
 
