@@ -2,6 +2,7 @@
 
 import json
 import queue
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,7 +13,6 @@ import psutil
 import pytest
 from typing_extensions import override
 
-from kmonitor.connect import alert_outlet
 from kmonitor.connect.alert_outlet import AlertOutlet, Delivery, why_no_command, why_no_webhook
 from tests.support.waiting import DEADLINE_S, wait_until
 
@@ -181,8 +181,20 @@ def test_a_command_that_takes_too_long_ends_with_all_that_it_started(
 ):
     pid = tmp_path / "pid"
     text = _LEAVES_A_CHILD.format(pid=str(pid)) + "child.wait()"
-    # Enough for the child to be there on a busy machine: it is started at once.
-    monkeypatch.setattr(alert_outlet, "_COMMAND_S", 3.0)
+
+    class Late(subprocess.Popen[bytes]):
+        """Its time is up as soon as its child is there."""
+
+        @override
+        def communicate(
+            self, input: bytes | None = None, timeout: float | None = None
+        ) -> tuple[bytes, bytes]:
+            if timeout is None:
+                return super().communicate(input)
+            wait_until(lambda: pid.exists() and pid.read_text(), what="its child")
+            raise subprocess.TimeoutExpired(self.args, timeout)
+
+    monkeypatch.setattr(subprocess, "Popen", Late)
     outlet.send(Delivery(FACTS, command=script(tmp_path, text)))
 
     assert "took longer than" in failed.get(timeout=DEADLINE_S)
