@@ -57,7 +57,7 @@ def try_release(suite: str) -> None:
     tree = make_tree(suite, _INCLUDED, name=suite)
     _copy_clone(tree)
     for what, step in _STEPS.items():
-        said = expect(["sh", "-c", _inside(tree, step)], what=f"{suite}: {what}", limit_s=2400)
+        said = expect(["sh", "-c", _inside(tree, step)], what=f"{suite}: {what}", limit_s=14_400)
         for line in said.strip().splitlines()[-3:]:
             tell(f"    {line}")
     shutil.rmtree(tree)

@@ -42,7 +42,7 @@ from tests.support.direct_hub import (
     new_keys,
 )
 from tests.support.links import LinkUnderTest, boot_started, sample
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -359,17 +359,26 @@ def test_a_doorkeeper_that_fails_lets_nobody_in(doors: Doors, monkeypatch: pytes
     doors.listen(BIND)
     keys = new_keys()
 
+    asked: list[str] = []
+
     def fail(_keys: KeyList, key: str) -> KeyGrant | None:
+        asked.append(key)
         raise KeyError(key)
 
     monkeypatch.setattr(KeyList, "find", fail)
     served: list[list[bytes]] = []
+
+    def turn() -> object:
+        doors.watch(0)
+        doors.wait(0)
+        doors.serve(served.append, served.append)
+        return asked
+
     with RawPeer.of(DirectHub(parse_direct(doors.address), keys)) as peer:
         peer.say(RunsAsked(ask=1))
+        wait_until(turn, what="the doorkeeper is asked")
         for _ in range(30):
-            doors.watch(0)
-            doors.wait(DEADLINE_S)
-            doors.serve(served.append, served.append)
+            turn()
 
     assert served == []
 
