@@ -39,6 +39,7 @@ ALLOWED: dict[str, str] = {}
 """`file::function` with its reason; none is needed."""
 
 
+@pytest.mark.slow
 def test_no_test_asserts_how_long_something_takes():
     found = [f"{place} compares {what}" for place, what in _all(comparisons)]
 
@@ -51,6 +52,7 @@ def test_no_test_has_a_script_measure_for_it():
     assert found == []
 
 
+@pytest.mark.slow
 def test_no_test_waits_with_a_deadline_of_its_own():
     found = [f"{place} waits {what}; use DEADLINE_S" for place, what in _all(deadlines)]
 
@@ -132,7 +134,7 @@ def _function_at(file: SourceFile, line: int) -> str:
 def comparisons(file: SourceFile) -> Iterator[tuple[int, str]]:
     """Every order between something measured and anything but zero."""
     tree = file.tree
-    measured = _measured_names(tree)
+    measured = _measured_names(tree, file.text)
     is_real = file.name.split("/")[1] in BY_THE_MACHINES_CLOCK
     for node in ast.walk(tree):
         if not isinstance(node, ast.Compare):
@@ -162,6 +164,8 @@ def _is_deadline(one: ast.expr, other: ast.expr) -> bool:
 
 def scripts(file: SourceFile) -> Iterator[tuple[int, str]]:
     """Programs in strings that tell how long they took."""
+    if not WITHIN_A_SCRIPT.search(file.text):
+        return
     for node in ast.walk(file.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             for line in node.value.splitlines():
@@ -187,15 +191,16 @@ def deadlines(file: SourceFile) -> Iterator[tuple[int, str]]:
                 yield call.lineno, f"{value.value:g} in {name}"
 
 
-def _measured_names(tree: ast.Module) -> set[str]:
+def _measured_names(tree: ast.Module, text: str) -> set[str]:
     """Names that hold a difference of clock readings, and functions that return one."""
     found: set[str] = set()
-    while True:
+    while any(clock in text for clock in CLOCKS):
         before = len(found)
         for node in ast.walk(tree):
             found |= set(_names_given_by(node, found))
         if len(found) == before:
-            return found
+            break
+    return found
 
 
 def _names_given_by(node: ast.AST, measured: set[str]) -> Iterator[str]:
