@@ -136,9 +136,14 @@ def _resumed_s(cable: Cable, hub: ListeningHub, how: str, seconds: float) -> flo
         environ = {**os.environ, "KMONITOR_HOME": far}
         hub.device("agent", own_keys(find_folders(environ), "agent"))
         words = [sys.executable, "-m", "tests.support.steady_source", hub.address.url, str(PER_S)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         known = hub.client.hub().rows
-        source = subprocess.Popen(cable.command(*words), env=environ, text=True, **pipes)
+        source = subprocess.Popen(
+            cable.command(*words),
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         wait_until(lambda: hub.client.hub().rows > known + PER_S, what="it reports")
         cable.cut(how)
         time.sleep(seconds)
