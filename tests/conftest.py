@@ -27,6 +27,7 @@ from tests.support.not_run import (
     pytest_sessionfinish,
     pytest_terminal_summary,
 )
+from tests.support.waiting import DEADLINE_S
 
 __all__ = [
     "pytest_addoption",
@@ -47,9 +48,6 @@ settings.load_profile("kmonitor")
 # that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-THREAD_ENDS_WITHIN_S = 10.0
-"""A thread that was told to end may still be on its way where others take the cores."""
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +78,7 @@ def no_thread_of_ours_is_left() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     left = [t for t in threading.enumerate() if t not in before and "kmonitor" in t.name]
-    end_s = time.monotonic() + THREAD_ENDS_WITHIN_S
+    end_s = time.monotonic() + DEADLINE_S
     for thread in left:
         thread.join(max(0.0, end_s - time.monotonic()))
     alive = [thread.name for thread in left if thread.is_alive()]

@@ -87,13 +87,7 @@ class RunSession:
     """
 
     def __init__(self, name: str, settings: Settings, before: "ClosedRun | None" = None) -> None:
-        """Give the run its id.
-
-        Args:
-            name: The run's name.
-            settings: Of the first callback of this run.
-            before: The run was closed before in this process, and goes on.
-        """
+        """Begin a run, with the settings of its first callback, or go on with a closed one."""
         self._restarting = Restarting(name)
         self.name: Final = name
         self.run_id: Final = self._restarting.run_id if before is None else before.run_id

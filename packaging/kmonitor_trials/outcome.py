@@ -32,7 +32,7 @@ def expect(
     cwd: Path = ROOT,
     environ: Mapping[str, str] | None = None,
     typed: str = "",
-    limit_s: float = 1800.0,
+    limit_s: float = 7200.0,
 ) -> str:
     """Run a command that has to succeed, and give what it printed.
 

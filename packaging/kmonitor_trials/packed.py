@@ -22,7 +22,7 @@ _FEWEST_ROWS = 100
 _SCRAPE = """
 import json, subprocess, sys, urllib.request
 told = json.loads(subprocess.check_output([sys.executable, "hub", "status", "--json"]))
-page = urllib.request.urlopen(told["prometheus"], timeout=10).read().decode()
+page = urllib.request.urlopen(told["prometheus"], timeout=300).read().decode()
 assert "kmonitor_" in page, page
 """
 
@@ -39,7 +39,7 @@ _STEPS = {
     "its hub answers and is stopped": "{app} hub ensure --json && {app} hub status && "
     "{app} hub stop",
     "its hub serves figures, which are scraped": "{app} hub --prometheus 127.0.0.1:0 "
-    "--otlp http://127.0.0.1:9 & n=0; until {app} hub status; do n=$((n+1)); test $n -lt 60; "
+    "--otlp http://127.0.0.1:9 & n=0; until {app} hub status; do n=$((n+1)); test $n -lt 600; "
     "sleep 1; done; {app} -c {scrape} && {app} hub stop && wait",
     "it brings its own client of PostgreSQL": "{app} -I -c {own_library}",
     "a team's server that is not there is told": "! {app} hub store "

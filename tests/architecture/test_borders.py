@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.support.source_tree import SourceFile, product_files, source_files, top
+from tests.support.waiting import DEADLINE_S
 
 FRAMEWORKS = {"jax", "keras", "tensorflow", "tf_keras", "torch"}
 
@@ -100,7 +101,11 @@ def test_importing_the_agent_loads_neither_app_nor_database_nor_framework(wanted
     code = f"import kmonitor_agent, sys; {wanted}; print(*sys.modules)"
 
     told = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=2 * DEADLINE_S,
     )
 
     loaded = {top(name) for name in told.stdout.split()}
@@ -113,7 +118,11 @@ def test_the_terminal_and_the_hub_need_no_qt(package: str):
     code = f"import sys, {package}; print(*sys.modules)"
 
     told = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=2 * DEADLINE_S,
     )
 
     loaded = {top(name) for name in told.stdout.split()}

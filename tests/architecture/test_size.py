@@ -4,10 +4,10 @@ import pytest
 
 from tests.support.source_tree import SourceFile, source_files
 
-LONGEST_MODULE = 400
-LONGEST_TEST_MODULE = 600
+LONGEST_MODULE = 600
+LONGEST_TEST_MODULE = 800
 LONGEST_FUNCTION = 50
-"""Lines. We aim at 150 and 10; these are where a reader gives up."""
+"""Lines. A module is one subject, of 60 to 600 lines; most functions are below 10."""
 
 
 def is_test(file: SourceFile) -> bool:

@@ -5,12 +5,18 @@ looking at the `dev` kinds with seeds below 1000; here both sets run with other 
 """
 
 import sys
+import time
 from statistics import median
 
+import numpy as np
+
+from kmonitor.analysis.counters import Counter, CounterKind
+from kmonitor.analysis.forecast import forecast_limit
+from kmonitor.analysis.leak import State, Verdict, next_verdict
+from tests.benchmarks.judging import Judge
 from tests.support.verdict_scores import (
     CLEARS_WITHIN,
     Score,
-    cost_ms,
     score_clearing,
     score_harmless,
     score_leaking,
@@ -22,6 +28,7 @@ from tests.support.verdict_series import (
     HARMLESS_HELD_OUT,
     LEAKS_DEV,
     LEAKS_HELD_OUT,
+    MIB,
     STOPS,
     Kind,
     LeakKind,
@@ -124,7 +131,7 @@ def leak_row(name: str, score: Score) -> str:
 
 def bounds(harmless: Score, leaking: Score, named: list[float], clearing: Score) -> int:
     """Print each bound beside its figure; 1 if one is passed."""
-    cost, forecasts = cost_ms(), len(leaking.forecasts)
+    forecasts = len(leaking.forecasts)
     n_named = sum(rate > 0.5 for rate in named)
     figures = (
         ("harmless runs that alarm", harmless.alarms / harmless.runs, "<=", FALSE_ALARMS),
@@ -133,7 +140,6 @@ def bounds(harmless: Score, leaking: Score, named: list[float], clearing: Score)
         (f"forecasts ({forecasts}) that hold", leaking.covered, ">=", COVERED),
         ("limits met before told", leaking.missed_early, "<=", MISSED_EARLY),
         ("alarms cleared within 20 units (worst kind)", cleared(clearing), ">=", CLEARED),
-        ("verdict and forecast, 200 units, ms", cost, "<=", COST_MS),
     )
     print(f"\nharmless: {rate_text(harmless)}")
     status = 0
@@ -141,7 +147,26 @@ def bounds(harmless: Score, leaking: Score, named: list[float], clearing: Score)
         holds = value <= bound if sign == "<=" else value >= bound
         status |= not holds
         print(f"  {name:44} {value:8.3f} {sign} {bound:.3f}  {'ok' if holds else 'PASSED'}")
-    return int(status)
+    with Judge() as judge:
+        judge.add("verdict and forecast, 200 units", cost_ms(), COST_MS, "ms")
+    return int(status) | judge.status
+
+
+def cost_ms(n: int = 200) -> float:
+    """Slowest of 20 verdicts with forecast on so many units of a leak, milliseconds of CPU."""
+    rng = np.random.default_rng(0)
+    values = (1000.0 + 5.0 * np.arange(n) + rng.normal(0.0, 3.0, n)) * MIB
+    counters = [
+        Counter(kind, 1000.0 + np.cumsum(rng.poisson(3.0, n)).astype(np.float64))
+        for kind in CounterKind
+    ]
+    verdict, taken = Verdict(State.GROWING), list[float]()
+    for _ in range(20):
+        began_s = time.process_time()
+        next_verdict(verdict, values, counters)
+        forecast_limit(values, 4000.0 * MIB)
+        taken.append(1000 * (time.process_time() - began_s))
+    return sorted(taken)[-2]
 
 
 if __name__ == "__main__":

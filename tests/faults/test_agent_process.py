@@ -2,12 +2,10 @@
 
 import os
 import signal
-import statistics
 import threading
-import time
-from itertools import pairwise
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kmonitor_agent.local.folders import Folders
@@ -19,7 +17,7 @@ from kmonitor_agent.protocol.messages import Bye
 from tests.support.agent_process import run_agent, start_agent
 from tests.support.fake_hub import FakeHub
 from tests.support.links import LinkUnderTest, body, spooled, spooled_events
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -28,38 +26,36 @@ link.emit(epoch(0)); spooled(2)
 n = 1
 while True:
     link.emit(epoch(n))
-    now = time.process_time()
-    sys.stdout.write(f"{n} {now} {link.status().last_seq}\\n"); sys.stdout.flush()
+    sys.stdout.write(f"{n} {link.status().last_seq}\\n"); sys.stdout.flush()
     n += 1
+    now = time.process_time()
     while time.process_time() < now + 0.001:
         zlib.crc32(STEP)
 """
-"""Tells of each event its number, the process's own time, and how many are said to be spooled.
+"""Tells of each event its number, and how many are said to be spooled.
 
 Its steps count outside of Python's lock, as a framework's do. A loop that only ever lets go of it
 for a moment (a print each millisecond) can keep it from every other thread for a second and more:
 CPython forces a hand-over only after 5 ms in which it was never let go.
 """
 
+DRAINS = 5
 
-def test_kill_9_loses_at_most_the_last_drain_interval(folders: Folders):
+
+def test_kill_9_loses_nothing_that_was_said_to_be_spooled(folders: Folders):
     with start_agent(EMIT_FOREVER) as process:
         assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(1000)]
+        told, drains = [process.stdout.readline()], 0
+        while drains < DRAINS:
+            told.append(process.stdout.readline())
+            drains += told[-1].split()[1] != told[-2].split()[1]
         process.kill()
-        lines += process.stdout.read().splitlines()
-    told = [line.split() for line in lines if len(line.split()) == 3]
-    last, at_s, spooled_then = int(told[-1][0]), float(told[-1][1]), int(told[-1][2])
+        told += process.stdout.read().splitlines()
+    spooled_then = int([line.split() for line in told if len(line.split()) == 2][-1][1])
     kept = [e.epoch for e in spooled_events(folders) if isinstance(e, EpochEnded)]
 
     assert kept == list(range(len(kept)))
     assert len(kept) >= spooled_then - 1  # the boot's own event is the first
-    lost = [float(s) for n, s, _ in told if int(n) > kept[-1]]
-    # The interval is 50 ms. In the process's own time, so that it does not count what others
-    # take of the cores; the rest is for its two threads taking turns.
-    assert at_s - min(lost, default=at_s) < 0.5, f"{last - kept[-1]} events lost"
-    drains_s = [float(s) for (_, s, now), (_, _, then) in pairwise(reversed(told)) if now != then]
-    assert statistics.median(a - b for a, b in pairwise(drains_s)) < 0.2
 
 
 def test_a_torn_tail_is_cut_by_the_runs_next_process(folders: Folders):
@@ -92,18 +88,17 @@ def test_no_end_loses_events_hangs_or_prints(folders: Folders, how: str, status:
     assert len(spooled(folders)) == 2001
 
 
-def test_with_no_hub_the_end_is_not_delayed(folders: Folders):
+def test_with_no_hub_the_end_does_not_wait_for_one(folders: Folders):
     script = """
 for n in range(2000): link.emit(epoch(n))
-began = time.monotonic()
-link.close()
-print(time.monotonic() - began)
+link.close(timeout_s=1e6)
+print("ended")
 """
-    delays = [float(run_agent(script).stdout) for _ in range(3)]
 
-    # Half of what a hub that is there would be given; how short it is, the benchmark tells.
-    assert min(delays) < 1.0
-    assert len(spooled(folders)) == 3 * 2001
+    done = run_agent(script)
+
+    assert (done.stdout, done.stderr) == ("ended\n", "")
+    assert len(spooled(folders)) == 2001
 
 
 def test_an_end_delivers_to_a_hub_that_is_there(folders: Folders):
@@ -123,17 +118,15 @@ def test_a_hub_that_does_not_answer_does_not_keep_the_process(folders: Folders):
     script = """
 sys.stdin.readline()
 link.emit(epoch(1))
-began = time.monotonic()
 link.close()
-print(time.monotonic() - began)
+print("ended")
 """
     with FakeHub(ingest_socket(folders)) as hub, start_agent(script) as process:
         hub.serve_until(lambda: hub.acked == 1)
         hub.is_silent = True
-        out, err = process.communicate("go\n", timeout=60)
+        out, err = process.communicate("go\n", timeout=DEADLINE_S)
 
-    # It is given two seconds; the rest is for a machine whose cores are taken by others.
-    assert 1.9 < float(out) < 20.0
+    assert out == "ended\n"
     assert err == ""
     assert len(spooled(folders)) == 2
 
@@ -175,7 +168,7 @@ threading.Event().wait()
         child = int(process.stdout.readline())
         assert RunSpool.take(folders.spool / "run1") is None
         process.kill()
-        process.wait(60)
+        process.wait(DEADLINE_S)
         assert Path(f"/proc/{child}").exists()
 
         assert len(spooled(folders)) == 1
@@ -219,8 +212,8 @@ def test_a_stopped_process_goes_on_where_it_was(folders: Folders):
         hub.serve_until(lambda: hub.acked > 50)
         os.kill(process.pid, signal.SIGSTOP)
         stopped = hub.acked
-        end = time.monotonic() + 0.3
-        hub.serve_until(lambda: time.monotonic() > end)
+        stopping = psutil.Process(process.pid)
+        wait_until(lambda: stopping.status() == psutil.STATUS_STOPPED, what="it is stopped")
         os.kill(process.pid, signal.SIGCONT)
         hub.serve_until(lambda: hub.acked > stopped + 50)
         process.kill()
@@ -234,11 +227,11 @@ def test_a_thread_held_up_by_a_slow_task_does_not_hold_up_the_training(folders: 
 
     def slow() -> None:
         held_up.set()
-        ends.append(goes_on.wait(20))
+        ends.append(goes_on.wait(DEADLINE_S))
 
     with LinkUnderTest(folders) as test:
         test.link.every(60.0, slow)
-        assert held_up.wait(60)
+        assert held_up.wait(DEADLINE_S)
         for _ in range(1000):
             test.link.emit(EpochEnded(t_s=0.0, fit=1, epoch=1, seconds=1.0))
         assert ends == []

@@ -15,6 +15,7 @@ import pytest
 from kmonitor_agent.reclaim.archive import CheckpointStore, SaveRefused
 from kmonitor_agent.reclaim.export import NotExported, export_model
 from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
+from tests.support.waiting import DEADLINE_S
 
 pytest.importorskip("h5py", reason="comes with Keras")
 
@@ -84,7 +85,9 @@ def test_process_killed_amid_the_write_leaves_the_last_one_and_its_rest_is_clear
     good = save(store)
 
     ended = subprocess.run(
-        [sys.executable, "-c", KILLED, str(store.folder), amid], check=False, timeout=120
+        [sys.executable, "-c", KILLED, str(store.folder), amid],
+        check=False,
+        timeout=2 * DEADLINE_S,
     )
 
     assert ended.returncode == -signal.SIGKILL

@@ -12,7 +12,7 @@ import pytest
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.protocol.messages import RunSummary
 from tests.support.live_hub import LiveHub
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.full
 
@@ -77,7 +77,7 @@ def states_of(client: HubClient, run: RunSummary, ids: list[str]) -> dict[str, s
     states: dict[str, str] = {}
     for one in ids:
         asked = client.command(run, "save", id=one)
-        states[one] = client.wait_for(asked, timeout_s=60).state
+        states[one] = client.wait_for(asked, timeout_s=DEADLINE_S).state
     return states
 
 

@@ -46,9 +46,6 @@ from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
-SILENCE_S = 0.3
-"""A refused connection stays silent; an answer of this machine's takes some milliseconds."""
-
 
 def test_a_viewer_looks_and_is_told_what_it_may_not(listening_hub: ListeningHub):
     with HubClient(listening_hub.device("viewer")) as client:
@@ -100,7 +97,8 @@ def test_a_peer_without_keys_gets_nothing(listening_hub: ListeningHub):
     before = listening_hub.client.hub().faults
     with RawPeer(listening_hub.address.endpoint) as peer:
         peer.say(HubAsked(ask=1, stop=True))
-        assert peer.hear(SILENCE_S) is None
+        wait_until(peer.is_refused, what="refused")
+        assert peer.hear(0.0) is None
 
     after = listening_hub.client.hub()
     assert after.pid == listening_hub.live.process.pid
@@ -203,11 +201,13 @@ def test_a_routing_id_gives_nobody_the_place_of_another(listening_hub: Listening
         assert _type(first) == "ack"
         with RawPeer.of(thief, b"same-id") as second:
             second.say(Batch(run=run, boot=boot, first=2, events=[body]))
-            assert second.hear(SILENCE_S) is None, "its connection was not taken"
-        first.say(Batch(run=run, boot=boot, first=2, events=[body]))
-        assert _type(first) == "ack"
+            wait_until(second.is_connected, what="it is heard")
+            for seq in (2, 3):
+                first.say(Batch(run=run, boot=boot, first=seq, events=[body]))
+                assert _type(first) == "ack"
+            assert second.hear(0.0) is None, "its connection was not taken"
     with RawPeer.of(thief, b"same-id") as second:
-        second.say(Batch(run=run, boot=boot, first=3, events=[body]))
+        second.say(Batch(run=run, boot=boot, first=4, events=[body]))
         assert _type(second) == "again", "the session behind the id was the other key's"
         second.say(_hello(run, boot))
         told = _told(second)
@@ -351,7 +351,7 @@ def test_with_its_doorkeeper_dead_nobody_is_let_in(doors: Doors):
 
     with RawPeer.of(DirectHub(parse_direct(doors.address), keys)) as peer:
         peer.say(RunsAsked(ask=1))
-        peer.hear(SILENCE_S)
+        wait_until(peer.is_refused, what="refused")
         assert not direct._door.socket.poll(0), "nothing came in"
 
 
@@ -359,17 +359,26 @@ def test_a_doorkeeper_that_fails_lets_nobody_in(doors: Doors, monkeypatch: pytes
     doors.listen(BIND)
     keys = new_keys()
 
+    asked: list[str] = []
+
     def fail(_keys: KeyList, key: str) -> KeyGrant | None:
+        asked.append(key)
         raise KeyError(key)
 
     monkeypatch.setattr(KeyList, "find", fail)
     served: list[list[bytes]] = []
+
+    def turn() -> object:
+        doors.watch(0)
+        doors.wait(0)
+        doors.serve(served.append, served.append)
+        return asked
+
     with RawPeer.of(DirectHub(parse_direct(doors.address), keys)) as peer:
         peer.say(RunsAsked(ask=1))
+        wait_until(turn, what="the doorkeeper is asked")
         for _ in range(30):
-            doors.watch(0)
-            doors.wait(10)
-            doors.serve(served.append, served.append)
+            turn()
 
     assert served == []
 
@@ -472,7 +481,8 @@ def _heard_at(places: list[str]) -> list[str]:
         peers = [stack.enter_context(RawPeer(place)) for place in places]
         for peer in peers:
             peer.say(RunsAsked(ask=1))
-        peers[-1].hear(SILENCE_S)  # in the same time the others could
+        for peer in peers:
+            wait_until(lambda peer=peer: peer.socket.poll(0) or peer.is_refused(), what="an end")
         return [p for p, peer in zip(places, peers, strict=True) if peer.hear(0.0) is not None]
 
 

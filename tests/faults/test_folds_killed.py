@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.fold_scripts import interrupt, is_alive, run_script, start_script
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +52,7 @@ def test_a_study_that_is_killed_leaves_no_process_and_no_shared_memory(tmp_path:
 
     interrupt(script) if how == "Ctrl+C" else getattr(script, how)()
 
-    script.wait(60)
+    script.wait(DEADLINE_S)
     wait_until(lambda: not is_alive(pid) and not is_alive(other), what="its processes are gone")
     wait_until(lambda: not shared.exists(), what="its shared memory is gone")
 
@@ -68,7 +68,7 @@ def test_a_study_that_was_cut_goes_on_and_runs_no_finished_fold_again(tmp_path: 
     ran = cut / "ran"
     wait_until(lambda: ran.exists() and "1" in ran.read_text(), what="the second fold runs")
     interrupt(script) if how == "Ctrl+C" else script.kill()
-    script.wait(60)
+    script.wait(DEADLINE_S)
 
     (cut / "go").touch()
     went_on = run_script(cut, SECOND_WAITS)

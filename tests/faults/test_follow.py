@@ -16,7 +16,7 @@ from tests.support.command_line import start_kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -46,9 +46,9 @@ class Following:
     def interrupt(self) -> int:
         """Ctrl+C; its exit status, once all that it said was read."""
         self.process.send_signal(signal.SIGINT)
-        status = self.process.wait(60)
+        status = self.process.wait(DEADLINE_S)
         for reader in self._readers:
-            reader.join(60)
+            reader.join(DEADLINE_S)
         return status
 
 

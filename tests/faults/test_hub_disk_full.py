@@ -20,6 +20,7 @@ from kmonitor_agent.protocol.messages import (
 )
 from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
+from tests.support.waiting import DEADLINE_S
 
 
 def test_nothing_is_confirmed_that_could_not_be_written(parts: HubParts):
@@ -43,7 +44,7 @@ def test_a_log_that_takes_nothing_does_not_stop_a_hub(idle_hub: LiveHub, folders
     idle_hub.start()
     process = idle_hub.process
     process.terminate()
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=DEADLINE_S)
 
     assert (process.returncode, said) == (0, "")
 
@@ -54,7 +55,7 @@ def test_a_lock_that_cannot_be_written_is_told_in_words(idle_hub: LiveHub, folde
     hub_lock(folders).symlink_to("/dev/full")
 
     process = idle_hub.spawn()
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=DEADLINE_S)
 
     assert process.returncode == EXIT_REFUSED
     assert said.startswith(f"kmonitor hub: {hub_lock(folders)} cannot be written: ")

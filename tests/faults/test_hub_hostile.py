@@ -14,7 +14,7 @@ from kmonitor_agent.protocol.messages import Again, Batch, ErrorMessage, Hello, 
 from kmonitor_agent.protocol.version import MAGIC, MAX_HUB_FRAME_BYTES
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_MS, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -95,7 +95,7 @@ def test_an_unknown_type_is_answered_with_unsupported(
     unpack = unpack_to_agent if door == "ingest" else unpack_to_desktop
     plain.connect(ipc(path))
     plain.send_multipart([MAGIC, msgspec.msgpack.encode({"type": "teleport", "x": 1})])
-    assert plain.poll(60_000)
+    assert plain.poll(DEADLINE_MS)
     answer = unpack(plain.recv_multipart())
 
     assert isinstance(answer, ErrorMessage)
@@ -122,7 +122,7 @@ def test_a_batch_without_hello_is_asked_to_say_hello(
 ):
     plain.connect(ipc(ingest_socket(folders)))
     plain.send_multipart(pack(Batch(run="r", boot="b", first=1, events=[b"\x80"])))
-    assert plain.poll(60_000)
+    assert plain.poll(DEADLINE_MS)
 
     assert unpack_to_agent(plain.recv_multipart()) == Again(run="r", acked=0)
     assert client.hub().rows == 0
@@ -139,7 +139,7 @@ def test_a_batch_ahead_of_its_turn_is_not_taken(
     plain.send_multipart(pack(Batch(run="r", boot="b", first=5, events=[b"\x80"])))
     answers = []
     for _ in range(2):
-        assert plain.poll(60_000)
+        assert plain.poll(DEADLINE_MS)
         answers.append(unpack_to_agent(plain.recv_multipart()))
 
     assert {type(answer) for answer in answers} == {Welcome, Again}

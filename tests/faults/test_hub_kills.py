@@ -13,7 +13,7 @@ from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.facts import Sample
 from tests.support.links import LinkUnderTest, sample
 from tests.support.live_hub import LiveHub
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ def stored_steps(client: HubClient) -> list[int]:
     return [event.step for event in events if isinstance(event, Sample)]
 
 
-def wait_confirmed(link: LinkUnderTest, steps: int, deadline_s: float = 60.0) -> None:
+def wait_confirmed(link: LinkUnderTest, steps: int, deadline_s: float = DEADLINE_S) -> None:
     """Wait until so many samples, and the boot's own event, are confirmed."""
     wait_until(lambda: link.link.status().acked > steps, deadline_s, f"{steps} confirmed")
 

@@ -13,14 +13,14 @@ from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import view_socket
 from tests.support.links import LinkUnderTest, sample
 from tests.support.live_hub import LiveHub
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
 
 def refusal_of(hub: LiveHub) -> tuple[int, str]:
     process = hub.spawn()
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=DEADLINE_S)
     return process.returncode, said
 
 
@@ -116,7 +116,7 @@ def test_the_end_on_request_leaves_nothing_uncommitted(live_hub: LiveHub, folder
 def test_a_hub_that_is_stopped_answers_no_more(live_hub: LiveHub, folders: Folders):
     with live_hub.client() as client:
         client.hub(stop=True)
-    live_hub.process.wait(60)
+    live_hub.process.wait(DEADLINE_S)
 
     with live_hub.client(timeout_s=0.5) as client, pytest.raises(HubUnreachable):
         client.hub()
@@ -127,5 +127,5 @@ def test_a_hub_that_is_stopped_answers_no_more(live_hub: LiveHub, folders: Folde
 def test_a_hub_whose_whole_home_was_removed_ends(live_hub: LiveHub, folders: Folders):
     remove_at_once(folders.state)
 
-    assert live_hub.process.wait(60) == 0
+    assert live_hub.process.wait(DEADLINE_S) == 0
     assert not folders.state.exists()

@@ -13,7 +13,7 @@ from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.facts import BootEnded, Sample
 from tests.support.links import LinkUnderTest, sample
 from tests.support.live_hub import LiveHub
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ def die_after(folders: Folders, count: int) -> str:
         stdout=subprocess.PIPE,
         check=False,
         text=True,
-        timeout=180,
+        timeout=2 * DEADLINE_S,
     ).stdout
     return json.loads(out)["run"]
 

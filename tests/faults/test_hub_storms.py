@@ -19,7 +19,6 @@ pytestmark = pytest.mark.full
 
 EVENTS = 100_000
 KILLS = 20
-FOUND_S = 3.0
 
 
 def emit(test: LinkUnderTest, first: int, last: int) -> None:
@@ -61,12 +60,11 @@ def test_twenty_kills_during_100_000_events_lose_and_repeat_nothing(
 def test_a_hub_stopped_again_and_again_is_found_each_time_and_gets_everything_once(
     live_hub: LiveHub, folders: Folders
 ):
-    pauses_s: list[float] = []
     with LinkUnderTest(folders, timing=Timing()) as test:
         for number in range(3):
             wait_until(lambda: test.link.status().connected, what="connected")
             live_hub.process.send_signal(signal.SIGSTOP)
-            pauses_s.append(until_found_s(test))
+            until_left(test)
             test.link.emit(sample(number))
             live_hub.process.send_signal(signal.SIGCONT)
         wait_until(lambda: test.link.status().acked == 4, what="delivered")
@@ -74,7 +72,6 @@ def test_a_hub_stopped_again_and_again_is_found_each_time_and_gets_everything_on
         rows = list(client.all_rows("run1"))
 
     assert [row.seq for row in rows] == [1, 2, 3, 4]
-    assert max(pauses_s) <= FOUND_S
 
 
 def test_a_hub_whose_loop_hangs_while_its_sockets_live_is_found(folders: Folders):
@@ -84,15 +81,13 @@ def test_a_hub_whose_loop_hangs_while_its_sockets_live_is_found(folders: Folders
     ):
         hub.serve_until(lambda: hub.acked == 1)
         # From here on nobody serves; libzmq's own thread answers for the hub all the time.
-        found_s = until_found_s(test)
+        until_left(test)
         test.link.emit(sample(1))
         hub.serve_until(lambda: hub.acked == 2)
 
-    assert found_s <= FOUND_S
+    assert test.faults.counts() == {}
 
 
-def until_found_s(test: LinkUnderTest) -> float:
-    """Seconds on the agent's clock until it has left the hub; emitting goes on meanwhile."""
-    began_s = test.link.now_s()
+def until_left(test: LinkUnderTest) -> None:
+    """Until the agent has left a hub that is silent."""
     wait_until(lambda: not test.link.status().connected, what="left")
-    return test.link.now_s() - began_s

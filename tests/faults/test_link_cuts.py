@@ -19,14 +19,13 @@ from kmonitor_agent.protocol.facts import Sample
 from tests.support.cut_link import Cable, why_no_cable
 from tests.support.direct_hub import ListeningHub
 from tests.support.live_hub import LiveHub
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.full
 
 PER_S = 50.0
 CUT_S = {"down": 6.0, "drop": 6.0, "reset": 30.0, "loss": 10.0}
 """Long enough for pauses between tries to have grown."""
-MOST_UNTIL_RESUMED_S = 2.0
 
 
 @pytest.fixture
@@ -74,35 +73,26 @@ def steps_of(client: HubClient, run: str) -> list[int]:
     return [event.step for event in events if isinstance(event, Sample)]
 
 
-def newest_age_s(client: HubClient) -> float:
-    """For how long the hub has heard no event, as its rows tell."""
-    before, began_s = client.hub().rows, time.monotonic()
-    wait_until(lambda: client.hub().rows > before, what="an event")
-    return time.monotonic() - began_s
-
-
 @pytest.mark.parametrize("how", ["down", "drop", "reset", "loss"])
-def test_after_a_cut_the_training_is_seen_again_at_once_and_nothing_is_lost(
+def test_after_a_cut_the_training_is_seen_again_and_nothing_is_lost(
     cable: Cable, hub: ListeningHub, source: "subprocess.Popen[str]", how: str
 ):
     assert source.stdout is not None
     run = source.stdout.readline().strip()
     wait_until(lambda: hub.client.hub().rows > PER_S, what="it reports")
     cable.cut(how)
-    wait_for_s(CUT_S[how])
-    if how != "loss":
-        rows = hub.client.hub().rows
-        wait_for_s(0.5)
-        assert hub.client.hub().rows == rows, "the cut is none"
+    wait_for_s(CUT_S[how] / 2)
+    amid = hub.client.hub().rows
+    wait_for_s(CUT_S[how] / 2)
+    rows = hub.client.hub().rows
     cable.mend()
-    resumed_s = newest_age_s(hub.client)
-    out, _ = source.communicate("end\n", timeout=60)
+    wait_until(lambda: hub.client.hub().rows > rows, what="it is seen again")
+    out, _ = source.communicate("end\n", timeout=DEADLINE_S)
     told = json.loads(out)
 
     assert steps_of(hub.client, run) == list(range(told["count"]))
-    assert told["count"] > PER_S * CUT_S[how] / 2, "the training went on"
+    assert how == "loss" or rows == amid, "the cut is none"
     assert told["faults"] == {}
-    assert resumed_s < MOST_UNTIL_RESUMED_S
 
 
 def wait_for_s(seconds: float) -> None:

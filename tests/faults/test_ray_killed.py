@@ -7,7 +7,7 @@ import pytest
 from tests.faults.test_folds_killed import told_of_first
 from tests.support.fold_scripts import interrupt, is_alive, run_script, start_script
 from tests.support.ray_nodes import RayNodes, ray_nodes
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 _FIXTURES = (ray_nodes,)
 
@@ -66,7 +66,7 @@ def test_a_study_that_is_killed_leaves_no_process_and_no_shared_memory(tmp_path:
 
     interrupt(script) if how == "Ctrl+C" else getattr(script, how)()
 
-    script.wait(60)
+    script.wait(DEADLINE_S)
     wait_until(lambda: not is_alive(pid) and not is_alive(other), what="its processes are gone")
     wait_until(lambda: not shared.exists(), what="its shared memory is gone")
     others = [each.read_text().split() for each in tmp_path.glob("study/fold-*/told")]
@@ -86,7 +86,7 @@ def test_a_study_that_was_cut_goes_on_and_runs_no_finished_fold_again(tmp_path: 
     ran = cut / "ran"
     wait_until(lambda: ran.exists() and "1" in ran.read_text(), what="the second fold runs")
     interrupt(script) if how == "Ctrl+C" else script.kill()
-    script.wait(60)
+    script.wait(DEADLINE_S)
 
     (cut / "go").touch()
     went_on = run_script(cut, SECOND_WAITS)
@@ -104,7 +104,7 @@ def test_a_fold_whose_node_dies_is_tried_again_on_another(tmp_path: Path, ray_no
 
     ray_nodes.kill_node_of(pid)
 
-    assert script.wait(60) == 0
+    assert script.wait(DEADLINE_S) == 0
     assert not is_alive(pid)
     said = (tmp_path / "said").read_text()
     assert "[('killed', 'its node was lost'), ('finished', '')] [2]" in said

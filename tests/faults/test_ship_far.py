@@ -21,7 +21,7 @@ from tests.support.command_line import start_kmonitor
 from tests.support.direct_hub import ListeningHub, listening_hub
 from tests.support.spooling import spooling
 from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 __all__ = ["listening_hub", "live_ssh_host", "ssh_host"]
 
@@ -65,7 +65,7 @@ def test_what_is_cut_amid_is_gone_on_with_over_a_new_connection_and_nothing_come
             process.tell("3000")
             wait_until(has(there, process.run, 5999), what="the rest of it")
             ship.send_signal(signal.SIGINT)
-            out, err = ship.communicate(timeout=60)
+            out, err = ship.communicate(timeout=DEADLINE_S)
         process.tell("end")
         capsys.readouterr()
         assert main(["ship", str(shared), "--host", NAME, "--delete-shipped"]) == 0

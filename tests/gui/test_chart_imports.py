@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.support.waiting import DEADLINE_S
+
 pytestmark = [pytest.mark.gui, pytest.mark.slow]
 
 
@@ -15,7 +17,11 @@ def test_charts_load_neither_a_framework_nor_another_plotting_library():
         "print(*heavy, end='')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=2 * DEADLINE_S,
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -10,6 +10,7 @@ from kmonitor.desktop.plots.limit_grip import LimitGrip
 from kmonitor.desktop.plots.live_chart import LiveChart
 from kmonitor.presenters.chart_picture import LimitPicture
 from tests.support.charts import GIB, Mouse, picture, shown_chart
+from tests.support.waiting import DEADLINE_MS
 
 pytestmark = pytest.mark.gui
 
@@ -177,7 +178,7 @@ def test_escape_puts_the_line_back(chart: LiveChart, heard: dict[str, list[float
 def test_keys_count_by_themselves_after_a_while(
     chart: LiveChart, heard: dict[str, list[float]], qtbot: QtBot
 ):
-    with qtbot.waitSignal(chart.limit_dropped, timeout=60_000):
+    with qtbot.waitSignal(chart.limit_dropped, timeout=DEADLINE_MS):
         QTest.keyClick(grip_of(chart), Qt.Key.Key_Up)
 
     assert heard["dropped"] == heard["dragged"]

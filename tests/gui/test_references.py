@@ -24,6 +24,7 @@ from PySide6.QtWidgets import QApplication
 from kmonitor.desktop.chinese_font import PACKAGE
 from tests.support.scenes import SCENES, Wanted
 from tests.support.stage import SIZE
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]
 
@@ -63,7 +64,13 @@ def drawn(folder: Path, wanted: Wanted, scale: int) -> dict[str, QImage]:
     }
     words = [sys.executable, "-m", "tests.support.scenes", str(folder), json.dumps(asdict(wanted))]
     ran = subprocess.run(
-        words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=900
+        words,
+        cwd=ROOT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=6 * DEADLINE_S,
     )
     assert ran.returncode == 0, ran.stderr
     return {file.stem: QImage(str(file)) for file in sorted(folder.glob("*.png"))}

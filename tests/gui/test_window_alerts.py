@@ -16,6 +16,7 @@ from kmonitor.presenters.alerts import Alert
 from kmonitor_agent.protocol import facts
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_runs import GIB, limit, made_up_run
+from tests.support.waiting import DEADLINE_MS
 
 pytestmark = WINDOW
 
@@ -135,7 +136,7 @@ def test_a_test_goes_to_the_command_and_what_fails_is_said(
     test = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Send a test")
     test.click()
 
-    qtbot.waitUntil(lambda: "cannot be run" in dialog._why.text(), timeout=60_000)
+    qtbot.waitUntil(lambda: "cannot be run" in dialog._why.text(), timeout=DEADLINE_MS)
     alerts._on_self_failed("a webhook refused")
     assert "cannot be run" in dialog._why.text()
     assert dialog._why.text().endswith("\na webhook refused")

@@ -20,6 +20,7 @@ from tests.support.desk_window import WINDOW
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.started_app import start
+from tests.support.waiting import DEADLINE_MS, DEADLINE_S
 
 __all__ = ["idle_hub", "live_hub", "start"]
 
@@ -38,19 +39,19 @@ def test_a_run_of_a_real_hub_appears_moves_and_is_commanded(
             agent.graph()
             agent.end_epoch()
         app = start(with_hub=False)
-        qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=60_000)
+        qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=DEADLINE_MS)
         assert app.board is not None
 
         assert app.window.windowTitle() == "kmonitor"
         assert app.board.presenter.picture("ram", 600).has_points
         app.controller.commands.request("save")
-        qtbot.waitUntil(lambda: bool(agent.commands), timeout=60_000)
+        qtbot.waitUntil(lambda: bool(agent.commands), timeout=DEADLINE_MS)
         assert agent.commands[0].name == "save"
         app.window.header.audit_requested.emit()
         listed = app._audit._list
         assert listed is not None
         model = listed._model
-        qtbot.waitUntil(lambda: model.rowCount() > 0, timeout=60_000)
+        qtbot.waitUntil(lambda: model.rowCount() > 0, timeout=DEADLINE_MS)
         cells = [str(model.index(0, column).data()) for column in range(model.columnCount())]
         assert cells[3:5] == ["command save", "simulated"]
 
@@ -60,7 +61,7 @@ def test_a_hub_is_started_kept_and_left_running(
     start: Callable[..., KmonitorApp], folders: Folders, qtbot: Any
 ) -> None:
     app = start()
-    qtbot.waitUntil(lambda: app.desk.link.is_live, timeout=60_000)
+    qtbot.waitUntil(lambda: app.desk.link.is_live, timeout=DEADLINE_MS)
     first = app.desk.link.hub
     assert first is not None
     stop_hub(folders)
@@ -70,7 +71,7 @@ def test_a_hub_is_started_kept_and_left_running(
         hub = hub_answers(folders, timeout_s=0.5)
         return app.desk.link.is_live and hub is not None and hub.pid != first.pid
 
-    qtbot.waitUntil(is_another, timeout=60_000)
+    qtbot.waitUntil(is_another, timeout=DEADLINE_MS)
     app.stop()
 
     # That no thread of ours is left is seen to after every test.
@@ -88,7 +89,7 @@ def test_a_hub_that_cannot_start_is_told_with_what_to_do(
     folders.runtime.chmod(0o755)
     with caplog.at_level(logging.ERROR):
         app = start()
-        qtbot.waitUntil(app.window.banner.isVisible, timeout=60_000)
+        qtbot.waitUntil(app.window.banner.isVisible, timeout=DEADLINE_MS)
     assert "chmod 700" in app.window.banner.accessibleName()
 
 
@@ -101,7 +102,11 @@ def test_the_shell_needs_neither_numpy_nor_charts(kmonitor_home: Path) -> None:
         "app.stop()"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=2 * DEADLINE_S,
+        check=True,
     )
     assert ran.stdout.strip() == "[]"
 
@@ -115,7 +120,7 @@ def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -
         f"sys.exit(run_window(folders=find_folders(), screenshot=Path({str(shot)!r})))"
     )
     try:
-        subprocess.run([sys.executable, "-c", script], timeout=120, check=True)
+        subprocess.run([sys.executable, "-c", script], timeout=2 * DEADLINE_S, check=True)
     finally:
         stop_hub(folders)
     assert shot.read_bytes().startswith(b"\x89PNG")
@@ -145,7 +150,7 @@ def test_a_picture_that_fails_ends_with_a_message_and_never_hangs(
         try:
             ran = subprocess.run(
                 [sys.executable, "-c", script],
-                timeout=120,
+                timeout=2 * DEADLINE_S,
                 capture_output=True,
                 text=True,
                 check=False,
@@ -172,7 +177,11 @@ def test_a_picture_without_data_says_so_and_why(folders: Folders, tmp_path: Path
         f"sys.exit(m.main(['--screenshot', {str(shot)!r}]))"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script], timeout=120, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script],
+        timeout=2 * DEADLINE_S,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert ran.returncode == 1
@@ -232,7 +241,7 @@ def test_a_part_that_fails_is_logged_and_shown_and_the_window_goes_on(
     app = start(with_hub=False)
     sys.excepthook(KeyError, KeyError("lost"), None)
     app.window.status.repaint()
-    qtbot.waitUntil(app.window.banner.isVisible, timeout=60_000)
+    qtbot.waitUntil(app.window.banner.isVisible, timeout=DEADLINE_MS)
 
     assert "KeyError" in app.window.banner.accessibleName()
     app.stop()

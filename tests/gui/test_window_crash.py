@@ -19,6 +19,7 @@ from kmonitor.presenters.crash_notice import crash_notice
 from kmonitor_agent.local.folders import Folders
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.started_app import start
+from tests.support.waiting import DEADLINE_S
 
 __all__ = ["start"]
 
@@ -56,7 +57,7 @@ def crash(how: str, home: Path) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "KMONITOR_HOME": str(home), "MY_SECRET": "s3cret-token"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=2 * DEADLINE_S,
         check=False,
     )
 

@@ -15,6 +15,7 @@ from kmonitor_agent.local.key_pair import own_keys
 from tests.support.desk_window import WINDOW
 from tests.support.direct_hub import ListeningHub, listening
 from tests.support.simulated_agent import SimulatedAgent
+from tests.support.waiting import DEADLINE_MS
 
 pytestmark = [*WINDOW, pytest.mark.slow]
 
@@ -26,8 +27,8 @@ def hub(folders: Folders) -> Iterator[ListeningHub]:
 
 def reported(app: KmonitorApp, file: Path, qtbot: Any) -> str:
     """The report of the selected run, whose hub is asked anew."""
-    qtbot.waitUntil(lambda: app.board is not None, timeout=30_000)
-    with qtbot.waitSignal(app.export.written, timeout=30_000):
+    qtbot.waitUntil(lambda: app.board is not None, timeout=DEADLINE_MS)
+    with qtbot.waitSignal(app.export.written, timeout=DEADLINE_MS):
         app.export.report_to(str(file))
     return file.read_text(encoding="utf-8")
 
@@ -47,12 +48,12 @@ def test_a_viewer_sees_runs_reports_them_and_is_told_why_the_buttons_are_off(
         host = app.desk.hosts.get(hub.address.url)
         assert host is not None
         assert host.name == f"127.0.0.1:{hub.address.port}"
-        qtbot.waitUntil(lambda: "kmonitor authorize" in str(host.banner(0.0)), timeout=30_000)
+        qtbot.waitUntil(lambda: "kmonitor authorize" in str(host.banner(0.0)), timeout=DEADLINE_MS)
 
         hub.device("viewer", own_keys(laptop, "desktop"))
         with SimulatedAgent(hub.live.folders, name="far away") as agent:
             agent.start_fit()
-            qtbot.waitUntil(lambda: bool(app.desk.book.runs()), timeout=30_000)
+            qtbot.waitUntil(lambda: bool(app.desk.book.runs()), timeout=DEADLINE_MS)
             run = app.desk.book.runs()[0]
             app.desk.select(run.run)
             app.controller.refresh()

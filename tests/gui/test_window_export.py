@@ -23,6 +23,7 @@ from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.made_up_runs import made_up_run
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.started_app import start
+from tests.support.waiting import DEADLINE_MS
 
 __all__ = ["idle_hub", "live_hub", "start"]
 
@@ -66,7 +67,7 @@ def test_a_run_of_a_real_hub_is_exported_and_reported(
             agent.end_epoch()
         agent.wait_acked()
         app = start(with_hub=False)
-        qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=60_000)
+        qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=DEADLINE_MS)
         writing = (
             (app.export.export_to, "run.csv"),
             (app.export.export_to, "run.json"),
@@ -74,12 +75,12 @@ def test_a_run_of_a_real_hub_is_exported_and_reported(
             (app.export.export_all_to, "drawn.csv"),
         )
         for write, name in writing:
-            with qtbot.waitSignal(app.export.written, timeout=60_000):
+            with qtbot.waitSignal(app.export.written, timeout=DEADLINE_MS):
                 write(str(tmp_path / name))
             assert app.export._thread is not None
             app.export._thread.join()
 
-        qtbot.waitUntil(lambda: "drawn.csv" in app.window.status._note.text(), timeout=60_000)
+        qtbot.waitUntil(lambda: "drawn.csv" in app.window.status._note.text(), timeout=DEADLINE_MS)
 
     rows = list(csv.DictReader((tmp_path / "run.csv").read_text().splitlines()))
     assert [row["type"] for row in rows] == ["sample", "epoch_end"] * 3
@@ -95,7 +96,7 @@ def test_a_chart_is_saved_as_svg_and_png_as_it_is_shown(
     export: ExportController, shown: DeskWindow, tmp_path: Path, qtbot: Any
 ) -> None:
     for name in ("chart.svg", "chart.png"):
-        with qtbot.waitSignal(export.written, timeout=60_000):
+        with qtbot.waitSignal(export.written, timeout=DEADLINE_MS):
             export.picture_to("ram", str(tmp_path / name))
         assert export._thread is not None
         export._thread.join()
@@ -133,7 +134,7 @@ def test_all_that_is_drawn_is_called_by_how_many_there_are(
 def test_a_file_that_cannot_be_written_is_told_and_all_else_goes_on(
     export: ExportController, shown: DeskWindow, tmp_path: Path, qtbot: Any
 ) -> None:
-    with qtbot.waitSignal(export.refused, timeout=60_000):
+    with qtbot.waitSignal(export.refused, timeout=DEADLINE_MS):
         export.picture_to("ram", str(tmp_path / "no-such-folder" / "chart.png"))
     qtbot.waitUntil(lambda: bool(shown.window.findChildren(QMessageBox)))
 
@@ -142,7 +143,7 @@ def test_a_file_that_cannot_be_written_is_told_and_all_else_goes_on(
     box.close()
     assert export._thread is not None
     export._thread.join()
-    with qtbot.waitSignal(export.written, timeout=60_000):
+    with qtbot.waitSignal(export.written, timeout=DEADLINE_MS):
         export.picture_to("ram", str(tmp_path / "chart.png"))
 
 
@@ -151,7 +152,7 @@ def test_a_full_disk_is_told(export: ExportController, shown: DeskWindow, qtbot:
     if not full.exists() or not stat.S_ISCHR(full.stat().st_mode):
         pytest.skip("there is no full device here")
 
-    with qtbot.waitSignal(export.refused, timeout=60_000) as told:
+    with qtbot.waitSignal(export.refused, timeout=DEADLINE_MS) as told:
         export.picture_to("ram", str(full))
 
     assert "No space left on device" in told.args[0]

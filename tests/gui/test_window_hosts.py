@@ -21,6 +21,7 @@ from tests.support.made_up_runs import made_up_run, told_hub, told_runs
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host
 from tests.support.started_app import start
+from tests.support.waiting import DEADLINE_MS
 
 __all__ = ["live_ssh_host", "ssh_host", "start"]
 
@@ -223,9 +224,9 @@ def test_a_host_is_connected_to_its_run_charted_commanded_and_remembered(
         assert hosts is not None
         assert "no host name" in hosts.connect_to("-x", "", "")
         assert hosts.connect_to(NAME, "big one", "") == ""
-        qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=60_000)
+        qtbot.waitUntil(lambda: app.board is not None and app.board.is_loaded, timeout=DEADLINE_MS)
         app.controller.commands.request("save")
-        qtbot.waitUntil(lambda: bool(agent.commands), timeout=60_000)
+        qtbot.waitUntil(lambda: bool(agent.commands), timeout=DEADLINE_MS)
         (known,) = HostBook(folders).hosts()
         assert (known.called, known.socket != "") == ("big one", True)
         hosts.rename(NAME, "")
@@ -252,17 +253,19 @@ def test_what_the_command_line_does_with_hosts_is_seen_by_an_open_window(
         return [host.name for host in app.desk.hosts.all()]
 
     book.add(second, name="two")
-    qtbot.waitUntil(lambda: names() == ["one", "two"], timeout=30_000)
+    qtbot.waitUntil(lambda: names() == ["one", "two"], timeout=DEADLINE_MS)
     book.rename(first, "first")
-    qtbot.waitUntil(lambda: names() == ["first", "two"], timeout=30_000)
+    qtbot.waitUntil(lambda: names() == ["first", "two"], timeout=DEADLINE_MS)
     book.remove(first)
-    qtbot.waitUntil(lambda: names() == ["two"], timeout=30_000)
+    qtbot.waitUntil(lambda: names() == ["two"], timeout=DEADLINE_MS)
     assert list(hosts.bridges()) == ["", second]
     (folders.settings / "hosts.json").write_text("{")
-    qtbot.waitUntil(lambda: bool(list(folders.settings.glob("hosts-damaged-*"))), timeout=30_000)
+    qtbot.waitUntil(
+        lambda: bool(list(folders.settings.glob("hosts-damaged-*"))), timeout=DEADLINE_MS
+    )
 
     assert names() == ["two"]
-    qtbot.waitUntil(lambda: len(HostBook(folders).hosts()) == 1, timeout=30_000)
+    qtbot.waitUntil(lambda: len(HostBook(folders).hosts()) == 1, timeout=DEADLINE_MS)
     banner = app.desk.banner(0.0)
     assert banner is not None
     assert "put aside" in banner.text

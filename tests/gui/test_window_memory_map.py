@@ -1,6 +1,5 @@
 """The memory map's page in the window: whose map, what if, layers, device, and its keys."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_maps import convolutions, file_subject, told_model
 from tests.support.made_up_runs import made_up_run
 from tests.support.map_scenes import gpu_readings
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = WINDOW
 
@@ -37,7 +36,9 @@ def memory_of(window: DeskWindow) -> MemoryMapController:
 
 def work_out(window: DeskWindow) -> None:
     memory = memory_of(window)
-    wait_until(lambda: (window.qt.processEvents(), not memory._work.isActive())[1], deadline_s=20)
+    wait_until(
+        lambda: (window.qt.processEvents(), not memory._work.isActive())[1], deadline_s=DEADLINE_S
+    )
 
 
 def test_the_key_and_the_menu_show_the_selected_runs_map(window: DeskWindow):
@@ -79,22 +80,19 @@ def test_every_line_of_why_there_is_no_map_can_be_read(window: DeskWindow):
     assert text.heightForWidth(text.width()) > text.fontMetrics().height() * 1.5
 
 
-def test_a_slider_moves_picture_and_peak_within_fifty_milliseconds(window: DeskWindow):
+def test_a_slider_moves_picture_and_peak_before_the_rest_is_worked_out(window: DeskWindow):
     memory = memory_of(window)
     memory.open_file(file_subject())
     work_out(window)
-    before = memory.panel.totals._peak.text()
     slider = memory.panel.side.controls._batch.slider
-    took: list[float] = []
+    peaks = [memory.panel.totals._peak.text()]
 
     for _ in range(3):
-        began_s = time.process_time()
         slider.setValue(slider.value() + 1)
-        memory.panel.repaint()
-        took.append(time.process_time() - began_s)
+        assert not memory.desk.answer.is_whole
+        peaks.append(memory.panel.totals._peak.text())
 
-    assert memory.panel.totals._peak.text() != before
-    assert min(took) < 0.05
+    assert len(set(peaks)) == 4
     work_out(window)
     assert memory.desk.answer.is_whole
 
@@ -199,7 +197,7 @@ def test_a_file_is_chosen_read_beside_the_window_and_shown(
 
     wait_until(
         lambda: (window.qt.processEvents(), memory_of(window).desk.layout is not None)[1],
-        deadline_s=10,
+        deadline_s=DEADLINE_S,
     )
 
     assert memory_of(window).panel._title.text() == "small.h5"
@@ -226,7 +224,7 @@ def test_a_keras_file_is_mapped_at_once_also_where_keras_is_missing(
             window.qt.processEvents(),
             desk.subject is not None and "no other" in desk.subject.why_one_size,
         )[1],
-        deadline_s=10,
+        deadline_s=DEADLINE_S,
     )
 
     assert desk.answer.found is not None
@@ -240,7 +238,8 @@ def test_a_file_with_own_classes_asks_for_them(window: DeskWindow, tmp_path: Pat
     opening._now = None
     opening.open(str(tmp_path / "none.keras"))
     wait_until(
-        lambda: (window.qt.processEvents(), "no file" in panel._text.text())[1], deadline_s=10
+        lambda: (window.qt.processEvents(), "no file" in panel._text.text())[1],
+        deadline_s=DEADLINE_S,
     )
     assert not panel._missing.isVisible()
     assert opening._now is not None

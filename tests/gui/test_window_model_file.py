@@ -14,7 +14,7 @@ from kmonitor.model_files.description import GivenUp, ModelSource, answer_of
 from kmonitor.model_files.load_cost import LoadCost
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.model_files import write_archive
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = WINDOW
 
@@ -41,7 +41,7 @@ class Opened:
         return shown
 
     def until(self, condition: Callable[[], object]) -> None:
-        wait_until(lambda: (self.desk.qt.processEvents(), condition())[1], deadline_s=20)
+        wait_until(lambda: (self.desk.qt.processEvents(), condition())[1], deadline_s=DEADLINE_S)
 
 
 def _refused(*_: object, **__: object) -> ModelSource:
@@ -71,7 +71,7 @@ def test_each_way_is_measured_with_progress(opened: Opened, monkeypatch: pytest.
 
     def measured(*_: object, told: Callable[[int, int], None], **more: Any) -> list[LoadCost]:
         told(1, more["repeats"])
-        assert go_on.wait(20)
+        assert go_on.wait(DEADLINE_S)
         return [COST]
 
     monkeypatch.setattr(f"{MODULE}.measure", measured)
@@ -91,7 +91,7 @@ def test_a_cancel_ends_the_process_that_runs(opened: Opened, monkeypatch: pytest
 
     def endless(*_: object, is_given_up: Callable[[], bool], **__: object) -> list[LoadCost]:
         try:
-            code = "import sys, threading; sys.stdin.read(); threading.Event().wait(60)"
+            code = "import sys, threading; sys.stdin.read(); threading.Event().wait(3600)"
             answer_of(code, {}, dict, "sleeps", is_given_up)
         except GivenUp:
             ended.set()
@@ -103,7 +103,7 @@ def test_a_cancel_ends_the_process_that_runs(opened: Opened, monkeypatch: pytest
 
     opened.window.cost._measure.click()
 
-    assert ended.wait(20)
+    assert ended.wait(DEADLINE_S)
     opened.until(lambda: opened.window.cost._text.text().startswith("Given up"))
 
 
@@ -121,7 +121,7 @@ def test_who_closes_it_wants_no_more(opened: Opened, monkeypatch: pytest.MonkeyP
     asked = threading.Event()
 
     def measured(*_: object, is_given_up: Callable[[], bool], **__: object) -> list[LoadCost]:
-        wait_until(is_given_up, deadline_s=20)
+        wait_until(is_given_up, deadline_s=DEADLINE_S)
         asked.set()
         raise GivenUp
 
@@ -130,5 +130,5 @@ def test_who_closes_it_wants_no_more(opened: Opened, monkeypatch: pytest.MonkeyP
 
     opened.window.close()
 
-    assert asked.wait(20)
+    assert asked.wait(DEADLINE_S)
     assert opened.controller._shown is None

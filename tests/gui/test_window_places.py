@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.support.virtual_screen import virtual_screen
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = [pytest.mark.gui, pytest.mark.screen, pytest.mark.slow]
 
@@ -35,7 +36,7 @@ def places_on(size: str, *saved: str) -> list[tuple[int, ...]]:
             env={**os.environ, **screen},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=DEADLINE_S,
             check=True,
         )
     return [tuple(map(int, line.split())) for line in ran.stdout.splitlines()]

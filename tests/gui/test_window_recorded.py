@@ -17,6 +17,7 @@ from tests.support.desk_window import WINDOW
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.started_app import start
+from tests.support.waiting import DEADLINE_MS
 
 __all__ = ["idle_hub", "live_hub", "start"]
 
@@ -43,7 +44,7 @@ def test_what_a_hub_recorded_is_noted_compared_and_deleted(
 ) -> None:
     first, second = _record(folders, "first", fits=2), _record(folders, "second", fits=3)
     app = start(with_hub=False)
-    qtbot.waitUntil(lambda: app.board is not None and len(app.desk.book) == 2, timeout=60_000)
+    qtbot.waitUntil(lambda: app.board is not None and len(app.desk.book) == 2, timeout=DEADLINE_MS)
     history = app.controller.history
     history.open()
 
@@ -53,13 +54,13 @@ def test_what_a_hub_recorded_is_noted_compared_and_deleted(
     dialog.findChildren(QPlainTextEdit)[0].setPlainText("the one to beat")
     save = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Save")
     QTest.mouseClick(save, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: _note(app, first) == "the one to beat", timeout=60_000)
+    qtbot.waitUntil(lambda: _note(app, first) == "the one to beat", timeout=DEADLINE_MS)
 
     history.comparison.open([first, second])
     desk = history.comparison._desk
     assert desk is not None
     desk.count("models")
-    qtbot.waitUntil(lambda: all(len(c.x) for c in desk.picture(300).curves), timeout=60_000)
+    qtbot.waitUntil(lambda: all(len(c.x) for c in desk.picture(300).curves), timeout=DEADLINE_MS)
     assert desk.picture(300).x_range == (0.0, 3.0)
     assert [float(curve.x[-1]) > 2.0 for curve in desk.picture(300).curves] == [False, True]
 
@@ -69,7 +70,7 @@ def test_what_a_hub_recorded_is_noted_compared_and_deleted(
     (box,) = app.window.findChildren(QMessageBox)
     yes = next(button for button in box.buttons() if button.text() == "Delete run")
     QTest.mouseClick(yes, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: app.desk.book.get(second) is None, timeout=60_000)
+    qtbot.waitUntil(lambda: app.desk.book.get(second) is None, timeout=DEADLINE_MS)
     assert app.desk.edits.trouble == ""
     with HubClient(ipc(view_socket(folders))) as client:
         assert [(run.run, run.note) for run in client.runs()] == [(first, "the one to beat")]

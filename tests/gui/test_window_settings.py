@@ -21,6 +21,7 @@ from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.made_up_runs import made_up_run, told_hub
 from tests.support.started_app import start
+from tests.support.waiting import DEADLINE_MS
 
 __all__ = ["idle_hub", "live_hub", "start"]
 
@@ -252,10 +253,10 @@ def test_a_real_hub_takes_over_what_the_settings_say(
     page = app.controller.preferences._page
     assert page is not None
     until = qtbot.waitUntil  # type: ignore[attr-defined]
-    until(lambda: "takes" in words(page.history), timeout=60_000)
+    until(lambda: "takes" in words(page.history), timeout=DEADLINE_MS)
     write_keep(folders, Keep(30.0, 0))
     field = page.history._days
-    until(lambda: field.text() == "30", timeout=60_000)
+    until(lambda: field.text() == "30", timeout=DEADLINE_MS)
     page.general.units_chosen.emit("decimal")
     app.stop()
 

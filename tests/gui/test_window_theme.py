@@ -1,43 +1,115 @@
-"""Another theme or language holds nothing up; another theme looks as if started in it."""
+"""Another theme or language is no more work than needed; a theme looks as if started in it."""
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QAbstractAnimation, QPoint
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QTableView, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
+from kmonitor.desktop import restyling
+from kmonitor.desktop.language_keeper import Worded
+from kmonitor.desktop.plots.live_chart import LiveChart
 from kmonitor.desktop.settings_file import ThemeName
 from tests.support.desk_window import WINDOW
 from tests.support.made_up_runs import NOW_WALL_S
 from tests.support.scenes import SCENES
-from tests.support.stage import Stage, fleet
-from tests.support.watched_loop import WatchedLoop
+from tests.support.stage import Stage, open_everything
 
 pytestmark = WINDOW
 
-MOST_BLOCK_MS = 50.0
 QUICK = ("live", "out_of_memory", "settings_hosts", "verdict_sheet")
 MENUS = ("limit_menu",)
 """Made anew for each opening."""
 
 
-def test_another_theme_or_language_keeps_nobody_waiting_with_every_page_opened_once() -> None:
+class Readings:
+    """Stands in for `time`: each look at the clock takes a millisecond."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def thread_time(self) -> float:
+        self.n += 1
+        return self.n / 1000.0
+
+
+@pytest.fixture
+def full_stage() -> Iterator[Stage]:
+    """A window in which every page was opened once."""
     stage = Stage(theme="dark")
     open_everything(stage)
-    loop = WatchedLoop(stage.desk.qt)
-
-    for theme in ("light", "dark", "light"):
-        loop.watched(theme, theme, lambda theme=theme: stage.desk.theme.choose(theme))
-        loop.turn(theme, theme, 20)
-    for language in ("zh_CN", "en"):
-        loop.watched(language, language, lambda to=language: stage.desk.language.choose(to))
-        loop.turn(language, language, 20)
-
+    yield stage
     stage.close()
-    assert [b for b in loop.longest.values() if b.cpu_ms > MOST_BLOCK_MS] == []
+
+
+def test_another_theme_is_taken_up_in_slices_between_which_the_loop_goes_round(
+    full_stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, slices = Readings(), list[int]()
+    monkeypatch.setattr(restyling, "time", clock)
+    qt = full_stage.desk.qt
+    shown = [each for each in qt.allWidgets() if each.isVisible()]
+
+    full_stage.desk.theme.choose("light")
+    while full_stage.desk.look.palette.name != "light":
+        slices.append(clock.n)
+        clock.n = 0
+        qt.processEvents()
+
+    assert sum(slices) > len(shown)
+    # Ten milliseconds, the look that begins them, and the one that ends them.
+    assert max(slices) <= 12
+
+
+def test_another_language_is_said_and_drawn_twice_at_most(
+    full_stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, drawn_charts = Counter[QWidget](), Counter[QWidget]()
+    worded = [each for each in full_stage.desk.qt.allWidgets() if isinstance(each, Worded)]
+    for kind in {type(each) for each in worded}:
+        count_calls(monkeypatch, kind, "retranslate", said)
+    count_calls(monkeypatch, LiveChart, "set_picture", drawn_charts)
+
+    for language in ("zh_CN", "en"):
+        full_stage.desk.language.choose(language)
+
+        assert set(worded) <= set(said)
+        assert max(said.values()) <= 2
+        assert max(drawn_charts.values()) <= 2
+        said.clear()
+        drawn_charts.clear()
+
+
+def test_another_size_is_drawn_twice_at_most(
+    full_stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn_charts = Counter[QWidget]()
+    count_calls(monkeypatch, LiveChart, "set_picture", drawn_charts)
+
+    for width in (1562, 1100, 1562):
+        full_stage.window.resize(width, 744)
+        full_stage.desk.qt.processEvents()
+
+        assert max(drawn_charts.values()) <= 2
+        drawn_charts.clear()
+
+
+def count_calls(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Any], name: str, calls: Counter[QWidget]
+) -> None:
+    """Count how often a method is called on each widget of exactly this kind."""
+    method = getattr(kind, name)
+
+    def counted(widget: QWidget, *words: Any) -> None:
+        calls[widget] += type(widget) is kind
+        method(widget, *words)
+
+    monkeypatch.setattr(kind, name, counted)
 
 
 def test_a_theme_chosen_amid_another_one_wins() -> None:
@@ -124,28 +196,3 @@ def until_restyled(stage: Stage) -> None:
     """Let the loop go round as long as there is something to restyle."""
     for _ in range(30):
         stage.desk.qt.processEvents()
-
-
-def open_everything(stage: Stage) -> None:
-    """Each page once; the charts are shown at the end."""
-    stage.judged()
-    stage.live(*fleet(10))
-    desk = stage.desk
-    parts = desk.controller
-    parts.history.open()
-    desk.settle()
-    parts.history.panel.findChildren(QTableView)[0].selectAll()
-    parts.history.panel.strip.do("compare")
-    desk.settle()
-    parts.history.close()
-    parts.preferences.open()
-    parts.help.open_keyboard()
-    desk.window.header.help_requested.emit()
-    parts.verdicts._on_card_evidence_wanted("ram")
-    parts.hosts.open_dialog()
-    desk.settle()
-    for top in QApplication.topLevelWidgets():
-        if top is not desk.window:
-            top.close()
-    desk.window.show_page(None)
-    desk.settle()

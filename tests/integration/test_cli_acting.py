@@ -17,7 +17,7 @@ from kmonitor_agent.protocol.facts import Paused
 from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -174,7 +174,7 @@ def test_a_hub_runs_in_the_terminal_until_it_is_stopped(own_hub: Folders):
 
         status, again = kmonitor("hub", "status", "--json"), kmonitor("hub")
         stopped = kmonitor("hub", "stop")
-        process.wait(60)
+        process.wait(DEADLINE_S)
 
     assert status.json["pid"] == process.pid
     assert "runs here until Ctrl+C" in said
@@ -214,7 +214,7 @@ def test_purge_asks_who_sits_at_the_terminal(own_hub: Folders, answer: bytes, st
     try:
         os.write(ours, answer)
         with subprocess.Popen([sys.executable, "-m", MODULE, "purge"], stdin=theirs) as process:
-            process.wait(60)
+            process.wait(DEADLINE_S)
     finally:
         os.close(ours)
         os.close(theirs)

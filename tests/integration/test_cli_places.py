@@ -16,7 +16,7 @@ from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.spool_tail import spools_below
 from tests.support.command_line import start_kmonitor
 from tests.support.spooling import SpoolingProcess, spooling
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -116,7 +116,7 @@ def test_shipping_follows_runs_until_ctrl_c(
                 wait_until(lambda: len(client.runs()) == 2, what="the run that came later")
         ship.send_signal(signal.SIGINT)
         told = json.loads(ship.stdout.read().splitlines()[-1])
-        assert ship.wait(30) == 0
+        assert ship.wait(DEADLINE_S) == 0
 
     assert sorted(each["events"] for each in told) == [6, 81]
     assert [each["missing"] for each in told] == [0, 0]

@@ -25,6 +25,7 @@ from tests.support.command_line import MODULE, kmonitor, start_kmonitor
 from tests.support.growing_run import Growing, events_of
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
 
@@ -230,7 +231,7 @@ def test_follow_tells_new_events_until_the_run_has_ended(told: SimulatedAgent):
     told.end_epoch(loss=0.125)
     told.end_fit()
     told.end_boot()
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=DEADLINE_S)
 
     assert process.returncode == 0, err
     assert "Epoch 3 of fit 1" in out
@@ -250,7 +251,7 @@ def test_following_outlives_a_hub_that_is_killed_and_no_line_is_lost_or_doubled(
         told.end_fit()
         told.end_boot()
         out = process.stdout.read()  # `communicate` would forget what is buffered already
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=DEADLINE_S)
 
     shown = [json.loads(line) for line in [*before, *out.splitlines()]]
     numbers = [event["seq"] for event in shown if event["seq"]]
@@ -284,7 +285,7 @@ def test_ctrl_c_ends_following_quietly(told: SimulatedAgent):
             if "Fit 1 began" in line:
                 break
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=DEADLINE_S)
 
     assert process.returncode == 130
     assert err == ""

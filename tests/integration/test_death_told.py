@@ -14,7 +14,7 @@ from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.memory_group import memory_group
 from tests.support.trainings import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow, pytest.mark.full]
 
@@ -57,7 +57,7 @@ def run(tmp_path: Path, home: Path, how: str, within: list[str]) -> int:
         env=environ,
         capture_output=True,
         check=False,
-        timeout=300.0,
+        timeout=4 * DEADLINE_S,
     )
     return ran.returncode
 
@@ -66,7 +66,9 @@ def told(hub: LiveHub) -> str:
     """What `kmonitor show` prints once the hub knows of the death."""
     hub.start()
     with hub.client() as client:
-        wait_until(lambda: [r for r in client.runs() if r.state == "failed"], 60.0, "it has died")
+        wait_until(
+            lambda: [r for r in client.runs() if r.state == "failed"], DEADLINE_S, "it has died"
+        )
     return plain_text(kmonitor("show", "last").out)
 
 

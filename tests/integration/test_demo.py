@@ -18,6 +18,7 @@ from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
 from tests.support.command_line import kmonitor
+from tests.support.waiting import DEADLINE_S
 
 NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
 SHORT = ("demo", "--folds=4", "--epochs=2", "--seconds=0")
@@ -27,7 +28,7 @@ SHORT = ("demo", "--folds=4", "--epochs=2", "--seconds=0")
 @pytest.mark.keras
 def test_the_demo_grows_crosses_reloads_and_goes_on(folders: Folders):
     try:
-        ran = kmonitor(*SHORT, "--no-plain", "--no-window", timeout_s=400)
+        ran = kmonitor(*SHORT, "--no-plain", "--no-window", timeout_s=4 * DEADLINE_S)
         shown = kmonitor("show", "last", "--json").json
     finally:
         stop_hub(folders)
@@ -51,7 +52,9 @@ def test_the_whole_demo_without_a_screen_leaves_a_picture_and_equal_results(
     faulthandler.cancel_dump_traceback_later()
     picture = tmp_path / "demo.png"
 
-    ran = kmonitor(*SHORT, "--temporary", f"--png={picture}", environ=NO_SCREEN, timeout_s=400)
+    ran = kmonitor(
+        *SHORT, "--temporary", f"--png={picture}", environ=NO_SCREEN, timeout_s=4 * DEADLINE_S
+    )
 
     assert ran.status == 0, ran.err + ran.out
     assert "equality" in ran.out
@@ -74,7 +77,7 @@ def test_without_keras_the_demo_says_what_to_install(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--png=/nonexistent/a.png",), "there is no folder /nonexistent"),
+        (("--png={tmp}/gone/a.png",), "there is no folder {tmp}/gone"),
         (("--png=a.jpg",), "the picture is a PNG file"),
         (("--png=a.png", "--no-window"), "--no-window leaves it out"),
     ],
@@ -85,14 +88,15 @@ def test_a_picture_that_cannot_be_is_refused_before_anything_starts(
     folders: Folders,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ):
     # Nothing starts if what is tested here does not hold either.
     monkeypatch.setattr(demo, "_play", lambda plan: 0)
 
-    status = main(["demo", *words])
+    status = main(["demo", *(word.format(tmp=tmp_path) for word in words)])
 
     assert status == 2
-    assert said in capsys.readouterr().err
+    assert said.format(tmp=tmp_path) in capsys.readouterr().err
     assert not folders.state.exists()
 
 
@@ -142,6 +146,6 @@ def test_a_training_that_is_stopped_leaves_nothing_behind(tmp_path: Path):
 
     training.stop()
 
-    assert reports.get(timeout=60)[1] is None
+    assert reports.get(timeout=DEADLINE_S)[1] is None
     with pytest.raises(ProcessLookupError):
         os.kill(training.pid, 0)

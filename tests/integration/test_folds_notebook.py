@@ -7,6 +7,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 from tests.support.source_tree import ROOT
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +52,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[KernelMa
 def test_a_cells_function_is_refused_with_lines_that_work(kernel: KernelManager):
     client = kernel.client()
     client.start_channels()
-    client.wait_for_ready(timeout=120)
+    client.wait_for_ready(timeout=2 * DEADLINE_S)
     refused, works = Said(), Said()
 
     client.execute_interactive(CELL, output_hook=refused, stop_on_error=False)

@@ -18,7 +18,7 @@ from tests.support.guide_reader import TRAINING, Line, Reader, whole_lines
 from tests.support.loopback import free_port
 from tests.support.ssh_host import NAME, SshHost, live_ssh_host, ssh_host
 from tests.support.team_server import team_server, team_url
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 __all__ = ["live_ssh_host", "ssh_host", "team_server", "team_url"]
 
@@ -179,7 +179,7 @@ def test_each_line_that_installs_finds_what_it_names(line: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        timeout=4 * DEADLINE_S,
     )
 
     assert ran.returncode == 0, ran.stderr
@@ -208,7 +208,7 @@ def _serve(reader: Reader, line: Line) -> None:
     with start_kmonitor(*reader.typed(line), environ=environ, folder=reader.folder) as process:
         wait_until(lambda: hub_answers(home) or process.poll() is not None, what=line.told)
         stop_hub(home)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=DEADLINE_S)
     if process.returncode:
         reader.failures.append(f"{line.told}: {process.returncode}: {said}")
 
@@ -229,4 +229,4 @@ def _long_training(reader: Reader) -> "Iterator[subprocess.Popen[str]]":
         wait_until(
             lambda: process.poll() is not None or not reader.run(*stop).status, what="it stops"
         )
-        process.communicate(timeout=120)
+        process.communicate(timeout=2 * DEADLINE_S)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.guide_code import Shown, python_blocks
 from tests.support.live_hub import LiveHub
+from tests.support.waiting import DEADLINE_S
 
 _ROOT = Path(__file__).parents[2]
 _STUDIES = {"run_folds", "cross_validate", "Hyperband", "in_processes"}
@@ -121,7 +122,7 @@ def test_the_agent_of_forty_lines_tells_a_hub_its_run(live_hub: LiveHub, tmp_pat
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environ = {**os.environ, "KMONITOR_HOME": str(live_hub.folders.state), "PATH": path}
 
-    subprocess.run([sys.executable, str(script)], env=environ, check=True, timeout=60)
+    subprocess.run([sys.executable, str(script)], env=environ, check=True, timeout=DEADLINE_S)
 
     with live_hub.client() as client:
         (run,) = client.runs()
@@ -153,7 +154,7 @@ def _runs(code: str, folder: Path) -> None:
         env=environ,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=4 * DEADLINE_S,
         check=False,
     )
     assert done.returncode == 0, f"{done.stderr[-3000:]}\n--- of\n{code}"

@@ -11,7 +11,7 @@ from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import ActionRecord, BootEnded, BootStarted, FitEnded, Paused
 from tests.support.spooled import spooled_events
 from tests.support.trainings import ROOT, start_training
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow]
 
@@ -63,9 +63,9 @@ def test_ctrl_c_ends_a_pause_and_the_training_as_interrupted(
         return any(b"paused" in path.read_bytes() for path in kmonitor_home.glob("spool/*/*.ev*"))
 
     with start_training(kmonitor_home, request=["pause", 1, "batch"]) as training:
-        wait_until(is_paused, 120.0, "the training is paused")
+        wait_until(is_paused, 2 * DEADLINE_S, "the training is paused")
         training.process.send_signal(signal.SIGINT)
-        status = training.process.wait(60)
+        status = training.process.wait(DEADLINE_S)
         [spool] = (kmonitor_home / "spool").iterdir()
         events = spooled_events(folders, spool.name)
 
@@ -87,7 +87,7 @@ def test_bytes_that_are_no_text_in_script_arguments_or_exception_lose_no_run(
     subprocess.run(
         [sys.executable, str(script), "\udcff"],
         env=environ(kmonitor_home),
-        timeout=180,
+        timeout=2 * DEADLINE_S,
         check=False,
     )
 
@@ -111,7 +111,7 @@ def test_script_keeps_its_exit_status_and_its_workers_are_left_alone(
         env=environ(kmonitor_home),
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=2 * DEADLINE_S,
         check=False,
     )
 

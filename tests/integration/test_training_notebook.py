@@ -13,7 +13,7 @@ from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import BootEnded, BootStarted, FitEnded
 from tests.support.spooled import spooled_events
 from tests.support.trainings import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow]
 
@@ -41,7 +41,7 @@ class Notebook:
         self.manager = manager
         self.client: Any = manager.client()
         self.client.start_channels()
-        self.client.wait_for_ready(timeout=120)
+        self.client.wait_for_ready(timeout=2 * DEADLINE_S)
 
     def run(self, code: str) -> dict[str, Any]:
         """Run a cell to its end; the shell's reply."""
@@ -54,7 +54,7 @@ class Notebook:
             code, user_expressions={"run": "monitor.run_id"}, stop_on_error=False
         )
 
-    def reply(self, message: str, timeout_s: float = 180.0) -> dict[str, Any]:
+    def reply(self, message: str, timeout_s: float = 2 * DEADLINE_S) -> dict[str, Any]:
         """The shell's reply to a cell. Raises: `queue.Empty`."""
         while True:
             answer = self.client.get_shell_msg(timeout=timeout_s)
@@ -69,7 +69,7 @@ class Notebook:
         for _ in range(5):
             self.manager.interrupt_kernel()
             with contextlib.suppress(queue.Empty):
-                return self.reply(message, timeout_s=30.0)
+                return self.reply(message, timeout_s=DEADLINE_S)
         raise AssertionError("the cell goes on")
 
 
@@ -97,13 +97,13 @@ def test_fits_of_cells_belong_to_one_run_and_an_interrupted_one_is_told_at_once(
     flag = kmonitor_home / "began"
     flag.unlink()
     endless = notebook.begin("fit(100_000)")
-    wait_until(flag.exists, 120, "the endless fit began")
+    wait_until(flag.exists, 2 * DEADLINE_S, "the endless fit began")
     assert notebook.interrupt(endless)["ename"] == "KeyboardInterrupt"
     assert notebook.run("raise ValueError('outside of any fit')")["ename"] == "ValueError"
     assert notebook.run("model.fit(x, 'nonsense', callbacks=[monitor])")["status"] == "error"
     assert notebook.run("fit(1)")["status"] == "ok"
     notebook.client.shutdown()
-    wait_until(lambda: not notebook.manager.is_alive(), 60, "the kernel ended")
+    wait_until(lambda: not notebook.manager.is_alive(), DEADLINE_S, "the kernel ended")
 
     events = spooled_events(folders, run)
     ends = [e for e in events if isinstance(e, FitEnded)]

@@ -20,7 +20,7 @@ from kmonitor_agent.protocol.facts import (
 from kmonitor_agent.protocol.messages import RunSummary
 from tests.support.live_hub import LiveHub
 from tests.support.trainings import Ended, start_training
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow]
 
@@ -39,7 +39,7 @@ def the_run(client: HubClient, name: str = "training") -> RunSummary:
     def found() -> list[RunSummary]:
         return [run for run in client.runs() if run.name == name]
 
-    return wait_until(found, 60.0, f"the hub knows {name}")[0]
+    return wait_until(found, DEADLINE_S, f"the hub knows {name}")[0]
 
 
 def events_of(client: HubClient, run: RunSummary) -> Iterator[AnyEvent]:
@@ -51,7 +51,7 @@ def wait_for_state(client: HubClient, name: str, state: str) -> RunSummary:
     def reached() -> list[RunSummary]:
         return [run for run in client.runs() if run.name == name and run.state == state]
 
-    return wait_until(reached, 60.0, f"{name} is {state}")[0]
+    return wait_until(reached, DEADLINE_S, f"{name} is {state}")[0]
 
 
 def wait_until_received(client: HubClient, asked: CommandStatus) -> None:
@@ -59,7 +59,7 @@ def wait_until_received(client: HubClient, asked: CommandStatus) -> None:
         events = [decode_event(row.body) for row in client.all_rows(asked.run)]
         return any(isinstance(e, CommandProgress) and e.id == asked.id for e in events)
 
-    wait_until(received, 60.0, "the agent received the command")
+    wait_until(received, DEADLINE_S, "the agent received the command")
 
 
 def spooled_bytes(home: Path) -> bytes:
@@ -96,10 +96,10 @@ def test_reload_commanded_by_the_hub_changes_no_result(
             SetLimits(metrics=["graph"], limits=[LimitSpec(metric="graph", value=1e9)]),
             asked_by="ada",
         )
-        assert client.wait_for(limited, timeout_s=60).state == "done"
+        assert client.wait_for(limited, timeout_s=DEADLINE_S).state == "done"
         wait_until_received(client, asked)
         training.open_gate()
-        answered = client.wait_for(asked, timeout_s=60)
+        answered = client.wait_for(asked, timeout_s=DEADLINE_S)
         ended = training.end()
         told = list(events_of(client, wait_for_state(client, "training", "finished")))
 
@@ -154,7 +154,7 @@ def test_training_that_raises_is_shown_as_failed_with_its_error(
     kmonitor_home: Path, client: HubClient
 ):
     with start_training(kmonitor_home, epochs=2, ending="raise") as training:
-        status = training.process.wait(180)
+        status = training.process.wait(2 * DEADLINE_S)
         run = wait_for_state(client, "training", "failed")
         fits = [e for e in events_of(client, run) if isinstance(e, FitEnded)]
 
@@ -174,14 +174,14 @@ def test_pause_holds_the_training_until_it_is_resumed_and_stop_ends_it(
         pause = client.command(run, "pause")
         wait_until_received(client, pause)
         training.open_gate()
-        assert client.wait_for(pause, timeout_s=60).state == "done"
+        assert client.wait_for(pause, timeout_s=DEADLINE_S).state == "done"
         paused = wait_for_state(client, "training", "paused")
         save = client.command(run, "save")
-        assert client.wait_for(save, timeout_s=60).state == "done"
+        assert client.wait_for(save, timeout_s=DEADLINE_S).state == "done"
         second = client.command(run, "pause")
-        assert client.wait_for(second, timeout_s=60).state == "failed"
+        assert client.wait_for(second, timeout_s=DEADLINE_S).state == "failed"
         stop = client.command(run, "stop")
-        assert client.wait_for(stop, timeout_s=60).state == "done"
+        assert client.wait_for(stop, timeout_s=DEADLINE_S).state == "done"
         ended = training.end()
         stopped = wait_for_state(client, "training", "stopped")
 
@@ -199,7 +199,7 @@ def test_commands_of_a_training_that_takes_none_are_refused_with_the_reason(
     ) as training:
         training.wait_at_gate()
         run = the_run(client)
-        answered = client.wait_for(client.command(run, "reload"), timeout_s=60)
+        answered = client.wait_for(client.command(run, "reload"), timeout_s=DEADLINE_S)
         training.open_gate()
         training.end()
 

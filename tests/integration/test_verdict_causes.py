@@ -10,7 +10,7 @@ import pytest
 from kmonitor_agent.protocol.facts import Verdict
 from tests.support.live_hub import LiveHub
 from tests.support.trainings import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 MIB = 2.0**20
 
@@ -27,14 +27,14 @@ def verdict_of(cause: str, home: Path, hub: LiveHub, metric: str = "ram") -> Ver
         "PYTHONPATH": str(ROOT),
     }
     command = [sys.executable, "-m", "tests.support.leaking_training", cause]
-    subprocess.run(command, env=environ, cwd=ROOT, check=True, timeout=300.0)
+    subprocess.run(command, env=environ, cwd=ROOT, check=True, timeout=4 * DEADLINE_S)
     hub.start()
     with hub.client() as client:
 
         def ended() -> list[str]:
             return [r.run for r in client.runs() if r.name == cause and r.state == "finished"]
 
-        (run,) = wait_until(ended, 60.0, "the hub has it all")
+        (run,) = wait_until(ended, DEADLINE_S, "the hub has it all")
         return next(verdict for verdict in client.verdicts(run) if verdict.metric == metric)
 
 

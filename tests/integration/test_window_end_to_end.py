@@ -13,6 +13,7 @@ from kmonitor_agent.local.folders import Folders
 from tests.support.live_hub import LiveHub
 from tests.support.trainings import start_training
 from tests.support.virtual_screen import virtual_screen
+from tests.support.waiting import DEADLINE_S
 from tests.support.window_driver import Done, Errand
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +66,7 @@ def _run_window(errand: Errand) -> Done:
             env={**os.environ, **screen},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=4 * DEADLINE_S,
             check=False,
         )
     assert ran.returncode == 0, ran.stderr[-4000:]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.call_stacks import call_stacks
+from tests.support.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,7 +53,7 @@ print("whole", flush=True)
 def _outer(inner: threading.Event, leave: threading.Event) -> None:
     def waits() -> None:
         inner.set()
-        leave.wait(60)
+        leave.wait(DEADLINE_S)
 
     waits()
 
@@ -61,7 +62,7 @@ def test_every_thread_tells_its_calls_from_the_innermost_on():
     inner, leave = threading.Event(), threading.Event()
     thread = threading.Thread(target=_outer, args=(inner, leave))
     thread.start()
-    inner.wait(60)
+    inner.wait(DEADLINE_S)
     with call_stacks() as stacks:
         names = [frame.f_code.co_name for frame in stacks[thread.ident or 0]]
         own = [frame.f_code.co_name for frame in stacks[threading.get_ident()]]
@@ -94,7 +95,7 @@ def test_collections_are_afterwards_as_the_script_had_them(was_on: bool):  # noq
 def test_threads_that_go_on_meanwhile_do_no_harm():
     words = [sys.executable, "-c", GOING_ON]
     done = subprocess.run(
-        words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+        words, cwd=ROOT, capture_output=True, text=True, timeout=2 * DEADLINE_S, check=False
     )
 
     assert (done.returncode, done.stdout) == (0, "whole\n"), done.stderr

@@ -41,6 +41,7 @@ from tests.support.callback_fits import (
 )
 from tests.support.reloading import KERAS
 from tests.support.spooled import spooled_events
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = [*KERAS, pytest.mark.slow]
 
@@ -118,7 +119,7 @@ def test_samples_name_the_source_of_what_they_hold_and_why_the_rest_is_absent(
     samples = threading.Event()
     emit = monitor._session._sampler._emit
     monitor._session._sampler._emit = lambda e: (emit(e), isinstance(e, Sample) and samples.set())
-    fit(small_model(), monitor, Hook(lambda _: samples.wait(60.0)))
+    fit(small_model(), monitor, Hook(lambda _: samples.wait(DEADLINE_S)))
 
     events = told(monitor)
     sources = {s.field: s for event in of(Sources, events) for s in event.sources}
@@ -175,7 +176,7 @@ def test_nested_fits_are_told_apart(monitor: Any, told: Told):
 
 
 def test_one_callback_in_two_threads_times_each_fit_apart(monitor: Any, told: Told):
-    both = threading.Barrier(2, timeout=60)
+    both = threading.Barrier(2, timeout=DEADLINE_S)
     models = [small_model(), small_model()]
 
     def train(model: Any) -> None:
@@ -185,7 +186,7 @@ def test_one_callback_in_two_threads_times_each_fit_apart(monitor: Any, told: To
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(DEADLINE_S)
 
     events = told(monitor)
     assert sorted((e.fit, e.epoch, e.steps) for e in of(EpochEnded, events)) == [
@@ -227,14 +228,14 @@ def test_fit_of_a_thread_that_the_process_leaves_behind_is_told_as_interrupted(
 
     def hold(_: int) -> None:
         arrived.set()
-        leave.wait(60)
+        leave.wait(DEADLINE_S)
 
     thread = threading.Thread(target=fit, args=(small_model(), monitor, Hook(hold)))
     thread.start()
-    assert arrived.wait(60)
+    assert arrived.wait(DEADLINE_S)
     [end] = of(FitEnded, told(monitor))
     leave.set()
-    thread.join(60)
+    thread.join(DEADLINE_S)
 
     assert (end.how, end.message) == ("interrupted", "the process ended while it ran")
 
@@ -250,7 +251,7 @@ def test_exception_that_nobody_handles_in_a_thread_is_told_with_its_message(
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     monkeypatch.setattr(RUNS, "_is_watching", False)
     thread.start()
-    thread.join(60)
+    thread.join(DEADLINE_S)
 
     [end] = of(FitEnded, told(monitor))
     assert (end.how, end.error_type, end.message) == ("failed", "ValueError", "the user's own")

@@ -21,6 +21,7 @@ from kmonitor_agent.frameworks import detect
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.session.runs import RUNS
 from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = [*KERAS, pytest.mark.slow]
 
@@ -201,16 +202,16 @@ def test_a_model_that_another_thread_fits_keeps_training_exactly():
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
             if batch == 1 and not in_epoch.is_set():
                 in_epoch.set()
-                may_go_on.wait(60)
+                may_go_on.wait(DEADLINE_S)
 
     plain = train([])
     results: list[Any] = []
     with collected() as done:
         thread = threading.Thread(target=lambda: results.append(train([Hold()])))
         thread.start()
-        assert in_epoch.wait(60)
+        assert in_epoch.wait(DEADLINE_S)
     may_go_on.set()
-    thread.join(60)
+    thread.join(DEADLINE_S)
 
     assert "1 of the block's models is in use and was left alone" in done[0].why
     assert all(np.array_equal(a, b) for a, b in zip(plain, results[0], strict=True))
@@ -273,7 +274,11 @@ def test_without_keras_only_garbage_is_collected_and_nothing_is_imported():
         "print(done)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=2 * DEADLINE_S,
+        check=True,
     )
 
     assert "no Keras is imported in this process" in done.stdout

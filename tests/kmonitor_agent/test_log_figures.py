@@ -52,7 +52,7 @@ def test_csv_logger_has_a_column_for_each_from_the_first_epoch_on(monitor: Any, 
     assert set(LOG_NAMES) < set(rows[0])
     assert all(float(row["kmonitor/resident_bytes"]) > 1e7 for row in rows)
     assert all(float(row["kmonitor/graph_operations"]) > 0 for row in rows)
-    assert all(0 < float(row["kmonitor/step_time_seconds"]) < 60 for row in rows)
+    assert all(float(row["kmonitor/step_time_seconds"]) > 0 for row in rows)
 
 
 def test_what_cannot_be_read_is_nan_and_its_name_is_there_all_the_same(monitor: Any):

@@ -10,6 +10,9 @@ from audit import FOUND, KNOWN_BAD, NOT_RUN, Hole, NoAnswer, ask, audit
 from kmonitor_setup.lock_file import Pin
 from typing_extensions import override
 
+from tests.support.loopback import refusing_url as refusing_url  # noqa: PLC0414 - a fixture
+from tests.support.waiting import DEADLINE_S
+
 PINS = [Pin("good", "good==1.0", ("sha256:0",), frozenset()),
         Pin("bad", "bad==2.0 ; sys_platform == 'win32'", ("sha256:0",), frozenset())]  # fmt: skip
 
@@ -39,7 +42,7 @@ def index() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-        thread.join(10.0)
+        thread.join(DEADLINE_S)
 
 
 def test_what_an_index_tells_of_a_version_is_read(index: str):
@@ -53,9 +56,9 @@ def test_an_answer_without_advisories_is_no_answer(index: str, name: str, versio
         ask(index, name, version)
 
 
-def test_an_index_that_is_not_there_is_no_answer():
+def test_an_index_that_is_not_there_is_no_answer(refusing_url: str):
     with pytest.raises(NoAnswer):
-        ask("http://127.0.0.1:9", "bad", "2.0")
+        ask(refusing_url, "bad", "2.0")
 
 
 def test_holes_are_told_with_the_version_that_mends_them(capsys: pytest.CaptureFixture[str]):

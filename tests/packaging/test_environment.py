@@ -16,7 +16,7 @@ from kmonitor_setup.environment import (
     python_can_make_environments,
 )
 
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 SETTINGS = """\
 [build-system]
@@ -120,7 +120,9 @@ def test_this_python_can_make_environments():
     assert python_can_make_environments()
 
 
-def test_a_second_set_up_of_the_same_clone_waits_for_the_first(tmp_path: Path):
+def test_a_second_set_up_of_the_same_clone_waits_for_the_first(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+):
     project = project_in(tmp_path)
     entered = threading.Event()
 
@@ -131,10 +133,13 @@ def test_a_second_set_up_of_the_same_clone_waits_for_the_first(tmp_path: Path):
     waiting = threading.Thread(target=second, name="second set-up")
     with only_one(project):
         waiting.start()
-        assert not entered.wait(0.1)
+        wait_until(
+            lambda: "waiting for it" in capfd.readouterr().out, what="it says that it waits"
+        )
+        assert not entered.is_set()
 
     wait_until(entered.is_set)
-    waiting.join(60.0)
+    waiting.join(DEADLINE_S)
 
 
 @pytest.mark.full

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.waiting import DEADLINE_S
+
 PRELUDE = """
 import os, sys, threading, time, zlib
 from tests.support.links import LinkUnderTest, epoch, sample
@@ -38,7 +40,7 @@ def start_agent(script: str) -> "subprocess.Popen[str]":
     )
 
 
-def run_agent(script: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
+def run_agent(script: str, timeout_s: float = DEADLINE_S) -> "subprocess.CompletedProcess[str]":
     """Run such a process to its end."""
     with start_agent(script) as process:
         out, err = process.communicate(timeout=timeout_s)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.waiting import DEADLINE_S
+
 MODULE = "kmonitor.cli.main"
 
 
@@ -42,7 +44,7 @@ def kmonitor(
     environ: Mapping[str, str] | None = None,
     given: str | None = None,
     folder: Path | None = None,
-    timeout_s: float = 120.0,
+    timeout_s: float = 2 * DEADLINE_S,
 ) -> Ran:
     """Run `kmonitor ARGUMENTS` to its end.
 

@@ -10,6 +10,7 @@ from typing import Self
 import msgspec
 import pytest
 import zmq
+from zmq.utils.monitor import parse_monitor_message
 
 from kmonitor.connect.direct import DirectHub
 from kmonitor.connect.hub_client import HubClient
@@ -20,6 +21,7 @@ from kmonitor_agent.protocol.access_messages import KeyGrant, Role
 from kmonitor_agent.protocol.codec import pack
 from kmonitor_agent.protocol.version import MAGIC
 from tests.support.live_hub import LiveHub
+from tests.support.waiting import DEADLINE_S
 
 BIND = "127.0.0.1:0"
 
@@ -76,6 +78,16 @@ def listening_hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listenin
     yield from listening(find_folders({"KMONITOR_HOME": str(home)}))
 
 
+_CONNECTED = zmq.Event.HANDSHAKE_SUCCEEDED
+_REFUSED = (
+    zmq.Event.HANDSHAKE_FAILED_NO_DETAIL
+    | zmq.Event.HANDSHAKE_FAILED_PROTOCOL
+    | zmq.Event.HANDSHAKE_FAILED_AUTH
+    | zmq.Event.CONNECT_RETRIED
+    | zmq.Event.DISCONNECTED
+)
+
+
 class RawPeer:
     """A socket that says whatever a test likes. Use as a context manager."""
 
@@ -89,13 +101,15 @@ class RawPeer:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self.socket = self._context.socket(zmq.DEALER)
         self.socket.linger = 0
-        self.socket.setsockopt(zmq.HANDSHAKE_IVL, 3000)
+        self.socket.setsockopt(zmq.HANDSHAKE_IVL, 30_000)
         if keys is not None:
             self.socket.setsockopt(zmq.CURVE_SERVERKEY, key_z85(hub_key))
             self.socket.setsockopt(zmq.CURVE_PUBLICKEY, keys.public)
             self.socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret)
         if routing_id:
             self.socket.setsockopt(zmq.ROUTING_ID, routing_id)
+        self._monitor = self.socket.get_monitor_socket(_CONNECTED | _REFUSED)
+        self._seen = 0
         self.socket.connect(endpoint)
 
     @classmethod
@@ -111,11 +125,24 @@ class RawPeer:
         """Send bytes as a message's body."""
         self.socket.send_multipart([MAGIC, body])
 
-    def hear(self, within_s: float = 30.0) -> bytes | None:
+    def hear(self, within_s: float = DEADLINE_S) -> bytes | None:
         """The body of what comes next; None when nothing does."""
         if not self.socket.poll(int(within_s * 1000)):
             return None
         return self.socket.recv_multipart()[1]
+
+    def is_connected(self) -> bool:
+        """True once the other end has agreed to talk."""
+        return bool(self._events() & _CONNECTED)
+
+    def is_refused(self) -> bool:
+        """True once the other end was not there, or has refused to talk."""
+        return bool(self._events() & _REFUSED)
+
+    def _events(self) -> int:
+        while self._monitor.poll(0):
+            self._seen |= parse_monitor_message(self._monitor.recv_multipart())["event"]
+        return self._seen
 
     def __enter__(self) -> Self:
         return self
@@ -126,6 +153,7 @@ class RawPeer:
         exc: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.socket.disable_monitor()
         self.socket.close(0)
         self._context.destroy(0)
 

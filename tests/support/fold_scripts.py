@@ -10,6 +10,7 @@ from typing import Any
 
 from kmonitor_agent.folds.tree import MARK
 from tests.support.source_tree import ROOT
+from tests.support.waiting import DEADLINE_S
 
 GUARDED = """
     from kmonitor_agent import run_folds
@@ -44,7 +45,7 @@ def run_script(folder: Path, text: str, *words: str) -> "subprocess.CompletedPro
         input=path.read_text() if words else "",
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=2 * DEADLINE_S,
         check=False,
     )
 

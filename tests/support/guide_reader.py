@@ -11,6 +11,7 @@ from cyclopts.exceptions import MissingArgumentError
 from kmonitor.cli.main import build_app
 from tests.support.command_line import Ran, kmonitor
 from tests.support.guide_code import command_lines
+from tests.support.waiting import DEADLINE_S
 
 _ROOT = Path(__file__).parents[2]
 
@@ -104,7 +105,7 @@ class Reader:
     def run(self, *words: str, environ: Mapping[str, str] | None = None) -> Ran:
         """Type a command, with more variables set if need be, and wait for its end."""
         variables = {**self.variables(), **(environ or {})}
-        return kmonitor(*words, environ=variables, folder=self.folder, timeout_s=240)
+        return kmonitor(*words, environ=variables, folder=self.folder, timeout_s=4 * DEADLINE_S)
 
     def read(self, line: Line, more: Iterable[str] = ()) -> None:
         """Type a line of the guide; it is a failure where it does not end well."""

@@ -12,7 +12,7 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import hub_answers
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.messages import HubTold
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 class LiveHub:
@@ -66,7 +66,7 @@ class LiveHub:
         self.kill()
         return self.start()
 
-    def client(self, timeout_s: float = 60.0) -> HubClient:
+    def client(self, timeout_s: float = DEADLINE_S) -> HubClient:
         """A client of this hub; close it."""
         return HubClient(folders=self.folders, timeout_s=timeout_s)
 
@@ -75,7 +75,7 @@ class LiveHub:
         if process.poll() is None:
             process.send_signal(signal.SIGCONT)
             process.send_signal(number)
-        status = process.wait(60)
+        status = process.wait(DEADLINE_S)
         assert process.stderr is not None
         process.stderr.close()
         return status

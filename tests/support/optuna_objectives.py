@@ -3,9 +3,12 @@
 import os
 import signal
 import threading
+from pathlib import Path
 from typing import Any
 
 from optuna import TrialPruned
+
+from tests.support.waiting import wait_until
 
 _CHUNK = 32 * 2**20
 
@@ -49,3 +52,10 @@ def pruned(trial: Any) -> float:
 def wrong(trial: Any) -> float:
     """Asks for what Optuna refuses."""
     return trial.suggest_float("x", 2.0, 1.0)
+
+
+def meeting(trial: Any, folder: str) -> float:
+    """Ends once another trial is there as well."""
+    (Path(folder) / f"trial-{trial.number}").touch()
+    wait_until(lambda: len(list(Path(folder).glob("trial-*"))) > 1, what="the other trial")
+    return trial.suggest_float("x", 0.0, 1.0)

@@ -3,7 +3,7 @@
 import socket
 from pathlib import Path
 
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 GREETING = (
     b"\xff" + bytes(8) + b"\x7f" + b"\x03\x00" + b"NULL".ljust(20, b"\0") + b"\0" + bytes(31)
@@ -17,7 +17,7 @@ def connect_raw(place: Path | tuple[str, int]) -> socket.socket:
     """A plain connection to a hub's socket, before anything was said."""
     family = socket.AF_UNIX if isinstance(place, Path) else socket.AF_INET
     peer = socket.socket(family, socket.SOCK_STREAM)
-    peer.settimeout(10)
+    peer.settimeout(DEADLINE_S)
     address = str(place) if isinstance(place, Path) else place
     wait_until(lambda: _is_taken(peer, address), what="room in the hub's backlog")
     return peer

@@ -11,6 +11,7 @@ from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import BootEnded, BootStarted, FitStarted
 from tests.support.source_tree import ROOT
 from tests.support.spooled import spooled_events
+from tests.support.waiting import DEADLINE_S
 
 
 class Recycled:
@@ -48,7 +49,7 @@ def run(
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=4 * DEADLINE_S,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-4000:]

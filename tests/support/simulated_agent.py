@@ -51,7 +51,7 @@ from kmonitor_agent.protocol.messages import (
     ToAgent,
     Welcome,
 )
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,7 +148,7 @@ class SimulatedAgent:
         """End the socket's thread without a word, as SIGKILL would."""
         self._is_stopping.set()
         if self._thread.is_alive():
-            self._thread.join(10)
+            self._thread.join(DEADLINE_S)
 
     # --- what a training would tell ---
 
@@ -286,7 +286,7 @@ class SimulatedAgent:
         seq = self.emit(end)
         self._farewell.append(Bye(run=self.run, last=seq, why="finished"))
 
-    def wait_acked(self, deadline_s: float = 60.0) -> None:
+    def wait_acked(self, deadline_s: float = DEADLINE_S) -> None:
         """Wait until the hub has confirmed everything."""
         wait_until(
             lambda: self.acked == len(self.bodies),

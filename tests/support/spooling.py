@@ -21,6 +21,7 @@ from kmonitor_agent.protocol.facts import BootEnded, Sample
 from kmonitor_agent.protocol.identity import new_id
 from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.process_facts import boot_started, default_run_name
+from tests.support.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,12 +59,12 @@ class SpoolingProcess:
         if order.isdigit():
             assert self._heard() == "spooled"
         else:
-            self.process.wait(30)
+            self.process.wait(DEADLINE_S)
 
     def close(self) -> None:
         """End it, whatever it does."""
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(DEADLINE_S)
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 pipe.close()

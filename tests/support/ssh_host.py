@@ -17,7 +17,7 @@ from kmonitor.connect.local_hub import stop_hub
 from kmonitor_agent.local.folders import Folders, find_folders
 from tests.support.capabilities import sshd_path
 from tests.support.loopback import free_port
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 _ROOT = Path(__file__).resolve().parents[2]
 NAME = "gpu-01"
@@ -127,14 +127,14 @@ class SshHost:
             with contextlib.suppress(psutil.NoSuchProcess):
                 each.kill()
         self._process.send_signal(signal.SIGKILL)
-        self._process.wait(60)
+        self._process.wait(DEADLINE_S)
         self._process = None
 
 
 def _make_key(path: Path) -> None:
     keygen = shutil.which("ssh-keygen") or ""
     arguments = [keygen, "-q", "-t", "ed25519", "-N", "", "-f", str(path)]
-    subprocess.run(arguments, check=True, timeout=60)
+    subprocess.run(arguments, check=True, timeout=DEADLINE_S)
 
 
 def _script(path: Path, body: str) -> Path:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QTableView, QWidget
 
 from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.facts import Event
@@ -110,3 +110,28 @@ def fleet(n: int) -> list[RunSummary]:
             )
         )
     return found
+
+
+def open_everything(stage: Stage) -> None:
+    """Each page once; the charts are shown at the end."""
+    stage.judged()
+    stage.live(*fleet(10))
+    desk = stage.desk
+    parts = desk.controller
+    parts.history.open()
+    desk.settle()
+    parts.history.panel.findChildren(QTableView)[0].selectAll()
+    parts.history.panel.strip.do("compare")
+    desk.settle()
+    parts.history.close()
+    parts.preferences.open()
+    parts.help.open_keyboard()
+    desk.window.header.help_requested.emit()
+    parts.verdicts._on_card_evidence_wanted("ram")
+    parts.hosts.open_dialog()
+    desk.settle()
+    for top in QApplication.topLevelWidgets():
+        if top is not desk.window:
+            top.close()
+    desk.window.show_page(None)
+    desk.settle()

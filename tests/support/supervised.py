@@ -7,6 +7,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from tests.support.waiting import DEADLINE_S
+
 MODULE = "kmonitor.cli.main"
 
 ASKS = """
@@ -57,7 +59,7 @@ def supervised(
         command(path, *arguments, options=options),
         input=given,
         capture_output=True,
-        timeout=60,
+        timeout=DEADLINE_S,
         check=False,
     )
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tests.support.capabilities import postgres_program
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 class TeamServer:
@@ -71,7 +71,7 @@ class TeamServer:
         """End it; at once: as if its machine had died."""
         assert self._process is not None
         self._process.send_signal(signal.SIGQUIT if at_once else signal.SIGINT)
-        self._process.wait(60)
+        self._process.wait(DEADLINE_S)
 
     def close(self) -> None:
         """End it and remove all that it had."""
@@ -115,14 +115,14 @@ class TeamServer:
 
     def _answers(self) -> bool:
         status = [postgres_program("pg_isready"), "-q", "-h", str(self.folder)]
-        return subprocess.run(status, check=False, timeout=60).returncode == 0
+        return subprocess.run(status, check=False, timeout=DEADLINE_S).returncode == 0
 
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(
             [postgres_program(program), *arguments],
             check=True,
             capture_output=True,
-            timeout=120,
+            timeout=2 * DEADLINE_S,
             cwd="/",
             user=self._user,
             group=self._group,

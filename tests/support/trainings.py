@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -93,7 +93,7 @@ class TrainingProcess:
                 stderr=errors,
             )
 
-    def wait_at_gate(self, deadline_s: float = 120.0) -> None:
+    def wait_at_gate(self, deadline_s: float = 2 * DEADLINE_S) -> None:
         """Until it waits before epoch `hold_epoch`."""
 
         def is_held() -> bool:
@@ -106,7 +106,7 @@ class TrainingProcess:
         """Let it go on."""
         (self._folder / "go").touch()
 
-    def end(self, timeout_s: float = 180.0) -> Ended:
+    def end(self, timeout_s: float = 2 * DEADLINE_S) -> Ended:
         """Wait for a good end; its result."""
         assert self.process.wait(timeout_s) == 0, self.errors()
         return Ended(**json.loads((self._folder / "result.json").read_text()))
@@ -115,7 +115,7 @@ class TrainingProcess:
         """SIGKILL, if it still lives."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
-        self.process.wait(60)
+        self.process.wait(DEADLINE_S)
 
     def errors(self) -> str:
         """What it wrote to its standard error."""
@@ -205,7 +205,7 @@ def _at_epoch(plan: Plan, monitor: Any, number: int, epoch: int) -> None:
     folder = Path(plan.folder)
     if number == 0 and epoch == plan.hold_epoch:
         (folder / "held").touch()
-        wait_until((folder / "go").exists, 300.0, "the gate")
+        wait_until((folder / "go").exists, 4 * DEADLINE_S, "the gate")
     if plan.request and monitor and plan.request[1] == epoch:
         monitor.request(plan.request[0], at=plan.request[2])
     if plan.ending == "raise" and number == plan.models - 1 and epoch == plan.epochs - 1:

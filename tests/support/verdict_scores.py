@@ -1,14 +1,13 @@
 """Replays verdicts and forecasts over simulated runs and counts what was right."""
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
-from kmonitor.analysis.counters import Counter, CounterKind
+from kmonitor.analysis.counters import Counter
 from kmonitor.analysis.diagnosis import diagnose
 from kmonitor.analysis.forecast import forecast_limit
 from kmonitor.analysis.leak import ALARMED, State, Verdict, next_verdict
@@ -183,20 +182,3 @@ def _at_most(k: int, n: int, p: float) -> float:
         for i in range(k + 1)
     )  # fmt: skip
     return sum(math.exp(term) for term in terms)
-
-
-def cost_ms(n: int = 200) -> float:
-    """Slowest of 20 verdicts with forecast on so many units of a leak, milliseconds of CPU."""
-    rng = np.random.default_rng(0)
-    values = (1000.0 + 5.0 * np.arange(n) + rng.normal(0.0, 3.0, n)) * MIB
-    counters = [
-        Counter(kind, 1000.0 + np.cumsum(rng.poisson(3.0, n)).astype(np.float64))
-        for kind in CounterKind
-    ]
-    verdict, taken = Verdict(State.GROWING), list[float]()
-    for _ in range(20):
-        began_s = time.process_time()
-        next_verdict(verdict, values, counters)
-        forecast_limit(values, 4000.0 * MIB)
-        taken.append(1000 * (time.process_time() - began_s))
-    return sorted(taken)[-2]

@@ -6,6 +6,8 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tests.support.waiting import DEADLINE_S
+
 
 @contextmanager
 def virtual_screen(size: str = "1600x1000x24") -> Iterator[dict[str, str]]:
@@ -35,4 +37,4 @@ def virtual_screen(size: str = "1600x1000x24") -> Iterator[dict[str, str]]:
         yield {"DISPLAY": f":{number}", "QT_QPA_PLATFORM": "xcb", "XDG_SESSION_TYPE": "x11"}
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(DEADLINE_S)

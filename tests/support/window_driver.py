@@ -21,6 +21,7 @@ from kmonitor.desktop.qt_application import make_qt_application
 from kmonitor.desktop.window_options import WindowOptions
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.protocol.messages import RunSummary
+from tests.support.waiting import wait_until
 
 _STEPS = 30
 
@@ -157,11 +158,7 @@ def _move(widget: QWidget, at: QPointF) -> None:
 
 
 def _until(qt: QApplication, condition: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + 120.0
-    while not condition():
-        assert time.monotonic() < end, f"not within 120 s: {what}"
-        qt.processEvents()
-        QTest.qWait(20)
+    wait_until(lambda: (qt.processEvents(), condition())[1], what=what)
 
 
 def _settle(qt: QApplication, seconds: float) -> None:

@@ -25,11 +25,11 @@ from tests.support.exactness import (
     state_of,
 )
 from tests.support.reloading import KERAS
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = [*KERAS, pytest.mark.slow]
 
 TRAINING = Scenario("dense", models.dense, data.arrays, epochs=2)
-DEADLINE_S = 540
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -150,7 +150,7 @@ def _told(worker: "subprocess.Popen[str]") -> Any:
 
 def _out_of(process: "subprocess.Popen[str]") -> str:
     try:
-        out, errors = process.communicate(timeout=DEADLINE_S)
+        out, errors = process.communicate(timeout=6 * DEADLINE_S)
     finally:
         process.kill()
         process.wait()

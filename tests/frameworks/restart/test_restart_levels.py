@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.source_tree import ROOT
 from tests.support.supervised import command, script
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow, pytest.mark.full]
 
@@ -61,7 +62,7 @@ def test_auto_restarts_once_and_then_says_that_nothing_more_helps(
         command(script(tmp_path, SCRIPT), tmp_path),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=4 * DEADLINE_S,
         check=False,
     )
 

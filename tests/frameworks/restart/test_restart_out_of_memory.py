@@ -15,7 +15,7 @@ from tests.support.memory_group import memory_group
 from tests.support.restarts import supervised_run
 from tests.support.source_tree import ROOT
 from tests.support.supervised import command, script
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 __all__ = ["idle_hub", "live_hub"]
 
@@ -61,11 +61,11 @@ def test_killed_for_want_of_memory_resumed_once_and_told_of(
             [*within, *again],
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
-            timeout=300,
+            timeout=4 * DEADLINE_S,
             check=False,
         )
     with live_hub.client() as client:
-        ended = wait_until(lambda: _over(client.runs()), 30.0, "the hub knows of the death")
+        ended = wait_until(lambda: _over(client.runs()), DEADLINE_S, "the hub knows of the death")
 
     assert ended is not None
     assert ran.returncode == -9, ran.stderr[-2000:]

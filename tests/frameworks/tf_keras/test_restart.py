@@ -11,6 +11,7 @@ from tests.frameworks.tf_keras.scenarios import TF_KERAS
 from tests.support.restarts import fits_told, run, supervised_run, supervisor
 from tests.support.source_tree import ROOT
 from tests.support.supervised import command, script
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = TF_KERAS
 
@@ -88,7 +89,7 @@ def test_what_could_not_go_on_the_same_is_refused_and_goes_on(
         command(script(tmp_path, REFUSED), what, tmp_path / "backup"),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=2 * DEADLINE_S,
         check=False,
     )
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import DEADLINE_S
+
 pytestmark = [
     pytest.mark.keras,
     pytest.mark.slow,
@@ -43,7 +45,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
             env={**os.environ, "KMONITOR_HOME": home, "TF_CPP_MIN_LOG_LEVEL": "3"},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=4 * DEADLINE_S,
             check=False,
         )
         assert done.returncode == 0, done.stderr[-2000:]

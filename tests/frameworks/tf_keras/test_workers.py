@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import DEADLINE_S
+
 pytestmark = [
     pytest.mark.keras,
     pytest.mark.slow,
@@ -23,7 +25,6 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).resolve().parents[3]
-DEADLINE_S = 300
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
                         text=True,
                     )
                 )
-            told = [each.communicate(timeout=DEADLINE_S) for each in started]
+            told = [each.communicate(timeout=4 * DEADLINE_S) for each in started]
         finally:
             for each in started:
                 each.kill()

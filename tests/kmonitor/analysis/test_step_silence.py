@@ -24,7 +24,7 @@ class Training:
         self._looked_s = 0.0
         self.silence.begin_fit(0.0, steps=steps)
 
-    def wait(self, seconds: float) -> None:
+    def stay_silent(self, seconds: float) -> None:
         until_s = self.now_s + seconds
         while self._looked_s + 1.0 <= until_s:
             self._looked_s += 1.0
@@ -36,13 +36,13 @@ class Training:
     def steps(self, pauses_s: Iterator[float] | list[float], *, epoch: int = 0) -> None:
         """Begin a step after each pause."""
         for step, pause_s in enumerate(pauses_s, 1):
-            self.wait(pause_s)
+            self.stay_silent(pause_s)
             self.at = (epoch, step)
 
     def epoch(self, epoch: int, *, validation_s: float = 0.0, step_s: float = 0.3) -> None:
         self.at = (epoch, 0)
         self.steps([step_s] * 20, epoch=epoch)
-        self.wait(validation_s)
+        self.stay_silent(validation_s)
         self.silence.end_epoch(20)
 
     def next_fit(self) -> None:
@@ -66,7 +66,7 @@ def test_a_hang_is_told_where_epochs_are_shorter_than_the_looks():
         run.epoch(epoch, step_s=0.007)
     run.at = (60, 0)
     run.steps([0.007] * 5, epoch=60)
-    run.wait(2 * LEAST_S)
+    run.stay_silent(2 * LEAST_S)
 
     assert run.told[0].place is Place.EPOCH
     assert run.told[0].silent_s <= LEAST_S + 1.0
@@ -106,11 +106,11 @@ def test_a_slow_validation_after_each_epoch_is_no_hang():
 
 def test_a_first_step_that_compiles_for_long_is_no_hang():
     run = Training()
-    run.wait(600.0)
+    run.stay_silent(600.0)
     run.at = (0, 1)
-    run.wait(600.0)
+    run.stay_silent(600.0)
     run.at = (0, 2)
-    run.wait(5.0)
+    run.stay_silent(5.0)
 
     assert run.told == []
 
@@ -131,7 +131,7 @@ def test_a_hang_within_an_epoch_is_told_before_twice_its_bound(pause_s: float, b
     run.steps([0.3] * 12 + [pause_s, 0.3])
     began_s = run.now_s
 
-    run.wait(2 * bound_s + 2.0)
+    run.stay_silent(2 * bound_s + 2.0)
 
     first = run.told[0]
     assert first.place is Place.EPOCH
@@ -144,10 +144,10 @@ def test_a_hang_between_epochs_is_told():
     run = Training()
     run.epoch(0, validation_s=30.0)
     run.epoch(1, validation_s=30.0)
-    run.wait(60.0)
+    run.stay_silent(60.0)
     assert run.told == []
 
-    run.wait(60.0)
+    run.stay_silent(60.0)
     assert run.told[0].place is Place.BETWEEN
     assert run.told[0].longest_s == pytest.approx(31.0, abs=1.5)
 
@@ -158,7 +158,7 @@ def test_a_hang_at_the_begin_is_told_once_two_fits_have_begun():
         run.epoch(0)
         run.next_fit()
 
-    run.wait(2 * LEAST_ELSEWHERE_S)
+    run.stay_silent(2 * LEAST_ELSEWHERE_S)
 
     assert run.told[0].place is Place.BEGIN
 
@@ -166,41 +166,41 @@ def test_a_hang_at_the_begin_is_told_once_two_fits_have_begun():
 def test_steps_that_come_again_end_it_and_are_learned():
     run = Training(steps=1000)
     run.steps([0.3] * 20)
-    run.wait(30.0)
+    run.stay_silent(30.0)
     assert run.told
     n = len(run.told)
 
     run.at = (0, 21)
-    run.wait(1.0)
+    run.stay_silent(1.0)
     assert run.silence.is_moving
 
-    run.wait(80.0)
+    run.stay_silent(80.0)
     assert len(run.told) == n  # three times those 30 s
 
 
 def test_where_the_number_of_steps_is_not_known_nothing_is_told_in_the_first_epoch():
     run = Training(steps=None)
     run.steps([0.3] * 20)
-    run.wait(500.0)
+    run.stay_silent(500.0)
     assert run.told == []
 
     run.silence.end_epoch(20)
     run.at = (1, 0)
     run.steps([0.3] * 10, epoch=1)
-    run.wait(30.0)
+    run.stay_silent(30.0)
     assert run.told[0].place is Place.EPOCH
 
 
 def test_what_somebody_else_held_up_is_neither_told_nor_learned():
     run = Training(steps=1000)
     run.steps([0.3] * 20)
-    run.wait(19.0)
+    run.stay_silent(19.0)
     run.silence.excuse(run.now_s)
-    run.wait(100.0)  # the first step after it is traced anew
+    run.stay_silent(100.0)  # the first step after it is traced anew
     run.steps([0.3] * 60)
     assert run.told == []
 
-    run.wait(LEAST_S + 3.0)
+    run.stay_silent(LEAST_S + 3.0)
     assert run.told[0].longest_s < 3.0
 
 
@@ -222,7 +222,7 @@ def test_outside_of_a_fit_no_step_is_expected():
     run = Training()
     run.epoch(0)
     run.silence.end_fit()
-    run.wait(1000.0)
+    run.stay_silent(1000.0)
 
     assert run.told == []
 

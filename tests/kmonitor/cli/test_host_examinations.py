@@ -11,6 +11,7 @@ from kmonitor.cli.host_examinations import examine_hosts, examine_ssh
 from kmonitor.cli.main import main
 from kmonitor.connect.host_book import HostBook, RememberedHost
 from kmonitor_agent.local.folders import Folders
+from tests.support.waiting import DEADLINE_S
 
 _SSH = """
 case "$*" in
@@ -72,9 +73,9 @@ def test_settings_that_cannot_be_read_and_no_agent_are_told_with_what_to_do(
 
 
 def test_no_client_is_told_with_the_line_that_installs_one(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("PATH", str(tmp_path / "gone"))
 
     (client,) = examine_ssh([])
 
@@ -84,15 +85,26 @@ def test_no_client_is_told_with_the_line_that_installs_one(
 def test_hosts_are_asked_side_by_side_each_within_its_bound(
     folders: Folders, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(host_examinations, "HOST_S", 0.3)
     book = HostBook(folders)
-    for address in ("slow-1", "slow-2", "nosuch"):
+    for address in ("slow-1", "slow-2"):
         book.add(address)
+    with monkeypatch.context() as patch:
+        patch.setattr(host_examinations, "HOST_S", 0.3)
+        found = list(examine_hosts(folders))
 
-    slow, _, unknown = examine_hosts(folders)
+    assert [each.subject for each in found] == ["host slow-1", "host slow-2"]
+    assert {each.state for each in found} == {"note"}
+    assert all("longer than 0.3 s" in each.found for each in found)
 
-    assert (slow.subject, slow.state) == ("host slow-1", "note")
-    assert "longer than 0.3 s" in slow.found
+
+def test_a_host_that_nobody_knows_is_told_with_what_to_do(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(host_examinations, "HOST_S", DEADLINE_S)
+    HostBook(folders).add("nosuch")
+
+    (unknown,) = examine_hosts(folders)
+
     assert unknown.found == "name: No host is called nosuch"
     assert "~/.ssh/config" in unknown.remedy
     assert main(["doctor", "--json", "--host", "nosuch"]) == 1

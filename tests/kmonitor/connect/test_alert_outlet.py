@@ -2,6 +2,7 @@
 
 import json
 import queue
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,9 +13,8 @@ import psutil
 import pytest
 from typing_extensions import override
 
-from kmonitor.connect import alert_outlet
 from kmonitor.connect.alert_outlet import AlertOutlet, Delivery, why_no_command, why_no_webhook
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 FACTS: dict[str, str | float] = {"kind": "limit", "run": "a; touch /tmp/x", "wall_s": 1.5}
 
@@ -128,7 +128,7 @@ def test_a_command_that_fails_is_told_and_the_next_alert_is_handed_over(
     outlet.send(Delivery(FACTS, command=command))
     outlet.send(Delivery(FACTS, webhook=web.address))
 
-    assert told in failed.get(timeout=60)
+    assert told in failed.get(timeout=DEADLINE_S)
     wait_until(lambda: web.posted)
 
 
@@ -139,7 +139,7 @@ def test_a_webhook_that_refuses_or_points_elsewhere_is_told_and_not_followed(
     web.status = status
     outlet.send(Delivery(FACTS, webhook=web.address))
 
-    assert f"refused: {status}" in failed.get(timeout=60)
+    assert f"refused: {status}" in failed.get(timeout=DEADLINE_S)
     assert web.asked == ["/hook"]
 
 
@@ -149,7 +149,7 @@ def test_a_webhook_that_is_not_there_is_told(
     web.close()
     outlet.send(Delivery(FACTS, webhook=web.address))
 
-    assert "was not reached" in failed.get(timeout=60)
+    assert "was not reached" in failed.get(timeout=DEADLINE_S)
 
 
 def test_stopping_ends_a_command_that_goes_on_for_ever(
@@ -181,11 +181,23 @@ def test_a_command_that_takes_too_long_ends_with_all_that_it_started(
 ):
     pid = tmp_path / "pid"
     text = _LEAVES_A_CHILD.format(pid=str(pid)) + "child.wait()"
-    # Enough for the child to be there on a busy machine: it is started at once.
-    monkeypatch.setattr(alert_outlet, "_COMMAND_S", 3.0)
+
+    class Late(subprocess.Popen[bytes]):
+        """Its time is up as soon as its child is there."""
+
+        @override
+        def communicate(
+            self, input: bytes | None = None, timeout: float | None = None
+        ) -> tuple[bytes, bytes]:
+            if timeout is None:
+                return super().communicate(input)
+            wait_until(lambda: pid.exists() and pid.read_text(), what="its child")
+            raise subprocess.TimeoutExpired(self.args, timeout)
+
+    monkeypatch.setattr(subprocess, "Popen", Late)
     outlet.send(Delivery(FACTS, command=script(tmp_path, text)))
 
-    assert "took longer than" in failed.get(timeout=60)
+    assert "took longer than" in failed.get(timeout=DEADLINE_S)
     wait_until(lambda: not psutil.pid_exists(int(pid.read_text())))
 
 

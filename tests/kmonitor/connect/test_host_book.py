@@ -12,6 +12,7 @@ from kmonitor.connect.host_book import BookNotWritten, HostBook, NameTaken, Reme
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_lock import RunLock
+from tests.support.waiting import DEADLINE_S
 
 
 @pytest.fixture
@@ -177,7 +178,7 @@ def test_processes_that_write_at_once_lose_no_entry(book: HostBook, folders: Fol
         assert writer.stdin is not None
         writer.stdin.write(b"\n")
         writer.stdin.close()
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
+    assert [writer.wait(DEADLINE_S) for writer in writers] == [0, 0, 0, 0]
 
     found = {(host.address, host.name, host.error) for host in book.hosts()}
     assert found == {

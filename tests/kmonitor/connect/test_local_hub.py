@@ -17,6 +17,7 @@ from kmonitor.hub.hub_lock import HubLock
 from kmonitor.hub.service import EXIT_ANOTHER
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.sockets import hub_lock
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
 
@@ -169,13 +170,13 @@ def test_a_hub_that_still_ends_is_waited_for_and_replaced(
         process = start(folders)
         started.append(process.pid)
         if len(started) == 1:
-            assert process.wait(60) == EXIT_ANOTHER
+            assert process.wait(DEADLINE_S) == EXIT_ANOTHER
             ending.release()
         return process
 
     monkeypatch.setattr(local_hub, "_start", start_and_see_it_refused)
 
-    assert ensure_hub(folders, timeout_s=60.0).pid == started[-1]
+    assert ensure_hub(folders, timeout_s=DEADLINE_S).pid == started[-1]
 
 
 def _is_hub_of(process: psutil.Process, folders: Folders) -> bool:

@@ -13,6 +13,7 @@ from kmonitor.connect.host_trouble import HostTrouble
 from kmonitor.connect.remote_hub import BadCommand, ensure_command_line, read_answer
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.local.launcher import Launcher, launcher_path, leave_launcher
+from tests.support.waiting import DEADLINE_S
 
 ANSWER = {
     "socket": "/run/view.sock",
@@ -59,7 +60,7 @@ class There:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=DEADLINE_S,
         )
         return read_answer("gpu-01", done.returncode, done.stdout, done.stderr)
 
@@ -102,13 +103,13 @@ def test_where_nothing_is_found_it_says_what_was_tried(there: There):
     there.launcher(there.program(there.home / "python", None, status=1))
 
     with pytest.raises(HostTrouble) as caught:
-        there.ask("/nowhere/kmonitor")
+        there.ask(f"{there.home}/gone/kmonitor")
 
     assert caught.value.code == "no_kmonitor"
     assert not caught.value.is_transient
     assert "-m kmonitor: exit status 1" in caught.value.what
     assert "PATH of a login (none)" in caught.value.what
-    assert "/nowhere/kmonitor: exit status 127" in caught.value.what
+    assert f"{there.home}/gone/kmonitor: exit status 127" in caught.value.what
     assert "pip install" in caught.value.remedy
     assert "kmonitor hosts add gpu-01 --command" in caught.value.remedy
 
@@ -116,19 +117,19 @@ def test_where_nothing_is_found_it_says_what_was_tried(there: There):
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        ('{"python":"/gone/bin/python"}', "last training there (/gone/bin/python: it is there no"),
+        ('{"python":"HOME/gone/python"}', "last training there (HOME/gone/python: it is there no"),
         ("{broken", "the record is damaged"),
     ],
 )
 def test_a_record_that_leads_nowhere_is_named_too(there: There, record: str, words: str):
     folders = find_folders({"KMONITOR_HOME": str(there.home / ".local/state/kmonitor")})
     folders.state.mkdir(parents=True)
-    launcher_path(folders, os.uname().nodename).write_text(record)
+    launcher_path(folders, os.uname().nodename).write_text(record.replace("HOME", str(there.home)))
 
     with pytest.raises(HostTrouble) as caught:
         there.ask()
 
-    assert words in caught.value.what
+    assert words.replace("HOME", str(there.home)) in caught.value.what
     assert "PATH of a login (none)" in caught.value.what
 
 

@@ -18,6 +18,7 @@ from kmonitor.connect.silent_hub import HubSilent, end_silent_hub, lock_holder
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import hub_lock
 from tests.support.live_hub import LiveHub
+from tests.support.waiting import DEADLINE_S
 
 STUBBORN = """
 import os, signal, sys, time
@@ -53,7 +54,7 @@ def test_a_stopped_hub_is_named_everywhere_and_ended_by_hub_stop(
 
     assert main(["hub", "stop"]) == 0
     assert f"process {pid} did not answer; it was ended" in capsys.readouterr().out
-    assert live_hub.process.wait(60) == 0, "it could still commit"
+    assert live_hub.process.wait(DEADLINE_S) == 0, "it could still commit"
     assert main(["hub", "stop"]) == 0
     assert "nothing to stop" in capsys.readouterr().out
 
@@ -65,7 +66,7 @@ def test_a_hub_that_does_not_hear_sigterm_is_killed(folders: Folders):
 
         assert end_silent_hub(folders, term_s=0.1) == process.pid
 
-        assert process.wait(60) == -signal.SIGKILL
+        assert process.wait(DEADLINE_S) == -signal.SIGKILL
     assert lock_holder(folders) is None
 
 

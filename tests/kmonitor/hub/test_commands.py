@@ -16,7 +16,7 @@ from kmonitor_agent.protocol.messages import CommandAsked, CommandTold
 from tests.support.hub_parts import HubParts, on_both_stores
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 def asked_of(run: str, boot: str, name: str = "save", ttl_s: float = 10.0) -> CommandAsked:
@@ -35,7 +35,9 @@ def test_a_command_is_carried_out_and_its_record_is_stored(client: HubClient, fo
         agent.start_fit()
         agent.wait_acked()
         (run,) = client.runs()
-        status = client.wait_for(client.command(run, "reload", asked_by="me"), timeout_s=60)
+        status = client.wait_for(
+            client.command(run, "reload", asked_by="me"), timeout_s=DEADLINE_S
+        )
         (action,) = client.all_rows(agent.run, ["action"])
         progress = list(client.all_rows(agent.run, ["command"]))
 
@@ -53,7 +55,7 @@ def test_a_limit_set_from_the_app_comes_back_in_the_summary(client: HubClient, f
         agent.wait_acked()
         (run,) = client.runs()
         asked = client.command(run, "set_limits", SetLimits(metrics=["ram"], limits=[limit]))
-        client.wait_for(asked, timeout_s=60)
+        client.wait_for(asked, timeout_s=DEADLINE_S)
         (run,) = client.runs()
 
     assert run.limits == [limit]
@@ -64,7 +66,7 @@ def test_the_same_id_asked_again_is_the_same_command(client: HubClient, folders:
     with SimulatedAgent(folders) as agent:
         agent.wait_acked()
         (run,) = client.runs()
-        first = client.wait_for(client.command(run, "save", id="abc"), timeout_s=60)
+        first = client.wait_for(client.command(run, "save", id="abc"), timeout_s=DEADLINE_S)
         again = client.command(run, "save", id="abc")
         with pytest.raises(HubRefused, match="another command"):
             client.command(run, "stop", id="abc")
@@ -107,7 +109,7 @@ def test_a_command_that_is_queued_when_the_hub_dies_is_carried_out_once(
             again = SimulatedAgent(folders, run=agent.run)
             again.boot, again.bodies = agent.boot, list(agent.bodies)
             with again:
-                status = client.wait_for(asked, timeout_s=60)
+                status = client.wait_for(asked, timeout_s=DEADLINE_S)
 
     assert status.state == "done"
     assert len({command.id for command in again.commands}) == 1
@@ -118,7 +120,7 @@ def test_every_command_leaves_an_audit_row(live_hub: LiveHub, folders: Folders):
     with SimulatedAgent(folders) as agent, live_hub.client() as client:
         agent.wait_acked()
         (run,) = client.runs()
-        client.wait_for(client.command(run, "save", asked_by="ann"), timeout_s=60)
+        client.wait_for(client.command(run, "save", asked_by="ann"), timeout_s=DEADLINE_S)
         client.command(run, "diagnose", asked_by="bob")
     live_hub.stop()
     with sqlite3.connect(folders.database / "hub.sqlite3") as database:

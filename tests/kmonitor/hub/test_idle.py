@@ -10,8 +10,8 @@ from tests.support.waiting import wait_until
 
 @pytest.mark.slow
 def test_an_idle_hub_ends_by_itself_and_forgets_nothing(idle_hub: LiveHub, folders: Folders):
-    idle_hub.start("--idle-s", "2")
     with SimulatedAgent(folders) as agent:
+        idle_hub.start("--idle-s", "2")
         agent.start_fit()
         agent.end_fit()
         agent.end_boot()
@@ -26,8 +26,8 @@ def test_an_idle_hub_ends_by_itself_and_forgets_nothing(idle_hub: LiveHub, folde
 
 @pytest.mark.slow
 def test_a_hub_with_a_live_run_does_not_end(idle_hub: LiveHub, folders: Folders):
-    idle_hub.start("--idle-s", "2")
     with SimulatedAgent(folders) as agent:
+        idle_hub.start("--idle-s", "2")
         agent.start_fit()
         agent.wait_acked()
         passed = agent.now_s() + 3.0

@@ -1,10 +1,16 @@
 """Who is told as connected: desktops that are there, not commands that asked and went."""
 
+from typing import Any
+
 import pytest
 
 from kmonitor.connect.follower import HubFollower
 from kmonitor.connect.hub_client import HubClient
+from kmonitor.hub.views import Views
 from kmonitor_agent.local.sockets import ipc, view_socket
+from kmonitor_agent.protocol.codec import pack
+from kmonitor_agent.protocol.messages import Ping
+from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
 from tests.support.waiting import wait_until
 
@@ -26,5 +32,19 @@ def test_a_desktop_is_a_viewer_until_it_leaves(live_hub: LiveHub, client: HubCli
 
     follower.stop()
 
-    # One that went without a word is forgotten after ten seconds.
-    wait_until(lambda: client.hub().viewers == 0, deadline_s=8.0, what="it is forgotten")
+    wait_until(lambda: client.hub().viewers == 0, what="it is forgotten")
+
+
+def test_a_desktop_that_cannot_be_reached_is_forgotten_at_once(parts: HubParts):
+    gone: set[bytes] = set()
+    nobody: Any = None
+    views = Views(
+        parts.ledger, nobody, parts.faults, parts.clock, lambda who, _message: who not in gone
+    )
+    for who in (b"one", b"other"):
+        views.handle([who, *pack(Ping(n=1))])
+    assert views.count_desktops() == 2
+
+    gone.add(b"one")
+
+    assert views.count_desktops() == 1  # the clock stands still: not because it was silent

@@ -1,7 +1,5 @@
 """What a process of its own is asked and answers, and how it is given up."""
 
-import time
-
 import pytest
 
 from kmonitor.errors import Expected
@@ -22,12 +20,10 @@ def test_a_long_question_reaches_a_process_that_is_slow_to_read():
 
 
 def test_who_gives_up_gets_no_answer_and_waits_no_longer():
-    began_s = time.monotonic()
-
     with pytest.raises(GivenUp):
-        answer_of("import threading; threading.Event().wait(60)", {}, dict, "sleeps", lambda: True)
-
-    assert time.monotonic() - began_s < 30
+        answer_of(
+            "import threading; threading.Event().wait(3600)", {}, dict, "sleeps", lambda: True
+        )
 
 
 @pytest.mark.parametrize(

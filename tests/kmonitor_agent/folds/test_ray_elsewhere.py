@@ -23,12 +23,14 @@ pytestmark = [pytest.mark.ray, pytest.mark.full, pytest.mark.usefixtures("ray_no
 
 
 @pytest.fixture
-def far(monkeypatch: pytest.MonkeyPatch) -> None:
+def far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """To each node the study is on another host, and its folder is not to be seen."""
 
     def packed_far(message: Errand | Verdict) -> bytes:
         if isinstance(message, Errand):
-            message = msgspec.structs.replace(message, host="far", folder="/nowhere/study")
+            message = msgspec.structs.replace(
+                message, host="far", folder=str(tmp_path / "gone" / "study")
+            )
         return packed(message)
 
     monkeypatch.setattr(ray_runner, "packed", packed_far)
@@ -100,7 +102,7 @@ def test_the_script_comes_along(
     ran = run_script(
         tmp_path,
         """
-        import msgspec
+        import msgspec, pathlib
         from kmonitor_agent import run_folds
         from kmonitor_agent.folds.on_ray import ray_runner
         from kmonitor_agent.folds.on_ray.messages import packed
@@ -109,10 +111,11 @@ def test_the_script_comes_along(
             return fold.index * 10
 
         def far(message):
-            text = {"/nowhere/script.py": next(iter(message.scripts.values()))}
-            source = msgspec.structs.replace(message.source, file="/nowhere/script.py")
+            gone = pathlib.Path("gone").absolute()
+            text = {f"{gone}/script.py": next(iter(message.scripts.values()))}
+            source = msgspec.structs.replace(message.source, file=f"{gone}/script.py")
             return packed(msgspec.structs.replace(
-                message, host="far", folder="/nowhere", source=source, scripts=text
+                message, host="far", folder=str(gone), source=source, scripts=text
             ))
 
         if __name__ == "__main__":

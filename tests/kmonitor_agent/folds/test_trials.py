@@ -27,6 +27,7 @@ from kmonitor_agent.session.process_facts import default_run_name, script_path
 from tests.support import asking
 from tests.support import fold_functions as functions
 from tests.support.spooled import spooled_events
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +67,7 @@ def test_trials_of_several_threads_run_at_the_same_time(tmp_path: Path):
 
     def run(index: int) -> None:
         # Each is answered only when the other has asked too.
-        values[index] = trials.run(index, lambda _: together.wait(60) * 0 + index).value
+        values[index] = trials.run(index, lambda _: together.wait(DEADLINE_S) * 0 + index).value
 
     threads = [threading.Thread(target=run, args=(each,)) for each in range(2)]
     for each in threads:

@@ -9,7 +9,7 @@ import pytest
 
 from kmonitor_agent.frameworks.instances import instances_of
 from kmonitor_agent.probes.python_heap import ObjectCounts
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 class Kind:
@@ -48,7 +48,7 @@ def making() -> Iterator[list[BaseException]]:
     wait_until(begun.is_set)
     yield failed
     is_over.set()
-    thread.join(30)
+    thread.join(DEADLINE_S)
 
 
 @pytest.mark.slow
@@ -82,7 +82,11 @@ def test_no_audit_hook_of_a_script_runs_while_its_objects_are_referred_to():
     """Other threads would go on there, and their tuples have one reference too many."""
     # In a process of its own: a hook stays until the process ends.
     ran = subprocess.run(
-        [sys.executable, "-c", HOOKED], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", HOOKED],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=DEADLINE_S,
     )
 
     assert ran.stdout == "True 0\n"

@@ -14,6 +14,7 @@ from kmonitor_agent.frameworks.base import ReclaimSteps
 from kmonitor_agent.reclaim.actions import Tag, reload
 from kmonitor_agent.reclaim.archive import CheckpointStore
 from tests.support.reloading import KERAS, dense_model, tensorflow_framework
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = KERAS
 
@@ -55,15 +56,15 @@ def test_other_threads_keep_their_settings(steps: ReclaimSteps):
     def other() -> None:
         with keras.name_scope("mine"):
             begun.set()
-            cleared.wait(60)
+            cleared.wait(DEADLINE_S)
             seen.append(keras.src.backend.common.name_scope.current_path())
 
     thread = threading.Thread(target=other)
     thread.start()
-    begun.wait(60)
+    begun.wait(DEADLINE_S)
     assert steps.clear_session() == ""
     cleared.set()
-    thread.join(60)
+    thread.join(DEADLINE_S)
 
     assert seen == ["mine"]
 

@@ -20,7 +20,7 @@ from kmonitor_agent.protocol.facts import EpochEnded, Notice
 from tests.support.clock import MovedClock
 from tests.support.fake_hub import FakeHub
 from tests.support.links import QUICK, LinkUnderTest, epoch, spooled_events
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 OFF = HubChoice(is_off=True)
 PROMISED_S = 2.0
@@ -60,7 +60,7 @@ def test_all_runs_share_one_thread_which_ends_with_the_last(agent: AgentThread, 
         test.link.close()
 
     assert len(threads) == 1
-    threads[0].join(60)
+    threads[0].join(DEADLINE_S)
     assert not threads[0].is_alive()
 
 
@@ -205,7 +205,7 @@ def test_the_exit_as_a_whole_is_bounded_where_the_disk_hangs(
     ]
 
     def hang(*_: object, **__: object) -> bool:
-        return hanging.wait(60) and False
+        return hanging.wait(DEADLINE_S) and False
 
     for test in tests:
         monkeypatch.setattr(test.link._stream, "turn", hang)
@@ -216,7 +216,7 @@ def test_the_exit_as_a_whole_is_bounded_where_the_disk_hangs(
     agent.close()
     waited_s = clock.monotonic_s() - began_s
     hanging.set()
-    clock.move(60.0)
-    thread.join(60)
+    clock.move(DEADLINE_S)
+    thread.join(DEADLINE_S)
 
     assert waited_s <= EXIT_NETWORK_S + JOIN_SLACK_S < PROMISED_S

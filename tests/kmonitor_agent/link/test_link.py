@@ -7,7 +7,7 @@ import pytest
 
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link import agent_thread, run_stream
-from kmonitor_agent.link.agent_thread import THREAD_NAME
+from kmonitor_agent.link.agent_thread import THREAD_NAME, AgentThread
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.inbox import Wake
 from kmonitor_agent.link.link import Link
@@ -19,6 +19,7 @@ from kmonitor_agent.local.sockets import ingest_socket
 from kmonitor_agent.protocol.commands import Command
 from kmonitor_agent.protocol.facts import BootEnded, CommandProgress, Notice, Sample
 from kmonitor_agent.protocol.messages import Bye, Hello
+from tests.support.clock import MovedClock
 from tests.support.fake_hub import FakeHub
 from tests.support.links import (
     PATIENT,
@@ -29,7 +30,7 @@ from tests.support.links import (
     sample,
     spooled_events,
 )
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 def _thread() -> threading.Thread | None:
@@ -122,7 +123,7 @@ def test_closing_delivers_what_is_left_and_says_why(folders: Folders):
         closing = threading.Thread(target=test.link.close, kwargs={"timeout_s": 60.0})
         closing.start()
         hub.serve_until(lambda: hub.count(Bye))
-        closing.join(60)
+        closing.join(DEADLINE_S)
 
         assert hub.got[-1] == Bye(run="run1", last=2, why="error")
         assert hub.kinds() == ["BootStarted", "BootEnded"]
@@ -154,9 +155,21 @@ def test_the_boot_must_be_that_of_its_first_event(folders: Folders):
 
 
 def test_time_runs_from_the_boots_start(folders: Folders):
-    link = LinkUnderTest(folders).link
+    clock = MovedClock()
+    link = Link(
+        run="run1",
+        boot="boot1",
+        folders=folders,
+        started=boot_started(),
+        hub=HubChoice(),
+        on_command=print,
+        faults=FaultLog(),
+        agent=AgentThread(clock),
+    )
 
-    assert 0 <= link.now_s() <= link.now_s() < 5
+    assert link.now_s() == 0.0
+    clock.move(5.0)
+    assert link.now_s() == 5.0
 
 
 def test_tasks_run_on_the_agents_thread_and_may_emit(folders: Folders):
@@ -268,7 +281,7 @@ def test_a_disk_that_hangs_holds_up_nobody_and_loses_nothing(
 
     def write(descriptor: int, data: bytes) -> int:
         if len(data) > 8:
-            hanging.wait(20)
+            hanging.wait(DEADLINE_S)
         return real(descriptor, data)
 
     monkeypatch.setattr(os, "write", write)

@@ -1,6 +1,7 @@
 """An agent leaves behind which interpreter has kmonitor."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_a_damaged_record_is_none(folders: Folders, text: bytes):
     assert read_launcher(folders, "here") is None
 
 
-def test_an_interpreter_that_is_gone_is_none(folders: Folders):
-    leave_launcher(folders, Launcher("/no/such/python", "1.0", "here", wall_s=1.8e9))
+def test_an_interpreter_that_is_gone_is_none(folders: Folders, tmp_path: Path):
+    leave_launcher(folders, Launcher(str(tmp_path / "gone"), "1.0", "here", wall_s=1.8e9))
 
     assert read_launcher(folders, "here") is None

@@ -9,6 +9,7 @@ import pytest
 
 from kmonitor_agent.probes import process_memory
 from kmonitor_agent.probes.process_memory import ProcessMemory, resident_bytes
+from tests.support.waiting import DEADLINE_S
 
 MIB = 2**20
 
@@ -46,7 +47,7 @@ def test_children_count_in_the_total():
         memory.read_slowly()
         found = memory.read()
     finally:
-        child.communicate(b"\n", timeout=60)
+        child.communicate(b"\n", timeout=DEADLINE_S)
 
     assert found.children.value is not None
     assert found.children.value > 0
@@ -91,7 +92,7 @@ def test_a_child_that_started_since_is_counted_at_once_and_until_it_ends():
     try:
         with_it = memory.read().children.value or 0.0
     finally:
-        child.communicate(b"\n", timeout=60)
+        child.communicate(b"\n", timeout=DEADLINE_S)
 
     assert with_it > before
     assert memory.read().children.value == before

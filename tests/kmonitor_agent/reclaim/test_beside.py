@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from kmonitor_agent.reclaim.beside import Beside
+from tests.support.waiting import DEADLINE_S
 
 
 def test_work_runs_while_the_block_runs_and_gives_its_result():
@@ -12,11 +13,11 @@ def test_work_runs_while_the_block_runs_and_gives_its_result():
 
     def work() -> str:
         begun.set()
-        may_end.wait(10)
+        may_end.wait(DEADLINE_S)
         return threading.current_thread().name
 
     with Beside(work) as done:
-        assert begun.wait(10)
+        assert begun.wait(DEADLINE_S)
         may_end.set()
 
     assert done.result() == "kmonitor-beside"
@@ -40,7 +41,7 @@ def test_a_block_that_raises_is_left_when_the_work_is_done(kind: type[BaseExcept
     done: list[bool] = []
 
     def work() -> None:
-        may_end.wait(10)
+        may_end.wait(DEADLINE_S)
         done.append(True)
 
     def act() -> None:

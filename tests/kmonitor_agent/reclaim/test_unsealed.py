@@ -86,9 +86,9 @@ def test_ones_that_crash_the_reader_are_damaged_and_the_others_are_read(
 
 
 def test_where_no_process_can_be_started_it_is_not_opened(
-    write: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+    write: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    monkeypatch.setattr("sys.executable", str(tmp_path / "gone"))
 
     with pytest.raises(NotAStateFile, match="no process can be started"):
         NamedFile(write())

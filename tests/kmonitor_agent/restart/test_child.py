@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.supervised import command, script, start_supervised, supervised
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = [pytest.mark.slow]
 
@@ -76,7 +76,7 @@ def test_signals_are_passed_on_once(tmp_path: Path, name: str):
     assert process.stdout.readline() == f"{name}\n".encode()
     if not name.startswith(("SIGTERM", "SIGHUP", "SIGQUIT")):
         process.send_signal(signal.SIGTERM)
-    rest, errors = process.communicate(timeout=20)
+    rest, errors = process.communicate(timeout=DEADLINE_S)
     assert (process.returncode, errors) == (7, b"")
     assert rest == (b"" if name in {"SIGTERM", "SIGHUP", "SIGQUIT"} else b"SIGTERM\n")
 
@@ -88,7 +88,7 @@ def test_an_interrupt_reaches_the_script_alone(tmp_path: Path):
 
     process.send_signal(signal.SIGINT)
 
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == -signal.SIGINT
     assert errors.rstrip().endswith(b"KeyboardInterrupt")
     assert b"kmonitor" not in errors
@@ -144,7 +144,7 @@ def test_stopped_and_continued_like_one_process(tmp_path: Path):
     process.send_signal(signal.SIGCONT)
     wait_until(lambda: all(_state(pid) != "T" for pid in both), what="both go on")
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=DEADLINE_S)
 
     assert len(both) == 2
     assert process.returncode == 7

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.supervised import script, supervised
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = [pytest.mark.slow]
 
@@ -71,7 +72,7 @@ def test_a_script_that_catches_it_ends_at_its_next_fit(tmp_path: Path):
 def test_a_fit_in_a_thread_of_its_own_takes_the_process_along(tmp_path: Path):
     ran = _run(
         tmp_path,
-        "print('printed')\nthreading.Thread(target=restarting.leave).start()\ntime.sleep(60)",
+        "print('printed')\nthreading.Thread(target=restarting.leave).start()\ntime.sleep(3600)",
     )
 
     assert (ran.returncode, ran.stdout) == (0, b"printed\nagain\n")
@@ -79,7 +80,7 @@ def test_a_fit_in_a_thread_of_its_own_takes_the_process_along(tmp_path: Path):
 
 def test_a_thread_that_does_not_end_is_not_waited_for_long(tmp_path: Path):
     head = "\n".join(line[4:] for line in LEAVES.splitlines())
-    text = f"{head}\nthreading.Thread(target=time.sleep, args=(60,)).start()\nrestarting.leave()"
+    text = f"{head}\nthreading.Thread(target=time.sleep, args=(3600,)).start()\nrestarting.leave()"
     path = script(tmp_path, text, asks=True)
     supervise = f"""
 import os, sys
@@ -91,7 +92,7 @@ print(Supervisor(wanted, folders=folders, environ=os.environ, tell=print).run().
 """
 
     ran = subprocess.run(
-        [sys.executable, "-c", supervise], capture_output=True, check=False, timeout=50
+        [sys.executable, "-c", supervise], capture_output=True, check=False, timeout=DEADLINE_S
     )
 
     assert ran.stdout.splitlines()[-1:] == [b"0"], ran.stderr

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.memory_group import memory_group
 from tests.support.supervised import command, script
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = [pytest.mark.slow]
 
@@ -29,7 +30,7 @@ def test_a_kill_for_want_of_memory_is_told_as_that(tmp_path: Path):
             [*within, *command(path, tmp_path / "starts", "always")],
             capture_output=True,
             check=False,
-            timeout=60,
+            timeout=DEADLINE_S,
         )
 
     assert ran.returncode == -9
@@ -42,7 +43,9 @@ def test_a_script_that_was_killed_for_want_of_memory_is_started_again(tmp_path: 
     again = command(path, tmp_path / "starts", options=("--resume-after-crash", "1"))
 
     with memory_group(160 * MIB) as within:
-        ran = subprocess.run([*within, *again], capture_output=True, check=False, timeout=60)
+        ran = subprocess.run(
+            [*within, *again], capture_output=True, check=False, timeout=DEADLINE_S
+        )
 
     assert (ran.returncode, ran.stdout) == (0, b"end 1\n")
     assert b"kmonitor: the script crashed: out of memory: the kernel killed it" in ran.stderr

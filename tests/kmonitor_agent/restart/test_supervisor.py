@@ -78,7 +78,7 @@ def test_without_state_a_crash_is_not_resumed(tmp_path: Path):
 
 def test_a_script_that_was_told_to_end_is_not_resumed(tmp_path: Path):
     path = script(
-        tmp_path, "commit()\nos.kill(os.getppid(), 15)\nimport time\ntime.sleep(30)", asks=True
+        tmp_path, "commit()\nos.kill(os.getppid(), 15)\nimport time\ntime.sleep(3600)", asks=True
     )
 
     ran = supervised(path, tmp_path / "starts", options=("--resume-after-crash", "2"))

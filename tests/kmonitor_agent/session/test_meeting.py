@@ -13,6 +13,7 @@ from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.session import meeting
 from kmonitor_agent.session.meeting import Meeting
 from kmonitor_agent.session.requests import Request
+from tests.support.waiting import DEADLINE_S
 
 MEMBERS = ("worker 0", "worker 1")
 
@@ -66,7 +67,7 @@ def together(*ends: Callable[[], None]) -> None:
     for each in threads:
         each.start()
     for each in threads:
-        each.join(10)
+        each.join(DEADLINE_S)
 
 
 def test_when_nobody_called_nobody_waits() -> None:

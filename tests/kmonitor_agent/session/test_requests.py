@@ -7,6 +7,7 @@ import pytest
 from kmonitor_agent.limit_watch import LimitWatch
 from kmonitor_agent.protocol.commands import LimitSpec
 from kmonitor_agent.session.requests import MOST_WAITING, Request, RequestQueue
+from tests.support.waiting import DEADLINE_S
 
 
 @pytest.fixture
@@ -67,6 +68,6 @@ def test_waiting_thread_is_woken_by_a_put(queue: RequestQueue):
     waiting.start()
 
     queue.put(Request("resume"))
-    waiting.join(60.0)
+    waiting.join(DEADLINE_S)
 
     assert found == [Request("resume")]

@@ -12,10 +12,11 @@ from kmonitor_agent.protocol.facts import Sample
 from kmonitor_agent.protocol.messages import HubTold
 from tests.support import live_hub, otlp_collector
 from tests.support.live_hub import LiveHub
+from tests.support.loopback import refusing_url as refusing_url  # noqa: PLC0414 - a fixture
 from tests.support.made_up_runs import told_hub
 from tests.support.otlp_collector import Collector
 from tests.support.simulated_agent import SimulatedAgent
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 idle_hub = live_hub.idle_hub
 
@@ -26,7 +27,7 @@ collector = otlp_collector.collector
 
 def read(told: HubTold) -> dict[str, float]:
     """The page, by name of the figure; of those with labels, the last one."""
-    with urllib.request.urlopen(told.prometheus, timeout=30) as answer:  # noqa: S310 - http
+    with urllib.request.urlopen(told.prometheus, timeout=DEADLINE_S) as answer:  # noqa: S310 - http
         text = answer.read().decode()
     families = text_string_to_metric_families(text)
     return {sample.name: sample.value for family in families for sample in family.samples}
@@ -50,15 +51,17 @@ def test_a_training_is_on_the_page_and_at_the_collector(idle_hub: LiveHub, colle
     assert idle_hub.stop() == 0
 
 
-def test_a_collector_that_is_away_is_its_trouble_and_it_stops_at_once(idle_hub: LiveHub):
-    idle_hub.start("--otlp", "http://127.0.0.1:9")
+def test_a_collector_that_is_away_is_its_trouble_and_it_stops(
+    idle_hub: LiveHub, refusing_url: str
+):
+    idle_hub.start("--otlp", refusing_url)
 
     def troubles() -> list[str]:
         told = hub_answers(idle_hub.folders, timeout_s=5.0)
         return [] if told is None else told.troubles
 
     (trouble,) = wait_until(troubles)
-    where = "http://127.0.0.1:9/v1/metrics"
+    where = f"{refusing_url}/v1/metrics"
     why = "Connection refused"
     assert trouble.startswith(f"figures do not reach the collector at {where} ({why}): ")
     assert idle_hub.stop() == 0
@@ -76,7 +79,7 @@ def test_it_does_not_start_with_what_is_no_address(
 ):
     process = idle_hub.spawn(*options)
 
-    assert process.wait(60) == 4
+    assert process.wait(DEADLINE_S) == 4
     assert process.stderr is not None
     assert says in process.stderr.read()
 

@@ -21,6 +21,7 @@ from kmonitor_agent.protocol.facts import Sample
 from tests.support.hub_figures import shelf
 from tests.support.hub_parts import HubParts
 from tests.support.hub_parts import parts as parts  # noqa: PLC0414 - a fixture
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.prometheus_client
 
@@ -42,7 +43,7 @@ def page(parts: HubParts) -> Iterator[PrometheusPage]:
 def ask(page: PrometheusPage, path: str = "/metrics", **headers: str) -> tuple[int, str, str]:
     """Status, content type and text."""
     parts = urlsplit(page.url)
-    link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+    link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=DEADLINE_S)
     link.request("GET", path, headers=headers)
     answer = link.getresponse()
     text = answer.read().decode()
@@ -109,15 +110,14 @@ def test_readers_that_hang_do_not_pile_up_and_others_come_through_after(page: Pr
         for each in hung:
             each.close()
 
-    answered = False
-    for _ in range(200):
-        try:
-            answered = ask(page)[0] == 200
-        except (OSError, http.client.HTTPException):
-            threading.Event().wait(0.02)
-        if answered:
-            break
-    assert answered
+    wait_until(lambda: is_answered(page), what="an answer")
+
+
+def is_answered(page: PrometheusPage) -> bool:
+    try:
+        return ask(page)[0] == 200
+    except (OSError, http.client.HTTPException):
+        return False
 
 
 def test_however_often_it_is_asked_it_is_written_once_a_second(

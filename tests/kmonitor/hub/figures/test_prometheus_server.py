@@ -20,7 +20,7 @@ from kmonitor_agent.protocol.messages import HubTold
 from tests.support import live_hub
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 idle_hub = live_hub.idle_hub
 
@@ -65,7 +65,8 @@ class Prometheus:
         """An answer of its API, or None where it does not answer yet."""
         query = urllib.parse.urlencode(values)
         try:
-            with urllib.request.urlopen(f"{self.url}/{path}?{query}", timeout=30) as answer:  # noqa: S310 - http
+            url = f"{self.url}/{path}?{query}"
+            with urllib.request.urlopen(url, timeout=DEADLINE_S) as answer:  # noqa: S310 - http
                 return json.load(answer)["data"]
         except (ConnectionError, urllib.error.URLError) as exc:
             if isinstance(exc, urllib.error.HTTPError) and exc.code != 503:
@@ -98,7 +99,7 @@ def prometheus(told: HubTold, tmp_path: Path) -> Iterator[Prometheus]:
     server = Prometheus(tmp_path / "prometheus", urlsplit(told.prometheus).netloc)
     yield server
     server.process.terminate()
-    server.process.wait(60)
+    server.process.wait(DEADLINE_S)
 
 
 def filled_in(expression: str) -> str:
@@ -110,7 +111,9 @@ def filled_in(expression: str) -> str:
 
 
 def test_it_scrapes_the_hub_and_answers_the_dashboard(told: HubTold, prometheus: Prometheus):
-    (resident,) = wait_until(lambda: prometheus.result("kmonitor_run_resident_bytes"), 120.0)
+    (resident,) = wait_until(
+        lambda: prometheus.result("kmonitor_run_resident_bytes"), 2 * DEADLINE_S
+    )
     assert resident["metric"]["name"] == "net"
     assert float(resident["value"][1]) == 5.0
     (target,) = prometheus.ask("targets")["activeTargets"]
@@ -132,7 +135,7 @@ def test_it_scrapes_the_hub_and_answers_the_dashboard(told: HubTold, prometheus:
 
 def test_its_own_check_finds_nothing_wrong_with_the_names(told: HubTold):
     def page() -> bytes:
-        with urllib.request.urlopen(told.prometheus, timeout=30) as answer:  # noqa: S310 - http
+        with urllib.request.urlopen(told.prometheus, timeout=DEADLINE_S) as answer:  # noqa: S310 - http
             return answer.read()
 
     text = wait_until(lambda: found if b"kmonitor_run_log" in (found := page()) else None)
