@@ -21,8 +21,17 @@ from kmonitor_agent.protocol.facts import BootStarted, Sample
 from kmonitor_agent.protocol.identity import new_id
 
 
-def new_link(name: str, hub: str, faults: FaultLog) -> tuple[str, Link]:
-    """A started link of a run of its own, with the intervals that users have."""
+def new_link(
+    name: str, hub: str, faults: FaultLog, agent: AgentThread | None = None
+) -> tuple[str, Link]:
+    """A started link of a run of its own, with the intervals that users have.
+
+    Args:
+        name: The run's name.
+        hub: As in `KMONITOR_HUB`.
+        faults: Where its faults go.
+        agent: Whose thread serves it; None: one of its own, as in a process of its own.
+    """
     run, boot = new_id(), new_id()
     started = BootStarted(
         t_s=0.0,
@@ -41,7 +50,7 @@ def new_link(name: str, hub: str, faults: FaultLog) -> tuple[str, Link]:
         hub=parse_hub(hub or "local", {}),
         on_command=lambda _command: None,
         faults=faults,
-        agent=AgentThread(),  # as a process of its own
+        agent=AgentThread() if agent is None else agent,
     )
     link.start()
     return run, link
