@@ -12,7 +12,7 @@ from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.probes.step_clock import StepClock
-from kmonitor_agent.protocol.commands import SafePoint
+from kmonitor_agent.protocol.commands import SafePoint, SetLimits
 from kmonitor_agent.protocol.facts import Event, Notice
 from kmonitor_agent.reclaim.actions import foretell
 from kmonitor_agent.reclaim.outcome import ActionName, Outcome
@@ -62,6 +62,7 @@ class ClosedRun:
         fits: How many it had.
         last_epoch: Of its last fit.
         steps_done: In the epochs that ended.
+        limits: What the app had set.
         hasten: Has its boot let go of the spool at once.
     """
 
@@ -69,6 +70,7 @@ class ClosedRun:
     fits: int = 0
     last_epoch: int = 0
     steps_done: int = 0
+    limits: SetLimits | None = None
     hasten: Callable[[], None] = lambda: None
 
 
@@ -86,7 +88,7 @@ class RunSession:
         log_figures: Ours in Keras' logs, for callbacks that ask for it.
     """
 
-    def __init__(self, name: str, settings: Settings, before: "ClosedRun | None" = None) -> None:
+    def __init__(self, name: str, settings: Settings, before: ClosedRun | None = None) -> None:
         """Begin a run, with the settings of its first callback, or go on with a closed one."""
         self._restarting = Restarting(name)
         self.name: Final = name
@@ -105,9 +107,9 @@ class RunSession:
         )
         boot.why_not_restart = self._restarting.why_not
         self._fits: list[Fit] = []
-        known = before or ClosedRun(self.run_id)
-        self._fit_count, self._last_epoch = known.fits, known.last_epoch
-        self.steps_done = known.steps_done
+        self._before = before = before or ClosedRun(self.run_id)
+        self._fit_count, self._last_epoch = before.fits, before.last_epoch
+        self.steps_done = before.steps_done
         self._beginning = threading.Lock()
         self._acting = threading.Lock()
         self._stopped_by_us = False
@@ -295,7 +297,12 @@ class RunSession:
     def closed(self) -> ClosedRun:
         """What to keep of it when it is closed before the process ends."""
         return ClosedRun(
-            self.run_id, self._fit_count, self._last_epoch, self.steps_done, self._boot.hasten
+            self.run_id,
+            self._fit_count,
+            self._last_epoch,
+            self.steps_done,
+            self._limits.commanded() or self._before.limits,
+            self._boot.hasten,
         )
 
     def close(self, within_s: float) -> None:
@@ -321,6 +328,8 @@ class RunSession:
             return
         rebuilds = parts_of(model) is not None
         self._boot.start(framework_for(model), self._intake.receive, rebuilds=rebuilds)
+        if self._before.limits is not None:
+            self._limits.take_over(self._before.limits)
         self._sampler.begin(self._boot.every, self._interval_s)
         self._boot.every(LOOK_AFTER_S, self._look_after, while_idle=True)
 

@@ -17,6 +17,7 @@ import pytest
 
 from kmonitor_agent import Limit, MonitorCallback
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.protocol.commands import LimitSpec, SetLimits
 from kmonitor_agent.protocol.facts import (
     ActionRecord,
     BootEnded,
@@ -477,3 +478,27 @@ def test_forked_child_stays_silent(monitor: Any, told: Told):
 
     assert os.waitstatus_to_exitcode(status) == before == 0
     assert len(of(BootStarted, told(monitor))) == 1
+
+
+def test_a_closed_run_that_is_named_again_keeps_its_id_fits_and_the_apps_limits(folders: Folders):
+    wanted = SetLimits(metrics=["ram"], limits=[LimitSpec(metric="ram", value=1e15)])
+    model, ids = small_model(), set[str]()
+    for name in ("one", "two", "one", "two"):
+        monitor: Any = MonitorCallback(name, hub="off")
+        ids.add(monitor.run_id)
+        if len(ids) == 1:
+            monitor._session._limits.set_by_command(wanted, "app")
+        fit(model, monitor, epochs=1)
+        kept = monitor._session._limits.commanded()
+        del monitor
+        gc.collect()
+        assert (kept is not None) == (name == "one")
+    one, two = ids
+    assert len(RUNS.sessions()) == 1
+    RUNS.close()
+
+    for run in (one, two):
+        events = spooled_events(folders, run)
+        assert [event.fit for event in of(FitStarted, events)] == [1, 2]
+        assert len(of(BootEnded, events)) == 2
+        assert len(of(BootStarted, events)) == 2
