@@ -15,6 +15,9 @@ os.environ.setdefault("QT_SCALE_FACTOR", "1")
 os.environ.setdefault("QT_FONT_DPI", "96")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+# TensorFlow turns oneDNN on by itself only on some processors, and only oneDNN's allocator counts
+# what a CPU's tensors take: without this, tests of memory fail on all others.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 # WORKAROUND: some virtual machines announce AMX and do not let it be used; oneDNN, which believes
 # them, then ends plain Keras in bfloat16 with SIGILL. Remove when oneDNN asks the kernel first.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
