@@ -1,0 +1,186 @@
+"""The agent's thread run by hand: each turn on the test's own thread, under a clock that it moves.
+
+The one place of these tests that knows how a link is made and what a turn of its thread is.
+"""
+
+# pyright: reportPrivateUsage=false
+import errno
+import os
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typing_extensions import override
+
+from kmonitor_agent.link.engine import Engine
+from kmonitor_agent.link.link import Link
+from kmonitor_agent.session import boot
+from tests.support.clock import MovedClock
+from tests.support.global_calls import GlobalCalls
+from tests.support.process_state import changes, process_state
+
+QUICKEST_S = 0.02
+"""How far a turn moves the clock where nobody is to be taken for dead."""
+
+
+class _TurnClock(MovedClock):
+    """Moves by itself only while the thread ends, which waits until a time has passed."""
+
+    tick_s = 0.0
+
+    @override
+    def monotonic_s(self) -> float:
+        self.move(self.tick_s)
+        return super().monotonic_s()
+
+
+class AgentTurns:
+    """Runs the turns of the agent's thread, and finds what one of them changes.
+
+    Attributes:
+        clock: The agent's.
+        heard: Calls that draw or set, of all turns.
+        turns: How many there were.
+        found: What a turn changed, with its number.
+    """
+
+    def __init__(self) -> None:
+        self.clock = _TurnClock()
+        self.heard = GlobalCalls()
+        self.turns = 0
+        self.found: list[str] = []
+        self._engines: list[Engine] = []
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether a hub has welcomed the agent."""
+        return any(engine.sender.wire is not None and _is_live(engine) for engine in self._engines)
+
+    @property
+    def degraded(self) -> str:
+        """Why the disk is not used."""
+        return "".join(engine.outbox.degraded for engine in self._engines)
+
+    def turn(self, seconds: float = QUICKEST_S, beside: Callable[[], object] | None = None) -> None:
+        """Move the clock and let the thread do once what it does again and again.
+
+        Args:
+            seconds: How far the clock moves.
+            beside: What happens between two turns: a hub that serves.
+        """
+        self.clock.move(seconds)
+        for engine in self._engines:
+            engine._inbox.wake.set()  # else it would wait for the clock to go on
+            self.run(partial(engine._guarded, engine._turn))
+        if beside is not None:
+            beside()
+
+    def turn_until(
+        self,
+        condition: Callable[[], object],
+        seconds: float = QUICKEST_S,
+        beside: Callable[[], object] | None = None,
+        deadline_s: float = 120.0,
+    ) -> None:
+        """Turn until the condition holds. Raises: AssertionError, if it never does."""
+        end_s = time.monotonic() + deadline_s
+        while not condition():
+            assert time.monotonic() < end_s, f"not within {deadline_s:g} s and {self.turns} turns"
+            self.turn(seconds, beside)
+
+    def run(self, work: Callable[[], object]) -> None:
+        """One piece of the thread's work, looked at from outside and heard from within."""
+        before = process_state()
+        with self.heard.on_this_thread():
+            work()
+        self.turns += 1
+        self.found += [f"turn {self.turns}: {each}" for each in changes(before, process_state())]
+
+    def began(self, engine: Engine) -> None:
+        """A link would start its thread now."""
+        self._engines.append(engine)
+        self.run(partial(engine._guarded, engine._open))
+
+    def ended(self, engine: Engine, timeout_s: float) -> None:
+        """A link would have its thread end."""
+        self._engines.remove(engine)
+        engine.stop(timeout_s)
+        self.clock.tick_s = QUICKEST_S
+        self.run(partial(engine._guarded, engine._finish))
+        self.run(partial(engine._guarded, engine._close))
+        self.clock.tick_s = 0.0
+
+    def assert_nothing_touched(self) -> None:
+        """No turn changed, drew from or set anything of the script's."""
+        assert self.heard.calls > 0
+        assert not self.found, "\n".join(self.found)
+        assert not self.heard.found, "\n".join(self.heard.found)
+
+
+class _LinkByHand(Link):
+    def __init__(self, turns: AgentTurns, **parts: Any) -> None:
+        super().__init__(clock=turns.clock, **parts)
+        self._turns = turns
+        self._is_open = False
+
+    @override
+    def start(self) -> None:
+        self.emit(self._started)
+        self._is_open = True
+        self._turns.began(self._engine)
+
+    @override
+    def close(self, *, timeout_s: float = 1.9) -> None:
+        self._inbox.shut()
+        if self._is_open:
+            self._is_open = False
+            self._turns.ended(self._engine, timeout_s)
+
+
+@contextmanager
+def agent_by_hand(monkeypatch: pytest.MonkeyPatch) -> Generator[AgentTurns]:
+    """Every run that begins in the block has its agent's thread run by the test."""
+    turns = AgentTurns()
+    with monkeypatch.context() as patch:
+        patch.setattr(boot, "Link", partial(_LinkByHand, turns))
+        yield turns
+
+
+@contextmanager
+def refusing_disk(
+    folder: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> Generator[None]:
+    """A disk that takes nothing more below a folder: full (ENOSPC) or read-only (EROFS)."""
+    write, opened = os.write, os.open
+
+    def refuses(path: Path) -> bool:
+        return path.is_relative_to(folder)
+
+    def failing_write(descriptor: int, data: bytes) -> int:
+        if refuses(Path(f"/proc/self/fd/{descriptor}").resolve()):
+            raise OSError(number, os.strerror(number))
+        return write(descriptor, data)
+
+    def failing_open(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        writes = flags & (os.O_WRONLY | os.O_RDWR)
+        if number == errno.EROFS and writes and refuses(Path(os.fsdecode(path))):
+            raise OSError(number, os.strerror(number), path)
+        return opened(path, flags, *more, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", failing_write)
+        patch.setattr(os, "open", failing_open)
+        yield
+
+
+def _is_live(engine: Engine) -> bool:
+    return engine.sender.phase.name == "LIVE"
+
+
+def codes(notices: Sequence[Any]) -> set[str]:
+    """Codes of the notices among events."""
+    return {each.code for each in notices if hasattr(each, "code")}
