@@ -21,7 +21,7 @@ from kmonitor_agent.link.link import Link
 from kmonitor_agent.session import boot
 from tests.support.clock import MovedClock
 from tests.support.global_calls import GlobalCalls
-from tests.support.process_state import changes, process_state
+from tests.support.process_state import SLOW, changes, process_state
 
 QUICKEST_S = 0.02
 """How far a turn moves the clock where nobody is to be taken for dead."""
@@ -94,11 +94,12 @@ class AgentTurns:
 
     def run(self, work: Callable[[], object]) -> None:
         """One piece of the thread's work, looked at from outside and heard from within."""
-        before = process_state()
+        before = process_state(SLOW)
         with self.heard.on_this_thread():
             work()
         self.turns += 1
-        self.found += [f"turn {self.turns}: {each}" for each in changes(before, process_state())]
+        after = process_state(SLOW)
+        self.found += [f"turn {self.turns}: {each}" for each in changes(before, after)]
 
     def began(self, engine: Engine) -> None:
         """A link would start its thread now."""

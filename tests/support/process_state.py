@@ -28,6 +28,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+GENERATORS: Final = "random: which generators"
+
 OUR_LOGGER: Final = "kmonitor"
 
 FILTERS_TOUCHED: Final = "warnings: filters touched"
@@ -42,9 +44,13 @@ class _Probe(DeprecationWarning):
     """Never shown: only used to ask for the version of the filters."""
 
 
-def process_state() -> dict[str, Any]:
+SLOW: Final = frozenset({"garbage: frozen"})
+"""Looks at every frozen object: too long for each turn, where calls are heard besides."""
+
+
+def process_state(left_out: Collection[str] = ()) -> dict[str, Any]:
     """Every state by its name; values compare equal when nothing has changed."""
-    return {name: read() for name, read in READERS.items()}
+    return {name: read() for name, read in READERS.items() if name not in left_out}
 
 
 def changes(
@@ -90,8 +96,8 @@ def _numpy(read: Callable[[Any], Any]) -> Callable[[], Any]:
 
 
 def _numpy_random(numpy: Any) -> Any:
-    generator = numpy.random.mtrand._rand._bit_generator  # with `set_bit_generator` another one
-    return generator, repr(_plain(generator.state))
+    # After `set_bit_generator` it is another one.
+    return repr(_plain(numpy.random.mtrand._rand._bit_generator.state))
 
 
 def _plain(value: Any) -> Any:
@@ -116,14 +122,18 @@ def _context() -> Any:
 
 def _tensorflow_random(_: Any) -> Any:
     context = _context()
-    rng = context._rng
+    rng = getattr(context, "_rng", None)  # made with the first seed
     return context._seed, None if rng is None else rng.getstate()
 
 
 def _tensorflow_generator(_: Any) -> Any:
+    generator = _global_generator()
+    return None if generator is None else generator.state.numpy().tobytes()
+
+
+def _global_generator() -> Any:
     module = sys.modules.get("tensorflow.python.ops.stateful_random_ops")
-    generator = getattr(module, "global_generator", None)
-    return generator, None if generator is None else generator.state.numpy().tobytes()
+    return getattr(module, "global_generator", None)
 
 
 def _default_graph(_: Any) -> Any:
@@ -175,18 +185,34 @@ def _keras_seed(_: Any) -> Any:
     generator = getattr(_global_state().GLOBAL_STATE_TRACKER, "global_seed_generator", None)
     value = None if generator is None else importlib.import_module("numpy").array(generator.state)
     seed = getattr(_global_state().GLOBAL_STATE_TRACKER, "random_seed", None)
-    return generator, None if value is None else value.tobytes(), seed
+    return None if value is None else value.tobytes(), seed
+
+
+def _generators() -> Any:
+    tracker = _global_state().GLOBAL_STATE_TRACKER if hasattr(_loaded("keras"), "Model") else None
+    numpy = _loaded("numpy")
+    return {
+        "Python": (random._inst, random.random),
+        "numpy": None if numpy is None else numpy.random.mtrand._rand._bit_generator,
+        "TensorFlow": _global_generator(),
+        "Keras": getattr(tracker, "global_seed_generator", None),
+    }
+
+
+def _loaded(name: str) -> Any:
+    return sys.modules.get(name)
 
 
 def _keras_state(_: Any) -> Any:
-    known = ("object_name_uids", "global_seed_generator")
+    known = ("object_name_uids", "global_seed_generator")  # read by themselves
     trackers = _global_state().GLOBAL_STATE_TRACKER, _global_state().GLOBAL_SETTINGS_TRACKER
     return {
         name: list(value) if isinstance(value, list) else value
         for tracker in trackers
         for name, value in vars(tracker).items()
-        # An empty stack of scopes is as good as none.
-        if name not in known and value not in ([], None)
+        # An empty stack of scopes is as good as none, and what saving remembers of classes is a
+        # cache.
+        if name not in known and value not in ([], None) and not name.startswith("saving_attr")
     }
 
 
@@ -250,6 +276,18 @@ def _known_loggers() -> Any:
     return _Grown(_loggers())
 
 
+class _Frozen(int):
+    """How many objects are frozen: those that die leave, and none comes."""
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, int) and int(other) <= int(self) and bool(other) == bool(self)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
 class _Grown(dict[Any, Any]):
     """Compares what both have: more may come, what was there stays."""
 
@@ -304,7 +342,7 @@ def _limits() -> Any:
 
 READERS: Final[dict[str, Callable[[], Any]]] = {
     "random: Python's generator": random.getstate,
-    "random: Python's generator object": lambda: (random._inst, random.random),
+    GENERATORS: _generators,
     "random: numpy's generator": _numpy(_numpy_random),
     "random: TensorFlow's eager seeds": _tensorflow(_tensorflow_random),
     "random: TensorFlow's global generator": _tensorflow(_tensorflow_generator),
@@ -347,7 +385,7 @@ READERS: Final[dict[str, Callable[[], Any]]] = {
     "numbers: longest text": sys.get_int_max_str_digits,
     "garbage: thresholds": gc.get_threshold,
     "garbage: enabled": gc.isenabled,
-    "garbage: frozen": gc.get_freeze_count,
+    "garbage: frozen": lambda: _Frozen(gc.get_freeze_count()),
     "garbage: flags and callbacks": lambda: (gc.get_debug(), list(gc.callbacks)),
     "interpreter: recursion limit": sys.getrecursionlimit,
     "interpreter: switch interval": sys.getswitchinterval,
