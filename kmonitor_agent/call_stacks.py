@@ -18,6 +18,9 @@ DATA_NAMES: Final = frozenset({"aggregator", "data_handler", "epoch_iterator"})
 """A variable of the loop of v1 graph mode, of tf_keras 2's `fit` and of Keras 3's, by which their
 frames are known: those hold the data."""
 
+_call: Final[Callable[[Callable[[], object]], object]] = call
+"""As the type checker follows it."""
+
 Found = TypeVar("Found")
 
 Stacks = dict[int, Iterable[FrameType]]
@@ -77,9 +80,9 @@ def _in_one_piece(read: Callable[[], Found]) -> Found:
     if not _COLLECTS_AMID:
         return read()
     # One question, whose answer holds for all three: nothing is switched that was off.
-    are_on = cycle(map(call, (gc.isenabled,)))
+    are_on = cycle(map(_call, (gc.isenabled,)))
     try:
-        done = tuple(map(call, compress((gc.disable, read, gc.enable), are_on)))
+        done = tuple(map(_call, compress((gc.disable, read, gc.enable), are_on)))
     except BaseException:
         if next(are_on):
             gc.enable()

@@ -25,6 +25,7 @@ from kmonitor_agent.local.sockets import ingest_socket
 from kmonitor_agent.protocol.commands import (
     Command,
     CommandName,
+    LimitAction,
     LimitSpec,
     NoArguments,
     ReloadArguments,
@@ -105,9 +106,13 @@ class Story:
         yield
 
     def refused(self) -> Step:
-        for code, fatal in (("busy", False), ("quota", False), ("unauthorised", True)):
+        for refusal in (
+            ErrorMessage(code="busy", text="not now", retry_ms=500),
+            ErrorMessage(code="quota", text="too much", retry_ms=500),
+            ErrorMessage(code="unauthorised", text="no", fatal=True),
+        ):
             hub = self._hub()
-            hub.send(ErrorMessage(code=code, text="not now", fatal=fatal, retry_ms=500))
+            hub.send(refusal)
             self.turns.turn_until(lambda: not self.turns.is_connected, beside=hub.serve_waiting)
             for _ in range(10):
                 self.turns.turn(1.0)
@@ -175,14 +180,15 @@ class Story:
         yield
 
     def commands(self) -> Step:
-        for action, args in (
+        asked: list[tuple[CommandName, Any]] = [
             ("save", NoArguments("batch")),
             ("collect", NoArguments("epoch")),
             ("reload", ReloadArguments("batch")),
             ("reload", ReloadArguments("epoch", "recreate")),
             ("auto", ReloadArguments("epoch")),
             ("diagnose", NoArguments("epoch")),
-        ):
+        ]
+        for action, args in asked:
             before = len(self.monitor.records)
             self._command(action, args)
             while len(self.monitor.records) == before:
@@ -195,7 +201,8 @@ class Story:
             yield
 
     def limits(self) -> Step:
-        for action in ("notify", "save", "collect", "reload"):
+        actions: list[LimitAction] = ["notify", "save", "collect", "reload"]
+        for action in actions:
             before = len(self.monitor.records)
             spec = LimitSpec("ram", value=1.0, action=action)
             self._command("set_limits", SetLimits(["ram"], [spec]))
@@ -238,6 +245,8 @@ class Story:
 
 class _Tells(keras.callbacks.Callback):
     """Goes on with a story after each batch, and ends the fit with it."""
+
+    model: Any
 
     def __init__(self, story: Story) -> None:
         super().__init__()

@@ -65,7 +65,9 @@ class AgentTurns:
         """Why the disk is not used."""
         return "".join(engine.outbox.degraded for engine in self._engines)
 
-    def turn(self, seconds: float = QUICKEST_S, beside: Callable[[], object] | None = None) -> None:
+    def turn(
+        self, seconds: float = QUICKEST_S, beside: Callable[[], object] | None = None
+    ) -> None:
         """Move the clock and let the thread do once what it does again and again.
 
         Args:
@@ -152,9 +154,7 @@ def agent_by_hand(monkeypatch: pytest.MonkeyPatch) -> Generator[AgentTurns]:
 
 
 @contextmanager
-def refusing_disk(
-    folder: Path, number: int, monkeypatch: pytest.MonkeyPatch
-) -> Generator[None]:
+def refusing_disk(folder: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """A disk that takes nothing more below a folder: full (ENOSPC) or read-only (EROFS)."""
     write, opened = os.write, os.open
 

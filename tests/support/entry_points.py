@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from kmonitor_agent import MonitorCallback
-from tests.support.process_state import changes, process_state
+from tests.support.process_state import SLOW, changes, process_state
 
 HOOKS: Final = (
     *("set_params", "set_model", "on_train_begin", "on_train_end"),
     *("on_epoch_begin", "on_epoch_end", "on_part_end", "on_part_begin"),
 )
-"""Of the callback; that of a step's begin, which only tells a clock the time, has its own test."""
+"""Of the callback; those of a step are there from a fit's begin to its end."""
+
+_STEP_HOOKS: Final = ("on_train_batch_begin", "on_train_batch_end")
 
 
 class EntryPoints:
@@ -32,10 +34,11 @@ class EntryPoints:
     @contextmanager
     def around(self, name: str, allowed: Collection[str] = ()) -> Generator[None]:
         """Compare around the block, which is one call of an entry point."""
-        before = process_state()
+        before = process_state(SLOW)
         yield
         self.calls[name] += 1
-        self.found += [f"{name}: {each}" for each in changes(before, process_state(), allowed)]
+        after = process_state(SLOW)
+        self.found += [f"{name}: {each}" for each in changes(before, after, allowed)]
 
     def wrapped(
         self, function: Callable[..., Any], name: str, allowed: Collection[str] = ()
@@ -54,6 +57,15 @@ class EntryPoints:
             monitor = MonitorCallback(*args, **named)
         for hook in HOOKS:
             setattr(monitor, hook, self.wrapped(getattr(monitor, hook), hook, allowed))
+        begins = monitor.on_train_begin
+
+        def on_train_begin(logs: Any = None) -> None:
+            begins(logs)
+            for hook in _STEP_HOOKS:
+                if hook in vars(monitor):
+                    setattr(monitor, hook, self.wrapped(vars(monitor)[hook], hook))
+
+        monitor.on_train_begin = on_train_begin
         return monitor
 
     def in_a_thread(self, name: str, function: Callable[[], object]) -> None:

@@ -78,11 +78,13 @@ class GlobalCalls:
     Attributes:
         found: Each call with the lines that led to it, outermost first.
         calls: How many calls into C were heard at all.
+        threads: Names of the threads that were heard.
     """
 
     def __init__(self) -> None:
         self.found: list[str] = []
         self.calls = 0
+        self.threads: set[str] = set()
         self._generators = _generators()
 
     def hear(self, frame: FrameType, event: str, called: Any) -> None:
@@ -115,10 +117,12 @@ def heard_on_our_threads() -> Generator[GlobalCalls]:
     heard = GlobalCalls()
 
     def hear(frame: FrameType, event: str, called: Any) -> None:
-        if not threading.current_thread().name.startswith("kmonitor"):
-            sys.setprofile(None)
-        else:
+        name = threading.current_thread().name
+        if name.startswith("kmonitor"):
+            heard.threads.add(name)
             heard.hear(frame, event, called)
+        elif threading.current_thread().ident is not None:
+            sys.setprofile(None)
 
     before = threading.getprofile()
     threading.setprofile(hear)  # pyright: ignore[reportArgumentType]

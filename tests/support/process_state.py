@@ -24,7 +24,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Collection, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -151,9 +151,7 @@ def _tensorflow_settings(tf: Any) -> Any:
         "soft placement": tf.config.get_soft_device_placement(),
         "jit": tf.config.optimizer.get_jit(),
         "strategy": tf.distribute.has_strategy(),
-        "name scope": importlib.import_module(
-            "tensorflow.python.framework.ops"
-        ).get_name_scope(),
+        "name scope": importlib.import_module("tensorflow.python.framework.ops").get_name_scope(),
         "threads": (
             tf.config.threading.get_inter_op_parallelism_threads(),
             tf.config.threading.get_intra_op_parallelism_threads(),
@@ -235,10 +233,8 @@ def _keras_settings(keras: Any) -> Any:
 def filters_version() -> int:
     """How often the warning filters were touched in this process; nothing is shown for it."""
     registry: dict[Any, Any] = {}
-    try:
+    with suppress(_Probe):  # where warnings are errors
         warnings.warn_explicit("probe", _Probe, "probe", 1, module="probe", registry=registry)
-    except _Probe:  # where warnings are errors
-        pass
     return registry["version"]
 
 
@@ -294,7 +290,9 @@ class _Grown(dict[Any, Any]):
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, dict) and all(other.get(name, value) == value for name, value in self.items())
+        return isinstance(other, dict) and all(
+            other.get(name, value) == value for name, value in self.items()
+        )
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -370,9 +368,7 @@ READERS: Final[dict[str, Callable[[], Any]]] = {
     "time zone": lambda: (time.tzname, time.timezone),
     "signals: handlers": _signals,
     "signals: mask": lambda: signal.pthread_sigmask(signal.SIG_BLOCK, []),
-    "signals: as the kernel has them": lambda: tuple(
-        map(_status, ("SigBlk", "SigIgn", "SigCgt"))
-    ),
+    "signals: as the kernel has them": lambda: tuple(map(_status, ("SigBlk", "SigIgn", "SigCgt"))),
     "signals: timers": lambda: signal.getitimer(signal.ITIMER_REAL)[1],
     "files: current directory": os.getcwd,
     "files: mask of new files": lambda: _status("Umask"),
