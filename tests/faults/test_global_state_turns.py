@@ -7,7 +7,7 @@ process is compared, and within it every call that draws or sets is heard.
 
 # pyright: basic
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,7 @@ import pytest
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.folds.fold import Fold
-from kmonitor_agent.folds.pulse import Pulse
-from kmonitor_agent.folds.tidings import Mouth
-from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import ingest_socket
 from kmonitor_agent.protocol.commands import (
@@ -31,13 +29,19 @@ from kmonitor_agent.protocol.commands import (
     ReloadArguments,
     SetLimits,
 )
-from kmonitor_agent.protocol.facts import Notice
 from kmonitor_agent.protocol.messages import Ack, ErrorMessage, Hello, Nack, Welcome
+from kmonitor_agent.reclaim.actions import Tag, reload, save
+from kmonitor_agent.reclaim.archive import CheckpointStore
 from kmonitor_agent.session.runs import RUNS
-from tests.support.agent_turns import AgentTurns, agent_by_hand, refusing_disk
+from tests.support.agent_turns import (
+    AgentTurns,
+    agent_by_hand,
+    beside_by_hand,
+    fold_by_hand,
+    refusing_disk,
+)
 from tests.support.fake_hub import FakeHub
-from tests.support.global_calls import GlobalCalls
-from tests.support.process_state import READERS, changes, process_state
+from tests.support.process_state import READERS
 from tests.support.reloading import KERAS, arrays, dense_model
 
 pytestmark = [*KERAS, pytest.mark.slow]
@@ -268,9 +272,55 @@ def test_no_turn_of_the_agents_thread_touches_what_is_the_scripts(
         dense_model().fit(**arrays(), epochs=2000, verbose=0, callbacks=[monitor, _Tells(story)])
         RUNS.close()
 
-    print(f"{turns.turns} turns, {turns.heard.calls} calls, {len(READERS)} states")
-    print(story.chapters)
-    print([str(each) for each in monitor.records])
     turns.assert_nothing_touched()
     assert turns.turns >= TURNS
     assert len(story.chapters) == 14
+    assert len(READERS) > 60
+
+
+def test_no_turn_of_a_folds_thread_touches_what_is_the_scripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    keras.utils.set_random_seed(3)
+    monitor = MonitorCallback("fold", hub="off")
+    fold = Fold(0, tmp_path)
+    turns = AgentTurns()
+
+    class _Turns(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            for _ in range(10):
+                turn()
+            fold.step(of=99)
+
+    with fold_by_hand(fold, turns) as turn:
+        turn()
+        for _ in range(2):
+            callbacks = [monitor, _Turns()]
+            dense_model().fit(**arrays(), epochs=6, verbose=0, callbacks=callbacks)
+            turn()
+    RUNS.close()
+
+    turns.assert_nothing_touched()
+    assert turns.turns >= TURNS
+
+
+def test_no_work_beside_a_save_or_reload_touches_what_is_the_scripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    keras.utils.set_random_seed(3)
+    model = dense_model()
+    model.fit(**arrays(), epochs=1, verbose=0)
+    model.add(keras.layers.Dense(70_000))  # large enough for checksums in slices
+    model.compile("sgd", "mse")
+    framework, store = framework_for(model), CheckpointStore(tmp_path / "kept")
+    turns = AgentTurns()
+
+    with beside_by_hand(turns, monkeypatch):
+        for mode in ("assign", "recreate"):
+            done = reload(framework, model, store, tag=Tag("run", 1, 0), mode=mode)
+            assert done.ok, done.why
+        while turns.turns < TURNS:
+            done = save(framework, model, store, tag=Tag("run", 1, 0))
+            assert done.ok, done.why
+
+    turns.assert_nothing_touched()

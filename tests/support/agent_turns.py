@@ -6,8 +6,10 @@ The one place of these tests that knows how a link is made and what a turn of it
 # pyright: reportPrivateUsage=false
 import errno
 import os
+import socket
+import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,8 +18,12 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from kmonitor_agent.folds.fold import Fold
+from kmonitor_agent.folds.pulse import Pulse
+from kmonitor_agent.folds.tidings import Ear, Mouth
 from kmonitor_agent.link.engine import Engine
 from kmonitor_agent.link.link import Link
+from kmonitor_agent.reclaim.beside import Beside
 from kmonitor_agent.session import boot
 from tests.support.clock import MovedClock
 from tests.support.global_calls import GlobalCalls
@@ -154,6 +160,44 @@ def agent_by_hand(monkeypatch: pytest.MonkeyPatch) -> Generator[AgentTurns]:
 
 
 @contextmanager
+def beside_by_hand(turns: AgentTurns, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """What a thread `kmonitor-beside` would do is done by who waits for it, a turn each."""
+    work, start = Beside._run, threading.Thread.start
+
+    def start_others(thread: threading.Thread) -> None:
+        if thread.name == "kmonitor-beside":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    def run(beside: Beside[Any]) -> None:
+        turns.run(partial(work, beside))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start_others)
+        patch.setattr(Beside, "_run", run)
+        yield
+
+
+@contextmanager
+def fold_by_hand(fold: Fold, turns: AgentTurns) -> Generator[Callable[[], None]]:
+    """One turn of a fold's thread `kmonitor-fold`, to be called; a study hears what it tells."""
+    ours, theirs = socket.socketpair()
+    ear = Ear(ours)
+    mouth = Mouth(theirs.detach())
+    pulse = Pulse(fold, mouth)
+    pulse.end()
+
+    def turn() -> None:
+        turns.run(lambda: mouth.tell(pulse._look()))
+        assert ear.hear()
+
+    yield turn
+    ear.close()
+    mouth._reader.close()
+    mouth._end.close()
+
+
+@contextmanager
 def refusing_disk(folder: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """A disk that takes nothing more below a folder: full (ENOSPC) or read-only (EROFS)."""
     write, opened = os.write, os.open
@@ -180,8 +224,3 @@ def refusing_disk(folder: Path, number: int, monkeypatch: pytest.MonkeyPatch) ->
 
 def _is_live(engine: Engine) -> bool:
     return engine.sender.phase.name == "LIVE"
-
-
-def codes(notices: Sequence[Any]) -> set[str]:
-    """Codes of the notices among events."""
-    return {each.code for each in notices if hasattr(each, "code")}

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Everything of the agent that a script or Keras calls, with the process compared around each call."""
+"""What of the agent a script or Keras calls, with the process compared around each call."""
 
 import threading
 from collections import Counter

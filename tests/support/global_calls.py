@@ -15,7 +15,6 @@ import gc
 import os
 import random
 import resource
-import signal
 import sys
 import threading
 import time
