@@ -132,7 +132,7 @@ def test_no_public_function_changes_what_is_the_scripts(tmp_path: Path):
     checkpoint = next((tmp_path / "kept").glob("*.h5"))
     points.in_a_thread("request in a thread", lambda: monitor.request("collect"))
     with around("properties"):
-        assert (monitor.run_id, str(monitor.records), monitor.model)
+        assert all([monitor.run_id, monitor.records, monitor.model])
     with around("refusals"), pytest.raises(ValueError, match="is not known"):
         monitor.request("nothing")
     with around("copies"):
