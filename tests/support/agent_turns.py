@@ -126,8 +126,8 @@ class AgentTurns:
     def assert_nothing_touched(self) -> None:
         """No turn changed, drew from or set anything of the script's."""
         assert self.heard.calls > 0
-        assert not self.found, "\n".join(self.found)
-        assert not self.heard.found, "\n".join(self.heard.found)
+        told = [*self.heard.found, *self.found]
+        assert not told, "\n".join(told)
 
 
 class _LinkByHand(Link):

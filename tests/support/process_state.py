@@ -81,7 +81,8 @@ def _shown(before: object, after: object) -> str:
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
         parts = [f"{key}: {before.get(key)!r} -> {after.get(key)!r}" for key in keys]
         return ", ".join(parts)[:2000]
-    return f"{str(before)[:500]} -> {str(after)[:500]}"
+    brief = [f"{str(each)[:80]} ... {hash(str(each)) & 0xFFFF:04x}" for each in (before, after)]
+    return " -> ".join(brief)
 
 
 # --- random numbers ---
