@@ -1,7 +1,7 @@
 """Threads of ours neither draw from nor set anything that belongs to the script.
 
-Every turn of `kmonitor-agent` runs on the test's own thread, within a real fit, while hubs come, go,
-hang and refuse, disks fill up, commands and limits act. Around each turn the state of the whole
+Every turn of `kmonitor-agent` runs on the test's own thread, within a real fit, while hubs come,
+go, hang and refuse, disks fill up, commands and limits act. Around each turn the state of the whole
 process is compared, and within it every call that draws or sets is heard.
 """
 
