@@ -10,8 +10,8 @@ from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.link.wire import Wire
 
 _OWN: Final = random.Random()  # noqa: S311 - no secret
-"""A generator of our own, seeded by the system. Keras takes the seeds of what has none from Python's
-global generator: one number drawn there by a thread of ours, and a training has another result."""
+"""Our own generator, seeded by the system. Keras takes the seeds of initializers and of Dropout
+from Python's global one: a number drawn there by a thread of ours changes the next model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Threads of ours neither draw from nor set anything that belongs to the script.
 
 Every turn of `kmonitor-agent` runs on the test's own thread, within a real fit, while hubs come,
-go, hang and refuse, disks fill up, commands and limits act. Around each turn the state of the whole
-process is compared, and within it every call that draws or sets is heard.
+go, hang and refuse, disks fill up, commands and limits act. Around each turn the state of the
+whole process is compared, and within it every call that draws or sets is heard.
 """
 
 # pyright: basic
