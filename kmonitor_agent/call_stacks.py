@@ -4,10 +4,12 @@ import contextlib
 import gc
 import sys
 from collections import deque
-from collections.abc import Generator, Iterable, Mapping
-from itertools import accumulate, repeat
+from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import partial
+from itertools import accumulate, compress, cycle, repeat, takewhile
+from operator import call
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 _COLLECTS_AMID: Final = sys.version_info < (3, 12)
 """Whether making an object can begin a garbage collection, and with it any code of the script."""
@@ -15,6 +17,11 @@ _COLLECTS_AMID: Final = sys.version_info < (3, 12)
 DATA_NAMES: Final = frozenset({"aggregator", "data_handler", "epoch_iterator"})
 """A variable of the loop of v1 graph mode, of tf_keras 2's `fit` and of Keras 3's, by which their
 frames are known: those hold the data."""
+
+_call: Final[Callable[[Callable[[], object]], object]] = call
+"""As the type checker follows it."""
+
+Found = TypeVar("Found")
 
 Stacks = dict[int, Iterable[FrameType]]
 """Frames of each thread by its identifier, the innermost first."""
@@ -26,22 +33,16 @@ def call_stacks() -> Generator[Stacks, None, None]:
 
     Python makes the object of a frame when it is first asked for. Up to 3.11 that can begin a
     garbage collection, and a finalizer in it let that very thread go on: it leaves the call whose
-    frame is being made an object of, and the process crashes. So no collection begins within the
-    block, of which the script only notices that it comes a moment later; and a thread's frames are
-    read in one piece, without a step of Python's between them.
+    frame is being made an object of, and the process crashes. So each thread's frames are read in
+    one piece, without a collection and without a step of Python's between them (`_in_one_piece`).
     """
-    is_paused = _COLLECTS_AMID and gc.isenabled()
-    if is_paused:
-        gc.disable()
     stacks: Stacks = {}
     try:
-        innermost = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - documented
+        innermost = _in_one_piece(sys._current_frames)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - documented
         stacks.update((thread, _callers(frame)) for thread, frame in innermost.items())
         yield stacks
     finally:
         stacks.clear()  # frames keep what their calls hold
-        if is_paused:
-            gc.enable()
 
 
 @contextlib.contextmanager
@@ -52,7 +53,7 @@ def locals_of(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
     first epoch's iterator until `fit` returns, which then waits for its threads, for 20 s and
     more (seen): it is cleared. A script's own stays: it may have asked for it by `locals()`.
     """
-    found: Any = frame.f_locals
+    found: Any = _in_one_piece(partial(getattr, frame, "f_locals"))
     try:
         yield found
     finally:
@@ -62,7 +63,28 @@ def locals_of(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
 
 def _callers(frame: FrameType) -> Iterable[FrameType]:
     """A frame and those that called it."""
-    found: deque[FrameType | None] = deque()
-    with contextlib.suppress(AttributeError):  # the outermost one's caller is None, which has none
-        found.extend(accumulate(repeat("f_back"), getattr, initial=frame))
-    return [each for each in found if each is not None]
+    found: deque[FrameType] = deque()
+    # The outermost one's caller is None, which ends it.
+    callers = takewhile(bool, accumulate(repeat("f_back"), getattr, initial=frame))
+    _in_one_piece(partial(found.extend, callers))
+    return found
+
+
+def _in_one_piece(read: Callable[[], Found]) -> Found:
+    """What a function of C's gives, called with no garbage collection and no other thread between.
+
+    Collections are switched off for that, which no other thread may see: one that asks whether
+    they are on, to have them on again later, would leave them off for good. So all of it is one
+    expression that Python hands to C: it lets other threads run between its own steps only.
+    """
+    if not _COLLECTS_AMID:
+        return read()
+    # One question, whose answer holds for all three: nothing is switched that was off.
+    are_on = cycle(map(_call, (gc.isenabled,)))
+    try:
+        done = tuple(map(_call, compress((gc.disable, read, gc.enable), are_on)))
+    except BaseException:
+        if next(are_on):
+            gc.enable()
+        raise
+    return cast("Found", done[1]) if done else read()

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import keras_tuner as kt
+import msgspec
 
 from kmonitor.integrations.handed_over import taken
 from kmonitor.integrations.model_size import (
+    LeastSize,
     TooLarge,
     check_step,
     check_training,
-    weights_within,
+    least_of,
     without_values,
 )
 from kmonitor_agent.folds.fold import Fold
@@ -41,11 +43,27 @@ def space_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str
     asked, given = fold.ask("space"), taken(told, parts)
     known = kt.HyperParameters.from_config(asked[HYPERPARAMETERS])
     oracle = kt.Oracle(hyperparameters=known)
-    hypermodel = _hypermodel(given, asked["memory_bytes"], for_space=True)
+    hypermodel = _hypermodel_of_space(given, asked["memory_bytes"])
     kt.Tuner(
         oracle, hypermodel, directory=str(fold.directory), project_name="space", overwrite=True
     )
     return oracle.get_space().get_config()
+
+
+def size_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str, Any]:
+    """What a trial's model needs at least to be trained, as plain data; it is not trained here.
+
+    Args:
+        fold: Asks which trial it is.
+        told: See `trial_in_a_process`.
+        parts: Likewise.
+    """
+    asked, given = fold.ask("size"), taken(told, parts)
+    found, least = _made_hypermodel(given), LeastSize()
+    if _is_bounded(found):
+        hp = kt.HyperParameters.from_config(asked[HYPERPARAMETERS])
+        least = least_of(_keras3(), lambda: found.build(hp.copy()), asked["memory_bytes"])
+    return msgspec.to_builtins(least)
 
 
 def trial_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str, Any]:
@@ -61,7 +79,8 @@ def trial_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str
         hyperparameters=kt.HyperParameters.from_config(asked[HYPERPARAMETERS]),
         trial_id=asked["id"],
     )
-    tuner = _tuner(given, asked, fold.directory)
+    size = fold.ask("size") if asked["memory_bytes"] is not None else {}
+    tuner = _tuner(given, asked, size, fold.directory)
     try:
         results = tuner.run_trial(trial, *_args(given), **_named(given))
     except TooLarge as exc:
@@ -78,7 +97,7 @@ def trial_in_a_process(fold: Fold, *, told: list[Any], **parts: Any) -> dict[str
     return {RESULTS: _plain(results), HYPERPARAMETERS: config, ASKED: asked}
 
 
-def _tuner(given: dict[str, Any], asked: dict[str, Any], folder: Path) -> Any:
+def _tuner(given: dict[str, Any], asked: dict[str, Any], size: Any, folder: Path) -> Any:
     """The user's tuner, made without its `__init__`, which would begin a search."""
     kind = given["tuner"]
     tuner = kind.__new__(kind)
@@ -88,7 +107,7 @@ def _tuner(given: dict[str, Any], asked: dict[str, Any], folder: Path) -> Any:
     kt.Tuner.__init__(
         tuner,
         oracle=kt.Oracle(objective=objective),
-        hypermodel=_hypermodel(given, asked["memory_bytes"]),
+        hypermodel=_hypermodel(given, asked["memory_bytes"], size),
         directory=asked["directory"],
         project_name=asked["project_name"],
         **given["settings"],
@@ -96,25 +115,18 @@ def _tuner(given: dict[str, Any], asked: dict[str, Any], folder: Path) -> Any:
     return tuner
 
 
-def _hypermodel(given: dict[str, Any], bound: int | None, *, for_space: bool = False) -> Any:
-    """The user's, which refuses models that do not fit; for the space they need no values."""
-    found = given["hypermodel"]
-    if isinstance(found, kt.HyperModel):
-        kt.HyperModel.__init__(found, name=found.name, tunable=found.tunable)
-    elif found is not None:
-        found = _OfFunction(found)
-    keras = _keras3()
-    if found is None or bound is None or keras is None or devices():
-        return found  # a GPU has the model, and the bound is of RAM
+def _hypermodel(given: dict[str, Any], bound: int | None, size: Any) -> Any:
+    """The user's, which refuses models that do not fit."""
+    found = _made_hypermodel(given)
+    if bound is None or not _is_bounded(found):
+        return found
     build, fit = found.build, found.fit
     is_own_fit = type(found).fit is not kt.HyperModel.fit
+    least = msgspec.convert(size, LeastSize)
 
     def built(hp: Any, *args: Any, **named: Any) -> Any:
-        if for_space:
-            return without_values(keras, lambda: build(hp, *args, **named), bound)
-        check_training(keras, lambda: build(hp.copy(), *args, **named), bound)
-        with weights_within(keras, bound):
-            return build(hp, *args, **named)
+        check_training(least, bound)
+        return build(hp, *args, **named)
 
     def fitted(hp: Any, model: Any, *args: Any, **named: Any) -> Any:
         check_step(model, _batch(hp, named, args, is_own_fit=is_own_fit), bound)
@@ -122,6 +134,53 @@ def _hypermodel(given: dict[str, Any], bound: int | None, *, for_space: bool = F
 
     found.build, found.fit = built, fitted
     return found
+
+
+def _hypermodel_of_space(given: dict[str, Any], bound: int | None) -> Any:
+    """The user's, whose models need no values: only what they ask for counts."""
+    found = _made_hypermodel(given)
+    if bound is None or not _is_bounded(found):
+        return found
+    build = found.build
+
+    def built(hp: Any, *args: Any, **named: Any) -> Any:
+        return without_values(_keras3(), lambda: build(hp, *args, **named), bound)
+
+    found.build = built
+    return found
+
+
+def _made_hypermodel(given: dict[str, Any]) -> Any:
+    found = given["hypermodel"]
+    if isinstance(found, kt.HyperModel):
+        kt.HyperModel.__init__(found, name=found.name, tunable=found.tunable)
+    elif found is not None:
+        found = _OfFunction(found)
+    return found
+
+
+def _is_bounded(hypermodel: Any) -> bool:
+    """Whether a bound of RAM holds for its models; a GPU has them itself."""
+    return hypermodel is not None and _keras3() is not None and not devices()
+
+
+def results_of(plain: Any) -> Any:
+    """What KerasTuner takes for results."""
+    if isinstance(plain, list):
+        return [results_of(each) for each in plain]
+    if "value" in plain:
+        return plain["value"]
+    import keras
+
+    history = keras.callbacks.History()
+    history.history = plain["history"]
+    return history
+
+
+def shortened(message: str) -> str:
+    """The reason alone: KerasTuner keeps the traceback of the process that only waited."""
+    last = message.strip().rpartition("FailedTrialError: ")[2].rpartition("RuntimeError: ")[2]
+    return last or message
 
 
 class _OfFunction(kt.HyperModel):

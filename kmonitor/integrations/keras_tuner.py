@@ -109,6 +109,7 @@ class InProcesses:
             (each for each in args if not isinstance(each, kt.Oracle)), None
         )
         self._trials: Trials | None = None
+        self._sizes: Trials | None = None
         self._ended: set[str] = set()
         self._ledger = Ledger()
         super().__init__(*args, **kwargs)
@@ -137,12 +138,20 @@ class InProcesses:
             function, study=self._folder(), usage=USAGE, called=self._called(), **self._how
         )
         try:
+            if self._memory_bytes is not None:
+                looked_at = self._function(keras_trial.size_in_a_process, [], {})
+                how = {**self._how, "retries": 0}
+                folder = self._folder() / "sizes"
+                self._sizes = Trials(looked_at, study=folder, usage=USAGE, quiet=True, **how)
             super().search(*args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
         except KeyboardInterrupt as exc:
             raise exc.with_traceback(None) from None  # where we waited says nothing to the user
         finally:
             trials, self._trials = self._trials, None
+            sizes, self._sizes = self._sizes, None
             self._ledger = trials.ledger
+            if sizes is not None:
+                sizes.close()
             trials.close()
 
     def run_trial(self, trial: Any, *args: Any, **kwargs: Any) -> Any:
@@ -157,7 +166,7 @@ class InProcesses:
             trial.hyperparameters = kt.HyperParameters.from_config(
                 result.value[keras_trial.HYPERPARAMETERS]
             )
-            found = _results(result.value[keras_trial.RESULTS])
+            found = keras_trial.results_of(result.value[keras_trial.RESULTS])
             results += found if isinstance(found, list) else [found]
             best = self._keep_if_better(trial, result, found, best)
         return results
@@ -169,7 +178,7 @@ class InProcesses:
         if self._is_worker():
             super().on_trial_end(trial)  # pyright: ignore[reportAttributeAccessIssue]
             return
-        trial.message = trial.message and _shortened(trial.message)
+        trial.message = trial.message and keras_trial.shortened(trial.message)
         # It would count all that failed since the search began, at the end of every trial.
         most, oracle.max_consecutive_failed_trials = oracle.max_consecutive_failed_trials, -1
         try:
@@ -245,7 +254,8 @@ class InProcesses:
         is_last = execution + 1 == self.executions_per_trial and self.remaining_trials == 0
         ahead = None if is_last else index + 1
         try:
-            result = self._trials.run(index, lambda _: asked, ahead=ahead)
+            answers = {"trial": asked, "size": self._size(index, asked, ahead)}
+            result = self._trials.run(index, answers.__getitem__, ahead=ahead)
         except FoldsRefused as exc:
             raise TrialsRefused(exc.why) from None
         if not result.ok:
@@ -258,6 +268,16 @@ class InProcesses:
         if keras_trial.FAILED in result.value:
             raise kt.errors.FailedTrialError(result.value[keras_trial.FAILED])
         return result
+
+    def _size(self, index: int, asked: dict[str, Any], ahead: int | None) -> dict[str, Any]:
+        """What the trial's model needs at least, as a process found that trains nothing.
+
+        Where it fails, so does the trial, in its own way.
+        """
+        if self._sizes is None:
+            return {}
+        result = self._sizes.run(index, lambda _: asked, ahead=ahead)
+        return result.value if result.ok else {}
 
     def _asked(self, trial: Any) -> dict[str, Any]:
         objective = self.oracle.objective
@@ -364,25 +384,6 @@ class Hyperband(InProcesses, kt.Hyperband):
 
 class GridSearch(InProcesses, kt.GridSearch):
     """`keras_tuner.GridSearch` with each trial in a process of its own."""
-
-
-def _results(plain: Any) -> Any:
-    """What KerasTuner takes for results."""
-    if isinstance(plain, list):
-        return [_results(each) for each in plain]
-    if "value" in plain:
-        return plain["value"]
-    import keras
-
-    history = keras.callbacks.History()
-    history.history = plain["history"]
-    return history
-
-
-def _shortened(message: str) -> str:
-    """The reason alone: KerasTuner keeps the traceback of the process that only waited."""
-    last = message.strip().rpartition("FailedTrialError: ")[2].rpartition("RuntimeError: ")[2]
-    return last or message
 
 
 def _refusal(exc: NotTold) -> str:

@@ -1,14 +1,17 @@
-"""Whether a model that is about to be made or trained would fit; asked in its own process."""
+"""Whether a model that is about to be made or trained would fit.
 
-import gc
+Two processes share the question. In one of its own, where nothing is trained, the model is built
+without values: for that Keras is patched there (`least_of`, `without_values`). Where it is trained
+Keras, names and random numbers stay the script's: the answer is compared with what that process
+holds (`check_training`), and the model that was built is looked at (`check_step`).
+"""
+
 import os
-import random
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
-from unittest import mock
 
-import numpy as np
+import msgspec
 import psutil
 
 from kmonitor.memory_map.dtypes import item_bytes
@@ -36,57 +39,71 @@ def held_bytes() -> int:
     return psutil.Process(os.getpid()).memory_info().rss
 
 
-def check_training(keras: Any, build: Callable[[], Any], bound_bytes: int) -> None:
-    """What a training needs at least must fit: weights, their gradients, the optimizer's slots.
+class LeastSize(msgspec.Struct, frozen=True):
+    """What a training needs at least: weights, their gradients, the optimizer's slots.
 
-    The model is built once without values for that, and let go.
+    Attributes:
+        parameter_bytes: Its weights alone.
+        least_bytes: All of it; 0: not known.
+        optimizer: Name of the optimizer.
+        refused: Why the model could not even be built to be looked at; empty when it could.
+    """
+
+    parameter_bytes: float = 0.0
+    least_bytes: float = 0.0
+    optimizer: str = ""
+    refused: str = ""
+
+
+def least_of(keras: Any, build: Callable[[], Any], bound_bytes: int) -> LeastSize:
+    """What a training of a model needs at least; in a process where nothing is trained.
 
     Args:
         keras: Keras 3.
-        build: Makes it; what cannot be made so, or described, passes.
+        build: Makes it; what cannot be made, or described, passes.
+        bound_bytes: For this process, all in all, where the model can only be made with values.
+    """
+    try:
+        found = estimate(read_layout(without_values(keras, build, bound_bytes)), Plan(1))
+    except TooLarge as exc:
+        return LeastSize(refused=exc.why)
+    except Exception:  # noqa: BLE001 - it is built in earnest, where its own error shows
+        return LeastSize()
+    if not found.optimizer:
+        return LeastSize()
+    # Gradients need not all be there at one time.
+    all_bytes = found.parameter_bytes + found.gradient_bytes + found.slot_bytes
+    least = min(found.low_bytes, all_bytes)
+    return LeastSize(found.parameter_bytes, least, found.optimizer)
+
+
+def check_training(size: LeastSize, bound_bytes: int) -> None:
+    """What a training needs at least must fit beside what this process holds.
+
+    Args:
+        size: As another process found it.
         bound_bytes: For this process, all in all.
 
     Raises:
         TooLarge: It does not; nothing of its size was made.
     """
+    if size.refused:
+        raise TooLarge(size.refused)
     held = held_bytes()
-    found = _map_without_values(keras, build, bound_bytes)
-    if found is None or not found.optimizer:
-        return
-    # Gradients need not all be there at one time.
-    all_bytes = found.parameter_bytes + found.gradient_bytes + found.slot_bytes
-    least = min(found.low_bytes, all_bytes)
-    if held + least <= bound_bytes:
+    if held + size.least_bytes <= bound_bytes:
         return
     raise TooLarge(
-        f"the weights of this model ({bytes_text(found.parameter_bytes)}), their gradients and"
-        f" what {found.optimizer} keeps of them take {bytes_text(least)} or more, beside"
+        f"the weights of this model ({bytes_text(size.parameter_bytes)}), their gradients and"
+        f" what {size.optimizer} keeps of them take {bytes_text(size.least_bytes)} or more, beside"
         f" {bytes_text(held)} that its process holds already, of memory={bytes_text(bound_bytes)};"
         " it was not built"
     )
 
 
-def _map_without_values(
-    keras: Any, build: Callable[[], Any], bound_bytes: int
-) -> MemoryMap | None:
-    states = random.getstate(), np.random.get_state()
-    try:
-        with weights_within(keras, bound_bytes, are_made=False):
-            return estimate(read_layout(build()), Plan(1))
-    except TooLarge:
-        raise
-    except Exception:  # noqa: BLE001 - it is built in earnest, where its own error shows
-        return None
-    finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])
-        # Its variables without values and its layers' names are forgotten.
-        keras.backend.clear_session()
-        gc.collect()
-
-
 def without_values(keras: Any, build: Callable[[], Any], bound_bytes: int) -> Any:
     """The model without values, whatever its size; with them where it cannot be made otherwise.
+
+    In a process where nothing is trained.
 
     Args:
         keras: Keras 3.
@@ -109,6 +126,9 @@ def weights_within(
     keras: Any, bound_bytes: int | None, *, are_made: bool = True
 ) -> Generator[None]:
     """While a model is built: its weights alone must fit, else they are not even made.
+
+    In a process where nothing is trained: the method by which layers get their weights is replaced
+    meanwhile, for all threads.
 
     Args:
         keras: Keras 3.
@@ -136,8 +156,11 @@ def weights_within(
         with keras.StatelessScope(initialize_variables=False):  # values are made when it ends
             return add_weight(layer, shape, *args, **named)
 
-    with mock.patch.object(keras.layers.Layer, "add_weight", counted):
+    keras.layers.Layer.add_weight = counted
+    try:
         yield
+    finally:
+        keras.layers.Layer.add_weight = add_weight
 
 
 def check_step(model: Any, batch: int, bound_bytes: int) -> None:

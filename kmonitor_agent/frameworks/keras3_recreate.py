@@ -223,7 +223,7 @@ def _are_known_elsewhere(optimizers: Sequence[Any], ids: Collection[str]) -> boo
     Far quicker than to look for other optimizers among all objects.
     """
     keys = Counter(map(id, _stored_keys(optimizers)))
-    fresh = sys.modules["keras"].Variable(0.0)
+    fresh = _fresh_variable()
     (usual,) = map(sys.getrefcount, [fresh._value._unique_id])  # noqa: SLF001
     counts = map(sys.getrefcount, ids)
     return any(count - usual > keys[at] for at, count in zip(map(id, ids), counts, strict=True))
@@ -289,7 +289,7 @@ def _renamed(key: Any, new_ids: dict[str, str]) -> Any:
 
 
 def _why_held(state: Sequence[StateVariable]) -> str:
-    fresh = sys.modules["keras"].Variable(0.0)
+    fresh = _fresh_variable()
     usual = _references(fresh)
     held = [each for each in state if _references(each.variable) > usual]
     if not held:
@@ -297,6 +297,11 @@ def _why_held(state: Sequence[StateVariable]) -> str:
     names = ", ".join(f"`{each.path.partition('/')[2]}`" for each in held[:_MOST_HOLDERS])
     more = f" and {len(held) - _MOST_HOLDERS} more" if len(held) > _MOST_HOLDERS else ""
     return f"{names}{more} also in use by {_holders(held[0].variable)}"
+
+
+def _fresh_variable() -> Any:
+    # With a name of its own: without one Keras would count it among the script's.
+    return sys.modules["keras"].Variable(0.0, name="kmonitor")
 
 
 def _references(variable: Any) -> int:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.keras_facts import optimizer_name, read_fit_facts, variables_of
+from kmonitor_agent.frameworks.keras_names import names_kept
 from kmonitor_agent.frameworks.lazy_imports import nothing_imported
 from kmonitor_agent.protocol.model_layout import (
     CallLayout,
@@ -40,6 +41,7 @@ class WrongShape(Exception):
 
 
 @nothing_imported()
+@names_kept()  # symbolic tensors that are made to follow the shapes have names
 def read_layout(
     model: KerasModel, shapes: Sequence[tuple[int | None, ...]] | None = None
 ) -> ModelLayout:

@@ -3,11 +3,12 @@
 
 A `fit` that begins tells the data of an epoch's end that was none, and reads a batch to learn its
 shape where a new model has metrics that are not built: that draws from the generators that
-shuffle. Neither happens between two epochs of one `fit`.
+shuffle, and counts names. Neither happens between two epochs of one `fit`.
 """
 
 from typing import Final
 
+from kmonitor_agent.frameworks.keras_names import read_names, write_names
 from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
 
 _SHUFFLING: Final = ("python", "numpy", "torch")
@@ -27,6 +28,7 @@ class PartStart:
         """
         states = read_random_states()
         self._states = {name: states.get(name) for name in _SHUFFLING}
+        self._names = read_names()
         self._data = data if _is_py_dataset(data) else None
         self._hidden: list[str] = []
         for name in _TOLD if self._data is not None else ():
@@ -42,6 +44,7 @@ class PartStart:
         self._hidden = []
         write_random_states(self._states)
         self._states = {}
+        write_names(self._names)
 
 
 def _is_py_dataset(data: object) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kmonitor_agent.frameworks.base import KerasModel, StateVariable
+from kmonitor_agent.frameworks.keras_names import names_kept
 from kmonitor_agent.frameworks.model_copy import (
     CannotCopy,
     Rebuild,
@@ -94,11 +95,12 @@ class EagerRebuilding:
             raise CannotCopy(why)
 
     def make(self, model: KerasModel, script: Rebuild | None) -> KerasModel:
-        """Build beside the old one; generators of random numbers are as if nothing was built."""
+        """Build beside the old one; random numbers and names are as if nothing was built."""
         states = read_random_states()
         try:
-            made = made_by(script) if script is not None else copied(model, compiled_as(model))
-            _build_optimizer(made)
+            with names_kept(from_zero=True):
+                made = made_by(script) if script is not None else copied(model, compiled_as(model))
+                _build_optimizer(made)
         finally:
             write_random_states(states)
         return made

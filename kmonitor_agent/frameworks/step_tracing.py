@@ -4,6 +4,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from kmonitor_agent.frameworks.keras_names import names_kept
+from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
 from kmonitor_agent.frameworks.tensorflow_program import step_program
 from kmonitor_agent.frameworks.tensorflow_step import CannotTrace
 from kmonitor_agent.protocol.model_layout import OptimizerLayout
@@ -14,6 +16,8 @@ __all__ = ["CannotTrace", "retrained", "trace"]
 
 def trace(model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None) -> StepProgram:
     """The program of one training step; nothing runs, weights and slots stay as they are.
+
+    So do names and random numbers, which the tracing counts and draws.
 
     Args:
         model: Built and compiled.
@@ -30,6 +34,15 @@ def trace(model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None) ->
         raise CannotTrace("the model is not compiled")
     if model.jit_compile:
         raise CannotTrace("XLA compiles the step")
+    states = read_random_states()
+    try:
+        with names_kept():
+            return _traced(model, shapes)
+    finally:
+        write_random_states(states)
+
+
+def _traced(model: Any, shapes: Sequence[tuple[int | None, ...]] | None) -> StepProgram:
     own = model.optimizer
     if own.built:
         return step_program(model, shapes=shapes)

@@ -170,15 +170,15 @@ def _read_function(context: Any, name: str) -> FunctionFacts:
         # Freed between the look at the registry and now, or of another context.
         return FunctionFacts(0, frozenset(), frozenset())
     calls: set[str] = set()
-    random: set[str] = set()
+    drawing: set[str] = set()
     for node in definition.node_def:
         if node.op in _CALLS:
             calls.update(called_functions(node))
         elif node.op in STATEFUL_RANDOM:
-            random.add(node.op)
+            drawing.add(node.op)
     operations = len(definition.node_def) + len(definition.signature.input_arg)
     arguments = arguments_of(name, definition)
-    return FunctionFacts(operations, frozenset(calls), frozenset(random), arguments)
+    return FunctionFacts(operations, frozenset(calls), frozenset(drawing), arguments)
 
 
 def _error_of_tensorflow() -> type[Exception]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.keras_names import names_kept
 from kmonitor_agent.reclaim.archive import export_path, unfinished_export_path
 from kmonitor_agent.reclaim.disk_file import flush_folder
 
@@ -42,7 +43,8 @@ def export_model(
     unfinished, target = unfinished_export_path(checkpoint), export_path(checkpoint)
     try:
         _check_room(checkpoint, free_bytes)
-        model.save(unfinished)
+        with names_kept():  # Keras makes a layer, an optimizer and a metric to look at
+            model.save(unfinished)
         keep_exported(unfinished, target)
     except NotExported:
         raise

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.call_stacks import call_stacks
+from kmonitor_agent.call_stacks import call_stacks, locals_of
 from tests.support.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]
@@ -88,6 +88,15 @@ def test_collections_are_afterwards_as_the_script_had_them(was_on: bool):  # noq
         assert gc.isenabled() is was_on
     finally:
         gc.enable()
+
+
+def test_collections_stay_on_for_whoever_asks_meanwhile():
+    with call_stacks() as stacks:
+        frame = next(iter(stacks[threading.get_ident()]))
+        with locals_of(frame):
+            is_on = gc.isenabled()
+
+    assert is_on
 
 
 @pytest.mark.full

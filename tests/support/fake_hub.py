@@ -81,6 +81,11 @@ class FakeHub:
             if self._socket.poll(10) and not self.is_silent:
                 self._serve_one()
 
+    def serve_waiting(self) -> None:
+        """Serve what has come, and no more."""
+        while self._socket.poll(0) and not self.is_silent:
+            self._serve_one()
+
     def send(self, *messages: msgspec.Struct) -> None:
         """Say something to the agent that was heard last."""
         for message in messages:

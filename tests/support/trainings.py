@@ -35,6 +35,7 @@ class Plan:
         hold_epoch: Before this epoch of the first fit it waits at the gate; -1 never.
         request: `[action, epoch, at]`: asked at the begin of that epoch; empty never.
         ending: "raise": the last fit raises in its last epoch; "": it ends well.
+        seeds_once: Seeds are set before the first model only: the next one's are drawn.
     """
 
     folder: str
@@ -47,6 +48,7 @@ class Plan:
     hold_epoch: int = -1
     request: list[Any] = field(default_factory=list)
     ending: str = ""
+    seeds_once: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,8 @@ def run_plan(plan: Plan) -> Ended:
     histories: list[dict[str, list[float]]] = []
     began = time.perf_counter()
     for number in range(plan.models):
-        keras.utils.set_random_seed(7 + number)
+        if number == 0 or not plan.seeds_once:
+            keras.utils.set_random_seed(7 + number)
         callbacks = _callbacks(plan, monitor, number)
         model, history = _fit(plan, callbacks)
         histories.append(history)

@@ -82,3 +82,26 @@ class Scaled(kt.HyperModel):
         """A number alone."""
         history = model.fit(*args, **kwargs)
         return self.scale * min(history.history["loss"])
+
+
+class Untouched(kt.HyperModel):
+    """Notes how often its process built a model, and whether each layer made its own weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.builds = 0
+        self.is_kerass = True
+
+    @override
+    def build(self, hp: Any) -> keras.Model:
+        """As `small`."""
+        self.builds += 1
+        made_by = keras.layers.Layer.add_weight
+        self.is_kerass = self.is_kerass and made_by.__module__.startswith("keras.")
+        return small(hp)
+
+    @override
+    def fit(self, hp: Any, model: keras.Model, *args: Any, **kwargs: Any) -> float:
+        """How many builds; negative where Keras was patched."""
+        model.fit(*args, **kwargs)
+        return float(self.builds if self.is_kerass else -self.builds)

@@ -88,6 +88,16 @@ def test_each_way_to_end_fails_its_own_trial_only(tmp_path: Path):
 
 
 @pytest.mark.full
+def test_keras_is_not_patched_where_a_bounded_trial_trains(tmp_path: Path):
+    tuner = ours.RandomSearch(models.Untouched(), max_trials=2, directory=tmp_path, memory="8 GiB")
+
+    tuner.search(models.X, models.Y, epochs=1, verbose=0)
+
+    trials = [tuner.oracle.trials[name] for name in tuner.oracle.start_order]
+    assert [each.score for each in trials] == [1.0, 1.0]
+
+
+@pytest.mark.full
 def test_a_search_whose_first_model_is_too_large_learns_its_hyperparameters(tmp_path: Path):
     tuner = ours.GridSearch(models.largest_first, directory=tmp_path, memory="2 GiB", retries=0)
 

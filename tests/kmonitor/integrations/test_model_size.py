@@ -1,18 +1,21 @@
 """A model that would not fit is not built, or not trained; one that would is left alone."""
 
-import random
+from collections.abc import Callable
 
 import keras
 import pytest
 
 from kmonitor.integrations.model_size import (
+    LeastSize,
     TooLarge,
     check_step,
     check_training,
     held_bytes,
+    least_of,
     weights_within,
     without_values,
 )
+from tests.support.process_state import unchanged
 
 
 def wide(features: int) -> keras.Model:
@@ -48,6 +51,11 @@ def dense(optimizer: str) -> keras.Model:
     return model
 
 
+def looked_at(build: Callable[[], keras.Model], bound_bytes: int) -> None:
+    """Both steps in one process."""
+    check_training(least_of(keras, build, bound_bytes), bound_bytes)
+
+
 def test_weights_that_fit_without_their_gradients_and_slots_are_not_made():
     before = held_bytes()
 
@@ -55,22 +63,37 @@ def test_weights_that_fit_without_their_gradients_and_slots_are_not_made():
         TooLarge,
         match=r"\(256.0 MiB\), their gradients and what Adam .* 1.0 GiB or more.*not built",
     ):
-        check_training(keras, lambda: dense("adam"), before + 3 * 2**28)
+        looked_at(lambda: dense("adam"), before + 3 * 2**28)
 
     assert held_bytes() < before + 2**27
 
 
 def test_an_optimizer_that_keeps_less_lets_the_same_model_be_built():
-    check_training(keras, lambda: dense("sgd"), held_bytes() + 3 * 2**28)
+    looked_at(lambda: dense("sgd"), held_bytes() + 3 * 2**28)
 
 
-def test_the_look_at_a_model_leaves_random_numbers_and_names_as_they_are():
-    keras.backend.clear_session()
-    state = random.getstate()
-    check_training(keras, lambda: dense("adam"), held_bytes() + 2**31)
+def test_process_that_trains_keeps_its_state_while_sizes_are_checked():
+    keras.mixed_precision.set_global_policy("float64")
+    try:
+        model = wide(2**20)
+        model(keras.ops.ones((1, 4)))
+        keras.utils.set_random_seed(3)
+        with unchanged("the checks"):
+            check_training(LeastSize(1.0, 3.0, "Adam"), held_bytes() + 2**31)
+            check_step(model, 1, held_bytes() + 2**28)
+            with pytest.raises(TooLarge):
+                check_step(model, 2**12, held_bytes() + 2**28)
+    finally:
+        keras.mixed_precision.set_global_policy("float32")
 
-    assert random.getstate() == state
-    assert keras.Sequential([keras.layers.Dense(1)]).layers[0].name == "dense"
+
+def test_weights_of_layers_are_made_by_kerass_own_method_afterwards():
+    own = keras.layers.Layer.add_weight
+
+    with pytest.raises(KeyError), weights_within(keras, None):
+        raise KeyError
+
+    assert keras.layers.Layer.add_weight is own
 
 
 def test_a_model_that_cannot_be_made_without_values_is_left_to_be_built():
@@ -79,7 +102,7 @@ def test_a_model_that_cannot_be_made_without_values_is_left_to_be_built():
         model.set_weights([each + 1.0 for each in model.get_weights()])
         return model
 
-    check_training(keras, build, held_bytes() + 2**31)
+    looked_at(build, held_bytes() + 2**31)
     assert without_values(keras, build, held_bytes() + 2**31).count_params() == 15
 
 
