@@ -260,7 +260,9 @@ def test_second_model_of_a_script_is_the_same_whatever_becomes_of_the_hub(
     with FakeHub(path) as hub, start_training(kmonitor_home, **how) as training:
         hub.serve_until(lambda: hub.acked > 0)
         training.open_gate()
-        hub.serve_until(lambda: training.process.poll() is not None, deadline_s=180.0)
+        hub.serve_until(
+            lambda: training.process.poll() is not None,
+        )
         kept = training.end()
 
     assert stopped.histories == kept.histories == plain.histories
