@@ -392,6 +392,8 @@ class Performer:
             released_models=outcome.released_models,
             disused_traces=outcome.disused_traces,
             held=[hide(line)[:MAX_TEXT] for line in outcome.held[:_MOST_HELD]],
+            unchanged=hide(outcome.unchanged)[:MAX_TEXT],
+            not_saved=[hide(line)[:MAX_TEXT] for line in outcome.not_saved[:_MOST_HELD]],
         )
 
 
