@@ -1,6 +1,6 @@
 """Carries out one request on the training thread and tells what it did."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Final
 
@@ -24,10 +24,12 @@ from kmonitor_agent.session.parts import AskedReload, Parts
 from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.requests import Request, RequestQueue, is_expired
 from kmonitor_agent.session.resumption import Saved
+from kmonitor_agent.session.stopping import Stopping
 from kmonitor_agent.session.wording import Record, Records
 
 _PAUSE_CHECK_S: Final = 0.25
 _MODEL_GONE: Final = "the model is gone"
+_NOT_PAUSED: Final = "the training is not paused"
 _MOST_HELD: Final = 32
 _NO_MEETING: Final = "the training ended before all workers had met; none of them reloaded"
 
@@ -51,6 +53,7 @@ class Performer:
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
         privacy: Privacy,
+        open_fits: Callable[[], Sequence[Fit]] = tuple,
     ) -> None:
         """Begin with nothing done.
 
@@ -61,6 +64,7 @@ class Performer:
             emit: Takes events.
             now_s: The boot's time, seconds.
             privacy: What to leave out of records.
+            open_fits: The run's open fits, in the order of their begin; without, a stop ends one.
         """
         self.records = Records()
         self.is_paused = False
@@ -71,6 +75,7 @@ class Performer:
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
+        self._stopping = Stopping(open_fits, self._stop_settled)
         self._escalating = Escalating(limits=limits, act=self._act, tell=self.tell)
         self.diagnoses = Diagnoses(emit=emit, now_s=now_s, privacy=privacy)
 
@@ -92,7 +97,7 @@ class Performer:
         if request.action == "pause":
             self._hold(fit, request, step)
         elif request.action == "resume":
-            self.tell(request, "failed", "the training is not paused")
+            self._finish(self._record(fit, request, step, why=_NOT_PAUSED), request)
         else:
             self._do(fit, request, step)
 
@@ -100,11 +105,27 @@ class Performer:
         """The process ends: tell of everything that still waits."""
         for request in self._queue.take_all():
             self.tell(request, "expired", why)
-            if request.watch is not None:
+            if request.command is None:
                 self._tell_not_done(request, why)
 
+    def fit_began(self, fit: Fit) -> None:
+        """A fit begins, within others perhaps."""
+        self._stopping.fit_began(fit)
+
+    def epoch_began(self, fit: Fit) -> None:
+        """An epoch begins: a stop that was ordered before it was not heard."""
+        self._stopping.epoch_began(fit)
+
+    def fit_ended(self, fit: Fit) -> None:
+        """The fit is over: settle what waits for it."""
+        self.leave_meeting(fit)
+        self._stopping.fit_ended(fit)
+
+    def _stop_settled(self, fit: Fit, request: Request, step: int, why: str) -> None:
+        self._finish(self._record(fit, request, step, why=why), request)
+
     def _tell_not_done(self, request: Request, why: str) -> None:
-        # "reload follows" was said of it.
+        # "reload follows" was said of a limit's; a script's would be lost without a word.
         text = f"{request.asked_by}: the {request.action} was not done: {why}."
         self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
@@ -146,9 +167,7 @@ class Performer:
             self._escalating.perform(fit, request, step)
             return
         elif request.action == "stop":
-            model.stop_training = True
-            fit.stopped_by_us = True
-            self._finish(self._record(fit, request, step), request)
+            self._stopping.stop(fit, request, step)
         elif request.action == "diagnose":
             seconds, why = self.diagnoses.diagnose(fit, model)
             fit.clock.leave_out(retraced=False)
@@ -313,8 +332,22 @@ class Performer:
             return collect(fit.framework, model)
         store = CheckpointStore(fit.checkpoint_dir, keep=fit.keep_checkpoints)
         if request.action == "save":
-            return save(fit.framework, model, store, tag=tag, export=request.export)
-        return reload(fit.framework, model, store, tag=tag, mode=request.mode)
+            return save(
+                fit.framework,
+                model,
+                store,
+                tag=tag,
+                export=request.export,
+                in_own_loop=fit.origin.is_own_loop,
+            )
+        return reload(
+            fit.framework,
+            model,
+            store,
+            tag=tag,
+            mode=request.mode,
+            in_own_loop=fit.origin.is_own_loop,
+        )
 
     def _hold(self, fit: Fit, request: Request, step: int) -> None:
         """Keep the training thread here until it is resumed or stopped; Ctrl+C gets through."""

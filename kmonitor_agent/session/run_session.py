@@ -98,7 +98,9 @@ class RunSession:
         self._queue = queue = RequestQueue(self._wake_batches)
         self._limits = limits = LimitKeeper(emit=boot.emit, request=queue.put, now_s=boot.now_s)
         ways: _Ways = {"emit": boot.emit, "now_s": boot.now_s, "privacy": privacy}
-        self._performer = Performer(run=self.run_id, queue=queue, limits=limits, **ways)
+        self._performer = Performer(
+            run=self.run_id, queue=queue, limits=limits, open_fits=self.open_fits, **ways
+        )
         self._performer.acted = self._acted
         self._intake = Intake(
             takes_commands=settings.commands,
@@ -125,6 +127,10 @@ class RunSession:
     def watched_now(self) -> Watched:
         """What trains now; any thread."""
         return self._watched
+
+    def open_fits(self) -> tuple[Fit, ...]:
+        """Those whose end was not told, in the order of their begin; any thread."""
+        return tuple(self._fits)
 
     def request(self, request: Request) -> None:
         """Ask for an action, from any thread."""
@@ -183,6 +189,7 @@ class RunSession:
         fit.clock.on_due = lambda: self._serve_batch(fit)
         watch_end(fit, self._on_dropped)
         self._fits.append(fit)
+        self._performer.fit_began(fit)
         self._watch(fit)
         if not fit.is_left_out:
             self._teller.fit_started(fit, model, facts, fit.planned_epochs)
@@ -213,6 +220,7 @@ class RunSession:
         """An epoch begins; told again by a callback that is listed twice, nothing happens."""
         if fit.is_in_epoch and fit.epoch == epoch:
             return
+        self._performer.epoch_began(fit)
         fit.epoch = epoch
         fit.is_in_epoch = True
         fit.hear_anew()
@@ -307,7 +315,7 @@ class RunSession:
         if not fit.is_open:
             return False
         fit.is_open = False
-        self._performer.leave_meeting(fit)
+        self._performer.fit_ended(fit)
         self._follow_up(fit)
         self._last_epoch = fit.epoch
         fit.watch = None
@@ -364,7 +372,8 @@ class RunSession:
         if not self._acting.acquire(blocking=False):
             return
         try:
-            while (request := self._queue.take(at)) is not None:
+            others = [each.ordinal for each in self._fits if each is not fit]
+            while (request := self._queue.take(at, others)) is not None:
                 self._perform(fit, request, step)
         finally:
             self._acting.release()
