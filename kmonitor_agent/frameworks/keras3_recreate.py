@@ -69,7 +69,7 @@ def recreate(
     variables = [state[at].variable for at in places]
     old_ids = [each._value._unique_id for each in variables]  # noqa: SLF001 - Keras'
     devices = [each._value.device for each in variables]  # noqa: SLF001
-    optimizers = with_inner(optimizers_of(model))
+    optimizers = _all_optimizers(model, old_ids)
     memory = TensorMemory()
     saved = _Saved(partial(values, memory.empty))
     saved.value(0)  # the file is open now: that it is moved or removed does no harm any more
