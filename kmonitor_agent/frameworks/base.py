@@ -275,20 +275,14 @@ class KnowsWorkers(Protocol):
 
 @runtime_checkable
 class KnowsParts(Protocol):
-    """What reclaim steps may also know: that a model consists of models, and trains beside others."""
+    """What reclaim steps may also know: what a model consists of, and what trains it beside."""
 
     def models_in(self, model: KerasModel) -> list[KerasModel]:
         """The model and those in it whose step functions can be dropped with its own."""
         ...
 
-    def not_saved(self, model: KerasModel, *, in_own_loop: bool) -> tuple[str, ...]:
-        """What trains this model and is no part of its state, in words.
-
-        Args:
-            model: Whose state is saved.
-            in_own_loop: Whether the script steps it itself: then all objects are looked through,
-                tenths of a second in a large process.
-        """
+    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
+        """What trains this model and is no part of its state, in words."""
         ...
 
 

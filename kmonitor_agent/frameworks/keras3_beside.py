@@ -6,11 +6,13 @@ model, so a checkpoint does not have it, and must say so.
 """
 
 import gc
+import inspect
 import sys
 import weakref
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kmonitor_agent.call_stacks import is_of_keras, locals_of
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.instances import instances_of
 from kmonitor_agent.frameworks.keras3_contents import contents_of
@@ -19,22 +21,20 @@ from kmonitor_agent.frameworks.keras3_state import inner_optimizers, optimizers_
 _MOST_NAMED: Final = 8
 _NOT_A_PART: Final = "is not part of the model: not saved"
 _OF_JAX: Final = (
-    "values that the loop keeps in arrays of its own, and not in the model's variables, are not saved"
+    "values that the loop keeps in arrays of its own, and not in the model's variables, are not"
+    " saved"
 )
 
 
-def not_saved(model: KerasModel, *, in_own_loop: bool) -> tuple[str, ...]:
+def not_saved(model: KerasModel) -> tuple[str, ...]:
     """What trains this model and is not part of its state, one text for each; at most 8.
 
-    Args:
-        model: Whose state is saved.
-        in_own_loop: Whether the script steps it itself. Else optimizers beside the model are only
-            looked for where its own do not train all of it: that looks through all objects, which
-            takes tenths of a second in a large process.
+    In Keras' `fit` of a model whose own optimizers train all of it nobody else is looked for: that
+    goes through all objects, which takes tenths of a second in a large process.
     """
     contents, backend = contents_of(model), sys.modules["keras"].backend.backend()
     lines: list[str] = []
-    if in_own_loop or not _is_trained_whole(model):
+    if not (_is_in_fit(model) and _is_trained_whole(model)):
         lines += map(_keras_line, _beside(model))
         if backend == "torch":
             lines += map(_torch_line, _torch_beside(model))
@@ -42,6 +42,17 @@ def not_saved(model: KerasModel, *, in_own_loop: bool) -> tuple[str, ...]:
             lines.append(_OF_JAX)
     lines += map(_torch_line, contents.torch_optimizers)
     return tuple(dict.fromkeys(lines[:_MOST_NAMED]))
+
+
+def _is_in_fit(model: KerasModel) -> bool:
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_name == "fit" and is_of_keras(frame):
+            with locals_of(frame) as found:
+                if found.get("self") is model:
+                    return True
+        frame = frame.f_back
+    return False
 
 
 def _is_trained_whole(model: KerasModel) -> bool:

@@ -2,9 +2,9 @@
 """Everything with a state that a Keras 3 model holds, found by following its attributes.
 
 Keras lists what it tracks: layers, their weights and seeds, one optimizer, and whatever `metrics`
-returns, which a script may override. A GAN has more: an optimizer for each of its parts, parts that
-were compiled by themselves, averages of weights in an object of the script's own, variables of
-TensorFlow. None of it is in Keras' lists, and a training goes on otherwise without it.
+returns, which a script may override. A GAN has more: an optimizer for each of its parts, parts
+that were compiled by themselves, averages of weights in an object of the script's own, variables
+of TensorFlow. None of it is in Keras' lists, and a training goes on otherwise without it.
 """
 
 import sys
@@ -21,9 +21,10 @@ _LONGEST_LIST: Final = 10_000
 """Data that a model refers to is not followed on."""
 
 _PLAIN: Final = (
-    (str, bytes, int, float, complex, type)
-    + (FunctionType, MethodType, BuiltinFunctionType, ModuleType)
-)  # fmt: skip
+    *(str, bytes, int, float, complex, type),
+    *(FunctionType, MethodType, BuiltinFunctionType, ModuleType),
+)
+_CONTAINERS: Final = (list, tuple, deque, dict, set, frozenset)
 _FRAMEWORKS: Final = frozenset(
     {"builtins", "h5py", "jax", "jaxlib", "keras", "ml_dtypes", "numpy", "tensorflow", "torch"}
 )
@@ -96,21 +97,28 @@ class _Search:
             if issubclass(kind, known):
                 found.append(each)
                 return ()
+        return self._held_by(each, kind)
+
+    def _held_by(self, each: Any, kind: type) -> Iterable[Any]:
         if issubclass(kind, self._model):
             self._contents.models.append(each)
         if issubclass(kind, self._generator):
             return (each.state,)
-        if issubclass(kind, (list, tuple, deque)):
-            return list(each) if len(each) <= _LONGEST_LIST else ()
-        if issubclass(kind, (set, frozenset)):
-            # The order of a set is another one in each process.
-            return sorted(each, key=_name_of) if len(each) <= _LONGEST_LIST else ()
-        if issubclass(kind, dict):
-            return list(each.values()) if len(each) <= _LONGEST_LIST else ()
+        if issubclass(kind, _CONTAINERS):
+            return _items(each, kind) if len(each) <= _LONGEST_LIST else ()
         is_script_s = kind.__module__.partition(".")[0] not in _FRAMEWORKS
         if is_script_s or issubclass(kind, self._followed):
             return list(getattr(each, "__dict__", {}).values())
         return ()
+
+
+def _items(container: Any, kind: type) -> list[Any]:
+    if issubclass(kind, dict):
+        return list(container.values())
+    if issubclass(kind, (set, frozenset)):
+        # The order of a set is another one in each process.
+        return sorted(container, key=_name_of)
+    return list(container)
 
 
 def _name_of(value: Any) -> str:

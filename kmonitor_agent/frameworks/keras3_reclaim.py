@@ -114,7 +114,9 @@ class Keras3TensorFlowReclaim:
         for name in names:
             if getattr(model, name) is None:
                 getattr(model, f"make_{name}")()
-            count_as_before(getattr(model, name), self._dropped.pop((id(model), name), {}), self._internals)
+            count_as_before(
+                getattr(model, name), self._dropped.pop((id(model), name), {}), self._internals
+            )
 
     def release_retained(self) -> Released:
         """See `RetainedTraces.release`."""
@@ -129,9 +131,9 @@ class Keras3TensorFlowReclaim:
         """See `keras3_functions.models_in`."""
         return models_in(model)
 
-    def not_saved(self, model: KerasModel, *, in_own_loop: bool) -> tuple[str, ...]:
+    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
         """See `keras3_beside.not_saved`."""
-        return not_saved(model, in_own_loop=in_own_loop)
+        return not_saved(model)
 
     def why_not_here(self, model: KerasModel, action: str) -> str:
         """See `tensorflow_workers.why_not_here`."""

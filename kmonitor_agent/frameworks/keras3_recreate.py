@@ -126,9 +126,7 @@ def _id_of(variable: Any) -> Any:
     return getattr(variable._value, "_unique_id", None)  # noqa: SLF001 - None if it could not be made
 
 
-def _make_all(
-    to_make: Sequence[tuple[int, Any, str]], saved: _Saved, maker: "_Maker"
-) -> bool:
+def _make_all(to_make: Sequence[tuple[int, Any, str]], saved: _Saved, maker: "_Maker") -> bool:
     # A training needs every one: what fails is tried again when the others are made, and the
     # first failure is raised at the end.
     failed: BaseException | None = None

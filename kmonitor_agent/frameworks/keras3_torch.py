@@ -147,9 +147,9 @@ class Keras3TorchReclaim:
         """See `keras3_functions.models_in`."""
         return models_in(model)
 
-    def not_saved(self, model: KerasModel, *, in_own_loop: bool) -> tuple[str, ...]:
+    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
         """See `keras3_beside.not_saved`."""
-        return not_saved(model, in_own_loop=in_own_loop)
+        return not_saved(model)
 
     def inexact(self, model: KerasModel) -> str:
         """Whether the step is compiled, by a compiler that remembers the shapes it has seen."""

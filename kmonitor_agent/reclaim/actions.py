@@ -46,7 +46,6 @@ def save(
     *,
     tag: Tag,
     export: bool = False,
-    in_own_loop: bool = False,
 ) -> Outcome:
     """Write the model's exact state to the store; nothing else changes.
 
@@ -57,12 +56,11 @@ def save(
         tag: Where in the run this is.
         export: Whether to write a `.keras` file beside it; if that fails the save stands, and the
             outcome says why.
-        in_own_loop: Whether the script steps the model itself, not Keras' `fit`.
     """
 
     def work(run: Run) -> None:
         _, checkpoint = _save(run, store, tag, architecture=architecture_of(model))
-        _name_not_saved(run, in_own_loop=in_own_loop)
+        _name_not_saved(run)
         if export:
             _export(run, store, checkpoint)
 
@@ -82,7 +80,6 @@ def reload(
     tag: Tag,
     mode: Mode | None = None,
     agreement: Agreement | None = None,
-    in_own_loop: bool = False,
 ) -> Outcome:
     """Save, drop the model's functions, clear the session, restore: training goes on the same.
 
@@ -96,13 +93,12 @@ def reload(
             None: assign.
         agreement: With the other workers that train the model; None: nobody else does. Who is not
             the chief keeps the state in memory and writes nothing.
-        in_own_loop: Whether the script steps the model itself, not Keras' `fit`.
     """
     keeper = store if agreement is None or agreement.is_chief else HeldState()
 
     def work(run: Run) -> None:
         had_functions = _reload(run, keeper, tag, mode or "assign", agreement)
-        _name_not_saved(run, in_own_loop=in_own_loop)
+        _name_not_saved(run)
         _judge_reload(run, had_functions=had_functions)
 
     return _act("reload", framework, model, work, is_alone=agreement is None)
@@ -224,9 +220,9 @@ def _collect(run: Run) -> None:
         run.tell(unchanged=why_nothing(run.outcome))
 
 
-def _name_not_saved(run: Run, *, in_own_loop: bool) -> None:
+def _name_not_saved(run: Run) -> None:
     if isinstance(run.steps, KnowsParts):
-        run.tell(not_saved=run.steps.not_saved(run.model, in_own_loop=in_own_loop))
+        run.tell(not_saved=run.steps.not_saved(run.model))
 
 
 def _release(run: Run) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import DATA_NAMES, call_stacks, locals_of
+from kmonitor_agent.call_stacks import DATA_NAMES, call_stacks, is_of_keras, locals_of
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.session.meeting import Meeting
@@ -18,8 +18,6 @@ from kmonitor_agent.session.requests import Request
 
 _BETWEEN: Final = "_call_begin_hook"
 """In v1 graph mode the list of callbacks calls itself through this method."""
-
-_OF_KERAS: Final = ("keras.", "tf_keras.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +174,7 @@ def find_origin(callback: object) -> FitOrigin:
         weakref.ref(token),
         batch_size,
         initial_epoch,
-        is_own_loop=not str(fit_frame.f_globals.get("__name__", "")).startswith(_OF_KERAS),
+        is_own_loop=not is_of_keras(fit_frame),
     )
 
 

@@ -41,10 +41,11 @@ class Performer:
         records: What was done, oldest first.
         is_paused: Whether a training thread is being held now.
         diagnoses: What grows, looked at when asked.
+        stopping: Told of fits and epochs, since stops of some are settled then.
         acted: Called after each collect and reload, also of a training that is paused meanwhile.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each part that it works with
         self,
         *,
         run: str,
@@ -75,7 +76,7 @@ class Performer:
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
-        self._stopping = Stopping(open_fits, self._stop_settled)
+        self.stopping = Stopping(open_fits, self._stop_settled)
         self._escalating = Escalating(limits=limits, act=self._act, tell=self.tell)
         self.diagnoses = Diagnoses(emit=emit, now_s=now_s, privacy=privacy)
 
@@ -107,19 +108,6 @@ class Performer:
             self.tell(request, "expired", why)
             if request.command is None:
                 self._tell_not_done(request, why)
-
-    def fit_began(self, fit: Fit) -> None:
-        """A fit begins, within others perhaps."""
-        self._stopping.fit_began(fit)
-
-    def epoch_began(self, fit: Fit) -> None:
-        """An epoch begins: a stop that was ordered before it was not heard."""
-        self._stopping.epoch_began(fit)
-
-    def fit_ended(self, fit: Fit) -> None:
-        """The fit is over: settle what waits for it."""
-        self.leave_meeting(fit)
-        self._stopping.fit_ended(fit)
 
     def _stop_settled(self, fit: Fit, request: Request, step: int, why: str) -> None:
         self._finish(self._record(fit, request, step, why=why), request)
@@ -167,7 +155,7 @@ class Performer:
             self._escalating.perform(fit, request, step)
             return
         elif request.action == "stop":
-            self._stopping.stop(fit, request, step)
+            self.stopping.stop(fit, request, step)
         elif request.action == "diagnose":
             seconds, why = self.diagnoses.diagnose(fit, model)
             fit.clock.leave_out(retraced=False)
@@ -175,7 +163,7 @@ class Performer:
         else:
             record = self._act(fit, request, step)
             if record is not None:
-                self.tell(request, "done" if record.ok else "failed", record.why)
+                self._tell_end(record, request)
             elif request.action == "reload":
                 return  # who does it tells how it ended
         if request.watch is not None:
@@ -332,22 +320,8 @@ class Performer:
             return collect(fit.framework, model)
         store = CheckpointStore(fit.checkpoint_dir, keep=fit.keep_checkpoints)
         if request.action == "save":
-            return save(
-                fit.framework,
-                model,
-                store,
-                tag=tag,
-                export=request.export,
-                in_own_loop=fit.origin.is_own_loop,
-            )
-        return reload(
-            fit.framework,
-            model,
-            store,
-            tag=tag,
-            mode=request.mode,
-            in_own_loop=fit.origin.is_own_loop,
-        )
+            return save(fit.framework, model, store, tag=tag, export=request.export)
+        return reload(fit.framework, model, store, tag=tag, mode=request.mode)
 
     def _hold(self, fit: Fit, request: Request, step: int) -> None:
         """Keep the training thread here until it is resumed or stopped; Ctrl+C gets through."""
@@ -382,7 +356,11 @@ class Performer:
 
     def _finish(self, record: ActionRecord, request: Request) -> None:
         self._keep(record)
-        self.tell(request, "done" if record.ok else "failed", record.why)
+        self._tell_end(record, request)
+
+    def _tell_end(self, record: ActionRecord, request: Request) -> None:
+        why = "; ".join(filter(None, (record.unchanged, record.why)))[:MAX_TEXT]
+        self.tell(request, "done" if record.ok else "failed", why)
 
     def _keep(self, record: ActionRecord) -> None:
         self.records.append(Record(record))

@@ -102,13 +102,7 @@ class RunSession:
             run=self.run_id, queue=queue, limits=limits, open_fits=self.open_fits, **ways
         )
         self._performer.acted = self._acted
-        self._intake = Intake(
-            takes_commands=settings.commands,
-            boot=boot,
-            queue=queue,
-            limits=limits,
-            performer=self._performer,
-        )
+        self._intake = self._make_intake(takes_commands=settings.commands)
         self._sampler = Sampler(watched=self.watched_now, limits=limits, **ways)
         self._teller = FitTeller(heap=self._sampler.heap, **ways)
         self.log_figures = LogFigures(self._sampler, self.watched_now, boot.emit, boot.now_s)
@@ -189,7 +183,7 @@ class RunSession:
         fit.clock.on_due = lambda: self._serve_batch(fit)
         watch_end(fit, self._on_dropped)
         self._fits.append(fit)
-        self._performer.fit_began(fit)
+        self._performer.stopping.fit_began(fit)
         self._watch(fit)
         if not fit.is_left_out:
             self._teller.fit_started(fit, model, facts, fit.planned_epochs)
@@ -220,7 +214,7 @@ class RunSession:
         """An epoch begins; told again by a callback that is listed twice, nothing happens."""
         if fit.is_in_epoch and fit.epoch == epoch:
             return
-        self._performer.epoch_began(fit)
+        self._performer.stopping.epoch_began(fit)
         fit.epoch = epoch
         fit.is_in_epoch = True
         fit.hear_anew()
@@ -285,6 +279,15 @@ class RunSession:
         self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us)
         self.faults.write_out()
 
+    def _make_intake(self, *, takes_commands: bool) -> Intake:
+        return Intake(
+            takes_commands=takes_commands,
+            boot=self._boot,
+            queue=self._queue,
+            limits=self._limits,
+            performer=self._performer,
+        )
+
     def _is_followed(self, origin: FitOrigin) -> bool:
         return any(is_same_fit(fit.origin, origin) for fit in self._fits)
 
@@ -315,7 +318,8 @@ class RunSession:
         if not fit.is_open:
             return False
         fit.is_open = False
-        self._performer.fit_ended(fit)
+        self._performer.leave_meeting(fit)
+        self._performer.stopping.fit_ended(fit)
         self._follow_up(fit)
         self._last_epoch = fit.epoch
         fit.watch = None

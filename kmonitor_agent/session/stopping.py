@@ -1,6 +1,6 @@
 """Stops: which fits one ends, and how it is known that they end.
 
-Keras' `fit` looks at `model.stop_training` after each step and each epoch. Two things come between.
+Keras' `fit` looks at `model.stop_training` after each step and epoch. Two things come between.
 A fit that begins sets it to False, so one of the same model within a callback takes back a stop of
 the fit around it: a callback behind all others sets it again. And a loop of the script's own may
 never look at it: whether it ends is only known when it does, or when its next epoch begins.
@@ -13,9 +13,7 @@ from kmonitor_agent.session.fit import Fit
 from kmonitor_agent.session.keras_base import with_keras_callback
 from kmonitor_agent.session.requests import Request
 
-IGNORED: Final = (
-    "the loop goes on: it does not look at model.stop_training, which was set to True"
-)
+IGNORED: Final = "the loop goes on: it does not look at model.stop_training, which was set to True"
 ENDED_BEFORE: Final = "the fit that it was meant for had ended"
 
 

@@ -1,5 +1,7 @@
-# pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false, reportIncompatibleMethodOverride=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
-"""Models as the examples of keras.io write them: a `train_step` of parts, and no model around them.
+# pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false
+# pyright: reportIncompatibleMethodOverride=false, reportAttributeAccessIssue=false
+# pyright: reportOptionalMemberAccess=false
+"""Models as the examples of keras.io write them: a `train_step` of parts, no model around them.
 
 The outer model is never called, so Keras never builds it. Its state is in its parts, in optimizers
 and metrics that are attributes, in seed generators, and in copies of weights.
@@ -108,6 +110,7 @@ class WassersteinGan(Gan):
     """After keras.io's WGAN-GP: several steps of the critic, and a penalty on its gradient."""
 
     def train_step(self, real: Any) -> dict[str, Any]:
+        d_loss = 0.0
         for _ in range(2):
             with tf.GradientTape() as tape:
                 fake = self.generator(self.noise(real), training=True)
@@ -166,7 +169,7 @@ class Vae(keras.Model):
         self.encoder = keras.Model(inputs, [layers.Dense(2)(hidden), layers.Dense(2)(hidden)])
         self.decoder = self.make_decoder()
         self.seeds = keras.random.SeedGenerator(3)
-        # Not their sum: TensorFlow adds three numbers in an order that differs from trace to trace.
+        # Not their sum: TensorFlow adds three numbers in another order from trace to trace.
         self.trackers = [keras.metrics.Mean(name=name) for name in ("rebuilt", "kl")]
 
     def make_decoder(self) -> Any:
@@ -192,7 +195,7 @@ class Vae(keras.Model):
 
 
 class Diffusion(keras.Model):
-    """After keras.io's DDIM: an adapted normalizer, and a network that averages another's weights."""
+    """After keras.io's DDIM: an adapted normalizer, and a network of averaged weights."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -239,14 +242,14 @@ class Distiller(keras.Model):
         self.distillation_loss_fn = keras.losses.KLDivergence()
 
     def compute_loss(
-        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None, training: bool = True
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None, training: Any = None
     ) -> Any:
         taught = tf.nn.sigmoid(self.teacher(x, training=False))
         learned = tf.nn.sigmoid(y_pred)
         found = super().compute_loss(x, y, y_pred, sample_weight, training)
         return found + self.distillation_loss_fn(taught, learned)
 
-    def call(self, x: Any, training: bool = False) -> Any:
+    def call(self, x: Any, *, training: bool = False) -> Any:
         return self.student(x, training=training)
 
 

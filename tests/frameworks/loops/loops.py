@@ -1,4 +1,5 @@
-# pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
+# pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false
+# pyright: reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
 """Ways to train a model, by Keras' `fit` and by loops of a script's own, each ten lines."""
 
 from collections.abc import Callable, Iterator
@@ -8,7 +9,6 @@ from typing import Any
 import keras
 import numpy as np
 import tensorflow as tf
-from keras import layers
 
 from tests.frameworks.exactness import data, generative, models, tensorflow_scenarios
 from tests.frameworks.exactness.data import BATCH, SAMPLES
@@ -93,7 +93,10 @@ def by_fit(training: Training, callbacks: list[Any], epochs: int) -> None:
 
 
 def by_callback_list(
-    step: Callable[[Training, Any, Any], Any], *, heeds: bool = False, begins_elsewhere: bool = False
+    step: Callable[[Training, Any, Any], Any],
+    *,
+    heeds: bool = False,
+    begins_elsewhere: bool = False,
 ) -> Run:
     """A loop that drives Keras' CallbackList.
 
@@ -135,7 +138,9 @@ def _train_on_batch(training: Training, x: Any, y: Any) -> None:
 def _gan_on_batch(training: Training, x: Any, y: Any) -> None:
     generator, discriminator = training.parts[:2]
     noise = np.ones((len(x), generative.LATENT), "float32")
-    discriminator.train_on_batch(np.concatenate([x, generator(noise)]), np.repeat([[1], [0]], len(x), 0))
+    discriminator.train_on_batch(
+        np.concatenate([x, generator(noise)]), np.repeat([[1], [0]], len(x), 0)
+    )
     training.model.train_on_batch(noise, np.ones((len(x), 1)))
 
 
