@@ -61,6 +61,11 @@ def locals_of(frame: FrameType) -> Generator[Mapping[str, Any], None, None]:
             found.clear()
 
 
+def is_of_keras(frame: FrameType) -> bool:
+    """Whether a call is of Keras' own code, not of a script's class that overrides it."""
+    return str(frame.f_globals.get("__name__", "")).startswith(("keras.", "tf_keras."))
+
+
 def _callers(frame: FrameType) -> Iterable[FrameType]:
     """A frame and those that called it."""
     found: deque[FrameType] = deque()

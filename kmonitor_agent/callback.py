@@ -138,7 +138,13 @@ class MonitorCallback:
 
     @not_converted
     def request(
-        self, action: str, at: str = "epoch", *, mode: str | None = None, export: bool = False
+        self,
+        action: str,
+        at: str = "epoch",
+        *,
+        mode: str | None = None,
+        export: bool = False,
+        of: str = "fit",
     ) -> None:
         """Ask for an action, from any thread; it runs on the training thread.
 
@@ -151,17 +157,22 @@ class MonitorCallback:
             mode: For a reload: "assign" restores into the variables that there are, "recreate"
                 makes them anew where that is safe; None: as is always safe.
             export: For a save: whether to write a `.keras` file beside the checkpoint.
+            of: For a stop, where one fit runs within another: "fit" ends the innermost one that
+                this callback follows, "run" also those around it.
 
         Raises:
             ValueError: There is no such action, place or mode, or they do not go together.
         """
         _check_request(action, at, mode, export=export)
+        _check_of(action, of)
         self._session.request(
             Request(
                 action=cast("Any", action),
                 at=cast("Any", at),
                 mode=cast("Any", mode),
                 export=export,
+                of=cast("Any", of),
+                fit=self._followed() if action == "stop" else None,
             )
         )
 
@@ -289,6 +300,15 @@ class MonitorCallback:
             fits.pop()
         return fits[-1] if fits else None
 
+    def _followed(self) -> int | None:
+        """Ordinal of the fit that a stop of this callback's is meant for; None if none is sure."""
+        mine = self._running()
+        if mine is not None:
+            return mine.ordinal
+        threads = [[each for each in fits if each.is_open] for fits in list(self._fits.values())]
+        training = [fits for fits in threads if fits]
+        return training[0][-1].ordinal if len(training) == 1 else None
+
     def _choose_tick(self) -> None:
         """Let the step hook go straight to the clock while only one thread trains with us."""
         fit = self._running()
@@ -341,6 +361,13 @@ def _check_request(action: str, at: str, mode: str | None, *, export: bool) -> N
         raise ValueError(f'request: mode={mode!r} is for a reload; write request("reload", ...).')
     if export not in (True, False) or (export and action != "save"):
         raise ValueError('request: export is for a save; write request("save", export=True).')
+
+
+def _check_of(action: str, of: str) -> None:
+    if of not in ("fit", "run"):
+        raise ValueError(f'request: of={of!r} is not known; write "fit" or "run".')
+    if of == "run" and action != "stop":
+        raise ValueError('request: of="run" is for a stop; write request("stop", of="run").')
 
 
 def _runs() -> "RunsOfProcess":

@@ -20,6 +20,7 @@ from kmonitor.presenters.record_words import (
     place_text,
     record_changes,
     released_text,
+    result_text,
 )
 from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.facts import ActionRecord
@@ -284,12 +285,14 @@ def _held(record: ActionRecord) -> Cell:
 
 
 def _result(record: ActionRecord) -> Cell:
-    word = tr("done") if record.ok else tr("failed")
+    parts = [result_text(record)]
     if record.export:
-        word += ", " + tr("exported as {file}").format(file=record.export)
-    text = f"{word}: {said(record.why)}" if record.why else word
+        parts.append(tr("exported as {file}").format(file=record.export))
+    parts += [said(line) for line in record.not_saved]
+    text = ", ".join(parts)
     tone = "plain" if record.ok else "warn"
-    return Cell(text, text.casefold(), text if record.why or record.export else "", tone)
+    is_long = len(parts) > 1 or record.why or record.unchanged
+    return Cell(text, text.casefold(), text if is_long else "", tone)
 
 
 def _row_id(kept: _Kept) -> int:

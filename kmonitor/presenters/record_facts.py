@@ -10,6 +10,7 @@ from kmonitor.presenters.record_words import (
     place_text,
     record_changes,
     released_text,
+    result_text,
 )
 from kmonitor.presenters.said_elsewhere import said
 from kmonitor_agent.protocol.facts import ActionRecord
@@ -87,8 +88,8 @@ def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
         lines.append(tr("and {n} more").format(n=len(record.held) - _MOST_HELD))
     if record.export:
         lines.append(tr("exported as {file}").format(file=_short(record.export)))
-    if record.why:
-        lines.append(_short(said(record.why)))
+    said_of_it = (*record.not_saved, record.unchanged, record.why)
+    lines += [_short(said(text)) for text in said_of_it if text]
     lines.append(asked_text(record))
     return "\n".join(line for line in lines if line)
 
@@ -103,8 +104,7 @@ def asked_text(record: ActionRecord) -> str:
 
 
 def _facts(record: ActionRecord) -> list[Fact]:
-    result = tr("done") if record.ok else tr("failed")
-    facts = [Fact(tr("Result"), f"{result}: {said(record.why)}" if record.why else result)]
+    facts = [Fact(tr("Result"), result_text(record))]
     facts += [Fact(_capital(each.title), each.text) for each in record_changes(record)]
     facts.append(Fact(tr("The training waited"), seconds_text(record.seconds)))
     if record.action in ("collect", "reload"):
@@ -115,6 +115,8 @@ def _facts(record: ActionRecord) -> list[Fact]:
             n=count_text(record.variables), size=bytes_text(record.state_bytes)
         )
         facts.append(Fact(tr("State"), state))
+    if record.not_saved:
+        facts.append(Fact(tr("Not saved"), _listed([said(line) for line in record.not_saved])))
     for title, text in (
         (tr("Checkpoint"), record.checkpoint),
         (tr("Checksum"), record.checksum),

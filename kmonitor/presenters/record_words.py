@@ -49,8 +49,7 @@ def record_sentence(record: ActionRecord) -> str:
         parts.append(tr("state {size}").format(size=bytes_text(record.state_bytes)))
     if record.export:
         parts.append(tr("exported as {file}").format(file=record.export))
-    if record.why:
-        parts.append(said(record.why))
+    parts += [said(line) for line in (*record.not_saved, record.unchanged, record.why) if line]
     if record.asked_by:
         parts.append(tr("asked by {who}").format(who=asked_by_words(record.asked_by)))
     if record.part_of:
@@ -147,6 +146,15 @@ def death_text(event: BootDied) -> str:
             return tr("Process ended with exit status {status}").format(status=event.status)
 
 
+def result_text(record: ActionRecord) -> str:
+    """How it ended, and why: "done", "changed nothing: there was nothing to release"."""
+    word = tr("done") if record.ok else tr("failed")
+    if record.ok and record.unchanged:
+        word = tr("changed nothing")
+    why = "; ".join(said(text) for text in (record.unchanged, record.why) if text)
+    return f"{word}: {why}" if why else word
+
+
 def _done(record: ActionRecord) -> str:
     words = {
         "save": tr("Checkpoint saved {where}"),
@@ -165,8 +173,18 @@ def _done(record: ActionRecord) -> str:
         "reload": tr("Reload failed {where}"),
         "restart": tr("Restart failed {where}"),
         "diagnose": tr("Diagnose failed {where}"),
+        "stop": tr("Stop failed {where}"),
+        "pause": tr("Pause failed {where}"),
+        "resume": tr("Resume failed {where}"),
     }
-    text = words[record.action] if record.ok else failed.get(record.action, words[record.action])
+    nothing = {
+        "collect": tr("Collect released nothing {where}"),
+        "reload": tr("Reload released nothing {where}"),
+    }
+    ended = words if record.ok else failed
+    if record.ok and record.unchanged:
+        ended = nothing
+    text = ended.get(record.action, words[record.action])
     text = text.format(where=place_text(record))
     if record.action in _TIMED:
         text += " " + tr("in {time}").format(time=seconds_text(record.seconds))

@@ -94,6 +94,17 @@ _SAID: Final = (
     *(later("failed: {why}"), later("expired: {why}"), later("refused: {why}")),
     *(later("done: {why}"), later("unknown: {why}")),
     later("nothing to release"),
+    later("there was nothing to release"),
+    later("nothing was released: the graph has {n} operations as before"),
+    later("Keras has made no step function of this model, so there was nothing to reload; {why}"),
+    later("the optimizer {name} ({n} variables) is not part of the model: not saved"),
+    later("the state of PyTorch's optimizer {name} is not saved"),
+    later(
+        "values that the loop keeps in arrays of its own, and not in the model's variables, are"
+        " not saved"
+    ),
+    later("the loop goes on: it does not look at model.stop_training, which was set to True"),
+    later("the fit that it was meant for had ended"),
     later("the training is not paused"),
     later("the training is paused already"),
     later("the training has ended"),

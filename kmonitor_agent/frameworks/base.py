@@ -273,6 +273,19 @@ class KnowsWorkers(Protocol):
         ...
 
 
+@runtime_checkable
+class KnowsParts(Protocol):
+    """What reclaim steps may also know: what a model consists of, and what trains it beside."""
+
+    def models_in(self, model: KerasModel) -> list[KerasModel]:
+        """The model and those in it whose step functions can be dropped with its own."""
+        ...
+
+    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
+        """What trains this model and is no part of its state, in words."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TraceHolder:
     """Who keeps more traces than it should need, and cannot be made to let go of them.

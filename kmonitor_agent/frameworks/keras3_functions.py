@@ -1,10 +1,13 @@
 # pyright: basic
-"""The step functions of Keras 3's models on JAX and PyTorch, and how they are made anew."""
+"""The step functions of Keras 3's models, and how they are made anew on JAX and PyTorch."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable
+from kmonitor_agent.frameworks.keras3_contents import contents_of
+from kmonitor_agent.frameworks.live_models import models_in_use
 
 FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
 """Attributes of a model that hold its step functions; `fit` reads the first anew each step."""
@@ -18,6 +21,21 @@ def check_functions(model: KerasModel) -> None:
     """
     if not all(hasattr(model, name) for name in FUNCTIONS):
         raise StateUnreadable("this model keeps its step functions elsewhere")
+
+
+def models_in(model: KerasModel) -> list[KerasModel]:
+    """The model, and the models in it that no other thread is using at this moment.
+
+    A GAN's parts that a loop trains by `train_on_batch` have traces of their own. Another thread
+    that evaluates a part reads its function at each step, so that one must stay.
+    """
+    kind: Any = getattr(sys.modules.get("keras"), "Model", ())
+    if not isinstance(model, kind):
+        return [model]  # of tf_keras
+    parts = [each for each in contents_of(model).models if each is not model]
+    parts = [each for each in parts if any(step_functions(each))]
+    used = models_in_use(elsewhere=True) if parts else set[int]()
+    return [model, *(each for each in parts if id(each) not in used)]
 
 
 def step_functions(model: KerasModel | None) -> Iterator[Any]:

@@ -27,10 +27,12 @@ from kmonitor_agent.frameworks.base import (
 from kmonitor_agent.frameworks.jax_allocator import JaxAllocator
 from kmonitor_agent.frameworks.jax_internals import JaxInternals
 from kmonitor_agent.frameworks.jax_programs import JaxPrograms
+from kmonitor_agent.frameworks.keras3_beside import not_saved
 from kmonitor_agent.frameworks.keras3_functions import (
     check_functions,
     drop_functions,
     make_functions,
+    models_in,
 )
 from kmonitor_agent.frameworks.keras3_state import exact_state
 from kmonitor_agent.frameworks.keras_facts import (
@@ -182,6 +184,14 @@ class Keras3JaxReclaim:
         if not why:
             self._internals.clear()
         return why
+
+    def models_in(self, model: KerasModel) -> list[KerasModel]:
+        """See `keras3_functions.models_in`."""
+        return models_in(model)
+
+    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
+        """See `keras3_beside.not_saved`."""
+        return not_saved(model)
 
     def inexact(self, model: KerasModel) -> str:
         """Empty: random numbers come from seeds that are part of the state."""

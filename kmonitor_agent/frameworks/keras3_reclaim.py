@@ -14,6 +14,8 @@ from kmonitor_agent.frameworks.base import (
     StateUnreadable,
     StateVariable,
 )
+from kmonitor_agent.frameworks.keras3_beside import not_saved
+from kmonitor_agent.frameworks.keras3_functions import models_in
 from kmonitor_agent.frameworks.keras3_recreate import recreate, why_not_recreate
 from kmonitor_agent.frameworks.keras3_session import (
     clear_session_keeping_settings,
@@ -53,7 +55,7 @@ class Keras3TensorFlowReclaim:
         self._internals = internals
         self._retained = retained
         self._inventory = inventory
-        self._dropped: dict[str, Traced] = {}
+        self._dropped: dict[tuple[int, str], Traced] = {}
         self._without_function: list[weakref.ref[Any]] = []
         """Graphs whose functions were dropped and go with the next collection of garbage."""
 
@@ -97,10 +99,9 @@ class Keras3TensorFlowReclaim:
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
         """Forget train, test and predict functions, but for one that the script put there."""
         made = [name for name in _FUNCTIONS if _can_be_made_again(model, name)]
-        self._without_function = []
         for name in made:
             function = getattr(model, name)
-            self._dropped[name] = traces_of(function, self._internals)
+            self._dropped[id(model), name] = traces_of(function, self._internals)
             untrack(model, name)
             setattr(model, name, None)
             if sys.getrefcount(function) == _ONLY_HERE and _is_of_keras(function):
@@ -113,7 +114,9 @@ class Keras3TensorFlowReclaim:
         for name in names:
             if getattr(model, name) is None:
                 getattr(model, f"make_{name}")()
-            count_as_before(getattr(model, name), self._dropped.pop(name, {}), self._internals)
+            count_as_before(
+                getattr(model, name), self._dropped.pop((id(model), name), {}), self._internals
+            )
 
     def release_retained(self) -> Released:
         """See `RetainedTraces.release`."""
@@ -123,6 +126,14 @@ class Keras3TensorFlowReclaim:
     def clear_session(self) -> str:
         """Clear unless this point of the program forbids it."""
         return why_not_clear(self._internals) or clear_session_keeping_settings()
+
+    def models_in(self, model: KerasModel) -> list[KerasModel]:
+        """See `keras3_functions.models_in`."""
+        return models_in(model)
+
+    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
+        """See `keras3_beside.not_saved`."""
+        return not_saved(model)
 
     def why_not_here(self, model: KerasModel, action: str) -> str:
         """See `tensorflow_workers.why_not_here`."""
@@ -148,7 +159,8 @@ class Keras3TensorFlowReclaim:
     def inexact(self, model: KerasModel) -> str:
         """Whether a train step draws from `tf.random.*` operations, which a retrace seeds anew."""
         facts = self._inventory.facts()
-        todo = list(_names_of_traces(getattr(model, "train_function", None)))
+        steps = (getattr(each, "train_function", None) for each in models_in(model))
+        todo = [name for step in steps for name in _names_of_traces(step)]
         seen = set(todo)
         found: set[str] = set()
         while todo:

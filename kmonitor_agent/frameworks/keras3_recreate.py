@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import EmptyArray, KerasModel, StateVariable
 from kmonitor_agent.frameworks.instances import instances_of
-from kmonitor_agent.frameworks.keras3_state import optimizers_of
+from kmonitor_agent.frameworks.keras3_state import inner_optimizers, optimizers_of, with_inner
 from kmonitor_agent.frameworks.missing_names import not_available
 from kmonitor_agent.frameworks.tensor_memory import (
     TensorMemory,
@@ -38,6 +38,7 @@ def why_not_recreate(model: KerasModel, state: Sequence[StateVariable]) -> str:
     """Why these variables must stay the objects that they are; empty when they may go."""
     if _is_distributed(model):
         return "the model trains under a distribution strategy, which keeps its own references"
+    state = [each for each in state if not _is_tensorflows(each.variable)]
     variables = [each.variable for each in state]
     if not all(_can_be_initialized(each) for each in variables):
         return not_available("Keras", "it keeps a variable's value elsewhere")
@@ -53,6 +54,8 @@ def recreate(
 ) -> bool:
     """Let all go, then make each anew with its value, and tell the optimizers.
 
+    Variables that are TensorFlow's own stay: whoever made them refers to them.
+
     Args:
         model: Whose they are.
         state: What to make anew.
@@ -62,9 +65,11 @@ def recreate(
     Returns:
         Whether each variable was seen to have its value, every bit.
     """
-    variables = [each.variable for each in state]
+    places = [at for at, each in enumerate(state) if not _is_tensorflows(each.variable)]
+    variables = [state[at].variable for at in places]
     old_ids = [each._value._unique_id for each in variables]  # noqa: SLF001 - Keras'
     devices = [each._value.device for each in variables]  # noqa: SLF001
+    optimizers = _all_optimizers(model, old_ids)
     memory = TensorMemory()
     saved = _Saved(partial(values, memory.empty))
     saved.value(0)  # the file is open now: that it is moved or removed does no harm any more
@@ -74,13 +79,14 @@ def recreate(
     finally:
         try:
             memory.is_open = all(map(is_on_cpu, devices))
-            is_seen = _make_all(variables, saved, devices, _Maker(write, memory))
+            to_make = list(zip(places, variables, devices, strict=True))
+            is_seen = _make_all(to_make, saved, _Maker(write, memory))
         finally:
             pairs = zip(old_ids, variables, strict=True)
             new_ids = {old: str(_id_of(each)) for old, each in pairs}
-            for optimizer in _with_inner(optimizers_of(model)):
+            for optimizer in optimizers:
                 _rename(optimizer, new_ids)
-    return is_seen
+    return is_seen and len(places) == len(state)
 
 
 class _Saved:
@@ -120,27 +126,22 @@ def _id_of(variable: Any) -> Any:
     return getattr(variable._value, "_unique_id", None)  # noqa: SLF001 - None if it could not be made
 
 
-def _make_all(
-    variables: Sequence[Any],
-    saved: _Saved,
-    devices: Sequence[str],
-    maker: "_Maker",
-) -> bool:
+def _make_all(to_make: Sequence[tuple[int, Any, str]], saved: _Saved, maker: "_Maker") -> bool:
     # A training needs every one: what fails is tried again when the others are made, and the
     # first failure is raised at the end.
     failed: BaseException | None = None
     is_seen = True
     for attempt in range(_ATTEMPTS):
         maker.is_plain = attempt == _ATTEMPTS - 1
-        for at, variable in enumerate(variables):
+        for at, variable, device in to_make:
             if variable._value is not None:  # noqa: SLF001 - made, or interrupted before it went
                 continue
             try:
-                is_seen &= maker.make(variable, saved.value(at), devices[at])
+                is_seen &= maker.make(variable, saved.value(at), device)
             except BaseException as exc:  # noqa: BLE001 - also an interrupt: the rest has to be made
                 variable._value = None  # noqa: SLF001 - it may be half-written
                 failed = failed or exc
-        if all(each._value is not None for each in variables):  # noqa: SLF001
+        if all(each._value is not None for _, each, _ in to_make):  # noqa: SLF001
             break
         gc.collect()
     if failed is not None:
@@ -191,6 +192,10 @@ def _is_distributed(model: KerasModel) -> bool:
     return getattr(model, "_distribute_strategy", None) is not None or tf.distribute.has_strategy()
 
 
+def _is_tensorflows(variable: Any) -> bool:
+    return isinstance(variable, sys.modules["tensorflow"].Variable)
+
+
 def _can_be_initialized(variable: Any) -> bool:
     tf = sys.modules["tensorflow"]
     value = getattr(variable, "_value", None)
@@ -200,8 +205,9 @@ def _can_be_initialized(variable: Any) -> bool:
 
 def _why_optimizers(model: KerasModel, variables: Sequence[Any]) -> str:
     known = _all_optimizers(model, [each._value._unique_id for each in variables])  # noqa: SLF001
-    inner = {id(one) for each in known for one in _inside(each)}
-    outer = [each for each in known if id(each) not in inner]
+    inner = {id(one) for each in known for one in inner_optimizers(each)}
+    # `compile()` of a GAN gives its outer model an optimizer that never trains anything.
+    outer = [each for each in known if id(each) not in inner and _trains(each)]
     if len(outer) > 1:
         return f"{len(outer)} optimizers work on these variables, and only one is safe"
     if any(not hasattr(each, "_trainable_variables_indices") for each in known):
@@ -209,9 +215,13 @@ def _why_optimizers(model: KerasModel, variables: Sequence[Any]) -> str:
     return ""
 
 
+def _trains(optimizer: Any) -> bool:
+    return bool(getattr(optimizer, "_trainable_variables_indices", True))
+
+
 def _all_optimizers(model: KerasModel, ids: Collection[str]) -> list[Any]:
     """The model's, those inside of them, and any other that knows one of the variables."""
-    mine = _with_inner(optimizers_of(model))
+    mine = with_inner(optimizers_of(model))
     others = _optimizers_that_know(set(ids)) if _are_known_elsewhere(mine, ids) else []
     found = {id(each): each for each in [*mine, *others]}
     return list(found.values())
@@ -241,21 +251,6 @@ def _stored_keys(optimizers: Sequence[Any]) -> Iterator[str]:
         # What only looks like one passes on the keys of the one that it wraps.
         if issubclass(type(each), dict | set):
             yield from (key for key in each if isinstance(key, str))
-
-
-def _with_inner(optimizers: Sequence[Any]) -> list[Any]:
-    return [*optimizers, *(one for each in optimizers for one in _inside(each))]
-
-
-def _inside(optimizer: Any) -> Iterator[Any]:
-    """Optimizers that this one wraps."""
-    kind = sys.modules["keras"].optimizers.Optimizer
-    for value in vars(optimizer).values():
-        some = value if isinstance(value, list | tuple) else (value,)
-        for each in some:
-            if isinstance(each, kind) and each is not optimizer:
-                yield each
-                yield from _inside(each)
 
 
 def _optimizers_that_know(ids: set[str]) -> list[Any]:

@@ -17,10 +17,12 @@ from kmonitor_agent.frameworks.base import (
     Released,
     StateVariable,
 )
+from kmonitor_agent.frameworks.keras3_beside import not_saved
 from kmonitor_agent.frameworks.keras3_functions import (
     check_functions,
     drop_functions,
     make_functions,
+    models_in,
 )
 from kmonitor_agent.frameworks.keras_facts import (
     rate_reading,
@@ -140,6 +142,14 @@ class Keras3TorchReclaim:
         if not why:
             self._graphs.all_dropped()
         return why
+
+    def models_in(self, model: KerasModel) -> list[KerasModel]:
+        """See `keras3_functions.models_in`."""
+        return models_in(model)
+
+    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
+        """See `keras3_beside.not_saved`."""
+        return not_saved(model)
 
     def inexact(self, model: KerasModel) -> str:
         """Whether the step is compiled, by a compiler that remembers the shapes it has seen."""

@@ -3,6 +3,7 @@
 
 import itertools
 import sys
+from threading import get_ident
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import call_stacks, locals_of
@@ -21,14 +22,19 @@ def models_with_functions() -> list[KerasModel]:
     return [model for model in instances_of(_model_classes()) if _has_functions(model)]
 
 
-def models_in_use() -> set[int]:
-    """Identities of the models that some thread's running call belongs to, this one's included.
+def models_in_use(*, elsewhere: bool = False) -> set[int]:
+    """Identities of the models that some thread's running call belongs to.
 
     A model whose `fit` runs must keep its step function: Keras reads it anew at each step.
+
+    Args:
+        elsewhere: Whether to leave out the calls of this thread, which wait while it acts.
     """
     kinds = _model_classes()
     used: set[int] = set()
     with call_stacks() as stacks:
+        if elsewhere:
+            stacks.pop(get_ident(), None)
         for frame in itertools.chain.from_iterable(stacks.values()):
             # Only methods of models are looked into: reading all locals of every frame costs.
             if frame.f_code.co_varnames[:1] == ("self",):

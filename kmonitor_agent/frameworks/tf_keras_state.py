@@ -23,7 +23,7 @@ def tf_keras_state(model: KerasModel) -> list[StateVariable]:
     Raises:
         StateUnreadable: The model is not built, so there is nothing to save yet.
     """
-    if not getattr(model, "built", False):
+    if not (getattr(model, "built", False) or _has_weights(model)):
         raise StateUnreadable("the model is not built yet: it has no weights to save")
     left_out = {id(getattr(model, name, None)) for name in _LOOP_COUNTERS}
     found: dict[int, StateVariable] = {}
@@ -37,6 +37,14 @@ def tf_keras_state(model: KerasModel) -> list[StateVariable]:
     if not found:
         raise StateUnreadable("the model has no variables: there is nothing to save")
     return list(found.values())
+
+
+def _has_weights(model: KerasModel) -> bool:
+    # A model whose `train_step` calls its parts, and never the model, stays unbuilt for ever.
+    try:
+        return bool(model.weights)
+    except ValueError:  # it says that it has none yet
+        return False
 
 
 def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:

@@ -62,6 +62,9 @@ class ActionRecord(Event, frozen=True, tag="action"):
         why: What failed or was left out, in words; empty when all went well.
         part_of: "auto" when it was one step of an escalation; empty otherwise.
         export: File name of the `.keras` file written beside the checkpoint, or empty.
+        unchanged: Why a collect or reload that did its work gave nothing back, in words; empty
+            when it gave something back, or failed.
+        not_saved: What trains the model and is not in the checkpoint, in words, at most 32 lines.
     """
 
     action: Literal[
@@ -88,6 +91,8 @@ class ActionRecord(Event, frozen=True, tag="action"):
     part_of: Name = ""
     export: Text = ""
     disused_traces: Count = 0
+    unchanged: Text = ""
+    not_saved: Annotated[list[Text], msgspec.Meta(max_length=32)] = []
 
 
 class ObjectGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

@@ -12,6 +12,7 @@ from typing import Any
 from kmonitor_agent.frameworks.base import (
     Framework,
     KerasModel,
+    KnowsParts,
     KnowsWorkers,
     ReclaimSteps,
     Released,
@@ -24,6 +25,7 @@ from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim.action_run import Failed, Run, described
 from kmonitor_agent.reclaim.agreement import Agreement, StateKeeper
 from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused
+from kmonitor_agent.reclaim.effect import gave_back, why_nothing
 from kmonitor_agent.reclaim.export import NotExported, export_model
 from kmonitor_agent.reclaim.held_state import HeldState
 from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
@@ -34,6 +36,7 @@ from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
 __all__ = ["Mode", "Outcome", "Tag", "collect", "foretell", "not_reloaded", "reload", "save"]
 
 _MOST_WHY = 4000
+_NO_STEP = "Keras has made no step function of this model, so there was nothing to reload"
 
 
 def save(
@@ -57,6 +60,7 @@ def save(
 
     def work(run: Run) -> None:
         _, checkpoint = _save(run, store, tag, architecture=architecture_of(model))
+        _name_not_saved(run)
         if export:
             _export(run, store, checkpoint)
 
@@ -93,7 +97,9 @@ def reload(
     keeper = store if agreement is None or agreement.is_chief else HeldState()
 
     def work(run: Run) -> None:
-        _reload(run, keeper, tag, mode or "assign", agreement)
+        had_functions = _reload(run, keeper, tag, mode or "assign", agreement)
+        _name_not_saved(run)
+        _judge_reload(run, had_functions=had_functions)
 
     return _act("reload", framework, model, work, is_alone=agreement is None)
 
@@ -210,6 +216,13 @@ def _collect(run: Run) -> None:
     collect_garbage()
     give_pages_back()
     run.measure()
+    if not gave_back(run.outcome):
+        run.tell(unchanged=why_nothing(run.outcome))
+
+
+def _name_not_saved(run: Run) -> None:
+    if isinstance(run.steps, KnowsParts):
+        run.tell(not_saved=run.steps.not_saved(run.model))
 
 
 def _release(run: Run) -> bool:
@@ -229,27 +242,41 @@ def _release(run: Run) -> bool:
 
 def _reload(
     run: Run, store: StateKeeper, tag: Tag, mode: Mode, agreement: Agreement | None
-) -> None:
+) -> bool:
+    """Whether the model had step functions of Keras, which were made again."""
     inexact = run.steps.inexact(run.model)
     state, checkpoint = _save(run, store, tag, drop=False, held=True)
     if agreement is not None and (why := agreement.all_prepared()):
         raise Failed(why)
     if inexact:
         run.notes.append(inexact)
-    with store.dropping(), _functions_made_again(run):
+    with store.dropping(), _functions_made_again(run) as dropped:
         _clear(run)
         restore(run, state, store, checkpoint, mode)
     run.measure()
+    return bool(dropped)
+
+
+def _judge_reload(run: Run, *, had_functions: bool) -> None:
+    if gave_back(run.outcome) or run.outcome.mode == "recreate":
+        return
+    if not had_functions:
+        # A loop that calls a step of the script's own: there was nothing to reload.
+        raise Failed(f"{_NO_STEP}; {why_nothing(run.outcome)}")
+    run.tell(unchanged=why_nothing(run.outcome))
 
 
 @contextlib.contextmanager
-def _functions_made_again(run: Run) -> Generator[None]:
+def _functions_made_again(run: Run) -> Generator[list[str]]:
     # Whatever happens between: a fit that goes on needs its step function.
-    dropped = run.steps.drop_functions(run.model)
-    try:
-        yield
-    finally:
-        run.steps.make_functions(run.model, dropped)
+    parts = run.steps.models_in(run.model) if isinstance(run.steps, KnowsParts) else [run.model]
+    with contextlib.ExitStack() as made_again:
+        names: list[str] = []
+        for model in parts:
+            dropped = run.steps.drop_functions(model)
+            made_again.callback(run.steps.make_functions, model, dropped)
+            names += dropped
+        yield names
 
 
 def _clear(run: Run) -> None:

@@ -32,6 +32,8 @@ class Outcome:
         held: What is still held and by whom.
         why: What failed or was left out; empty when all went well.
         export: File name of the `.keras` file beside the checkpoint, or empty.
+        unchanged: Why a collect or reload gave nothing back; empty when it did, or failed.
+        not_saved: What trains the model and is not in the checkpoint, in words.
     """
 
     ok: bool
@@ -50,3 +52,5 @@ class Outcome:
     held: tuple[str, ...] = ()
     why: str = ""
     export: str = ""
+    unchanged: str = ""
+    not_saved: tuple[str, ...] = ()

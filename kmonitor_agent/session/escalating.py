@@ -8,6 +8,7 @@ from kmonitor_agent.escalation import Level
 from kmonitor_agent.limit_watch import JUDGED_AT_ONCE, RELEASE_PART, LimitWatch
 from kmonitor_agent.protocol.commands import CommandState
 from kmonitor_agent.protocol.facts import ActionRecord, Footprint
+from kmonitor_agent.protocol.version import MAX_TEXT
 from kmonitor_agent.session.fit import Fit
 from kmonitor_agent.session.limit_keeper import LimitKeeper
 from kmonitor_agent.session.requests import Request
@@ -82,7 +83,8 @@ class Escalating:
         if record is None:
             self._tell(request, "failed", "; ".join(dict.fromkeys(why_not.values())))
         else:
-            self._tell(request, "done" if record.ok else "failed", record.why)
+            why = "; ".join(filter(None, (record.unchanged, record.why)))[:MAX_TEXT]
+            self._tell(request, "done" if record.ok else "failed", why)
 
 
 def _why_not(fit: Fit) -> dict[Level, str]:

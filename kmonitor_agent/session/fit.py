@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import DATA_NAMES, call_stacks, locals_of
+from kmonitor_agent.call_stacks import DATA_NAMES, call_stacks, is_of_keras, locals_of
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.session.meeting import Meeting
@@ -30,6 +30,7 @@ class FitOrigin:
         token: Keras' CallbackList, which only the frame of `fit` holds; None if not found.
         batch_size: None when the data decide it.
         initial_epoch: First epoch's index, from 0.
+        is_own_loop: The script calls Keras' CallbackList itself: no `fit` of Keras is there.
     """
 
     thread: int
@@ -37,6 +38,7 @@ class FitOrigin:
     token: "weakref.ref[Any] | None" = None
     batch_size: int | None = None
     initial_epoch: int = 0
+    is_own_loop: bool = False
 
 
 @dataclass(slots=True)
@@ -92,6 +94,10 @@ class Fit:
         step_logs: What Keras gave at the last step's end, as it is; None before the first.
         why_no_rate: Why the learning rate could not be read, as was told last; None: not told.
         peak: Waits for the first steps, to tell what they took; None: told, or cannot be.
+        stops: Stops of a loop of the script's own, each with the steps done when it was ordered,
+            until it ends or goes on all the same.
+        stop_tail: Behind all callbacks once a stop was ordered.
+        is_run_stopping: A stop was ordered of this fit and all that run in it.
     """
 
     ordinal: int
@@ -124,6 +130,9 @@ class Fit:
     step_logs: Any = None
     why_no_rate: str | None = None
     peak: PeakWatch | None = None
+    stops: list[tuple[Request, int]] = field(default_factory=list[tuple[Request, int]])
+    stop_tail: Any = field(default=None, repr=False)
+    is_run_stopping: bool = False
     watch: Any = field(default=None, repr=False)
 
     def hear_anew(self) -> None:
@@ -159,7 +168,14 @@ def find_origin(callback: object) -> FitOrigin:
     if token is None or fit_frame is None:
         return FitOrigin(thread)
     batch_size, initial_epoch = _read_locals(fit_frame)
-    return FitOrigin(thread, id(fit_frame), weakref.ref(token), batch_size, initial_epoch)
+    return FitOrigin(
+        thread,
+        id(fit_frame),
+        weakref.ref(token),
+        batch_size,
+        initial_epoch,
+        is_own_loop=not is_of_keras(fit_frame),
+    )
 
 
 def is_same_fit(one: FitOrigin, other: FitOrigin) -> bool:
@@ -180,7 +196,13 @@ def watch_end(fit: Fit, ended: Callable[[Fit], None]) -> None:
 
 
 def is_on_stack(fit: Fit) -> bool:
-    """Whether the fit's frame is among the callers of this function: then it still runs."""
+    """Whether the fit still runs, as far as the callers of this function tell.
+
+    A loop of the script's own may have told its begin in a function that has returned since: it
+    runs for as long as its list of callbacks lives.
+    """
+    if fit.origin.is_own_loop:
+        return fit.origin.token is not None and fit.origin.token() is not None
     return _is_among(fit, _callers(inspect.currentframe()))
 
 

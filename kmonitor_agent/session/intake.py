@@ -83,6 +83,7 @@ class Intake:
             until_s=self._boot.now_s() + command.ttl_s,
             mode=args.mode if isinstance(args, ReloadArguments) else None,
             export=isinstance(args, SaveArguments) and args.export,
+            of="run",
         )
 
     def _refusal(self, command: Command) -> str:

@@ -227,7 +227,7 @@ class LimitKeeper:
         if crossing.crossed and crossing.answered and crossing.action != "notify":
             action = cast("Action", crossing.action)
             asked_by = limit_text(watch.spec)
-            taken = self._request(Request(action=action, asked_by=asked_by, watch=watch))
+            taken = self._request(Request(action, asked_by=asked_by, watch=watch, of="run"))
             if not taken:
                 # Another limit waits for the same action, which answers this one too.
                 self.take_new_base(watch)

@@ -97,7 +97,8 @@ class ModelTeller:
             fit.peak.steps_before += fit.clock.steps
 
     def _tell_layout(self, fit: Fit, model: KerasModel) -> None:
-        seen = (_key(model), _key(model.optimizer), len(model.trainable_variables))
+        optimizer = getattr(model, "optimizer", None)  # one that was never compiled has none
+        seen = (_key(model), _key(optimizer), len(model.trainable_variables))
         if seen == self._seen:
             return
         self._seen = seen

@@ -1,6 +1,6 @@
 """Carries out one request on the training thread and tells what it did."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Final
 
@@ -24,10 +24,12 @@ from kmonitor_agent.session.parts import AskedReload, Parts
 from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.requests import Request, RequestQueue, is_expired
 from kmonitor_agent.session.resumption import Saved
+from kmonitor_agent.session.stopping import Stopping
 from kmonitor_agent.session.wording import Record, Records
 
 _PAUSE_CHECK_S: Final = 0.25
 _MODEL_GONE: Final = "the model is gone"
+_NOT_PAUSED: Final = "the training is not paused"
 _MOST_HELD: Final = 32
 _NO_MEETING: Final = "the training ended before all workers had met; none of them reloaded"
 
@@ -39,10 +41,11 @@ class Performer:
         records: What was done, oldest first.
         is_paused: Whether a training thread is being held now.
         diagnoses: What grows, looked at when asked.
+        stopping: Told of fits and epochs, since stops of some are settled then.
         acted: Called after each collect and reload, also of a training that is paused meanwhile.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each part that it works with
         self,
         *,
         run: str,
@@ -51,6 +54,7 @@ class Performer:
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
         privacy: Privacy,
+        open_fits: Callable[[], Sequence[Fit]] = tuple,
     ) -> None:
         """Begin with nothing done.
 
@@ -61,6 +65,7 @@ class Performer:
             emit: Takes events.
             now_s: The boot's time, seconds.
             privacy: What to leave out of records.
+            open_fits: The run's open fits, in the order of their begin; without, a stop ends one.
         """
         self.records = Records()
         self.is_paused = False
@@ -71,6 +76,7 @@ class Performer:
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
+        self.stopping = Stopping(open_fits, self._stop_settled)
         self._escalating = Escalating(limits=limits, act=self._act, tell=self.tell)
         self.diagnoses = Diagnoses(emit=emit, now_s=now_s, privacy=privacy)
 
@@ -92,7 +98,7 @@ class Performer:
         if request.action == "pause":
             self._hold(fit, request, step)
         elif request.action == "resume":
-            self.tell(request, "failed", "the training is not paused")
+            self._finish(self._record(fit, request, step, why=_NOT_PAUSED), request)
         else:
             self._do(fit, request, step)
 
@@ -100,11 +106,14 @@ class Performer:
         """The process ends: tell of everything that still waits."""
         for request in self._queue.take_all():
             self.tell(request, "expired", why)
-            if request.watch is not None:
+            if request.command is None:
                 self._tell_not_done(request, why)
 
+    def _stop_settled(self, fit: Fit, request: Request, step: int, why: str) -> None:
+        self._finish(self._record(fit, request, step, why=why), request)
+
     def _tell_not_done(self, request: Request, why: str) -> None:
-        # "reload follows" was said of it.
+        # "reload follows" was said of a limit's; a script's would be lost without a word.
         text = f"{request.asked_by}: the {request.action} was not done: {why}."
         self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
@@ -146,9 +155,7 @@ class Performer:
             self._escalating.perform(fit, request, step)
             return
         elif request.action == "stop":
-            model.stop_training = True
-            fit.stopped_by_us = True
-            self._finish(self._record(fit, request, step), request)
+            self.stopping.stop(fit, request, step)
         elif request.action == "diagnose":
             seconds, why = self.diagnoses.diagnose(fit, model)
             fit.clock.leave_out(retraced=False)
@@ -156,7 +163,7 @@ class Performer:
         else:
             record = self._act(fit, request, step)
             if record is not None:
-                self.tell(request, "done" if record.ok else "failed", record.why)
+                self._tell_end(record, request)
             elif request.action == "reload":
                 return  # who does it tells how it ended
         if request.watch is not None:
@@ -349,7 +356,11 @@ class Performer:
 
     def _finish(self, record: ActionRecord, request: Request) -> None:
         self._keep(record)
-        self.tell(request, "done" if record.ok else "failed", record.why)
+        self._tell_end(record, request)
+
+    def _tell_end(self, record: ActionRecord, request: Request) -> None:
+        why = "; ".join(filter(None, (record.unchanged, record.why)))[:MAX_TEXT]
+        self.tell(request, "done" if record.ok else "failed", why)
 
     def _keep(self, record: ActionRecord) -> None:
         self.records.append(Record(record))
@@ -392,6 +403,8 @@ class Performer:
             released_models=outcome.released_models,
             disused_traces=outcome.disused_traces,
             held=[hide(line)[:MAX_TEXT] for line in outcome.held[:_MOST_HELD]],
+            unchanged=hide(outcome.unchanged)[:MAX_TEXT],
+            not_saved=[hide(line)[:MAX_TEXT] for line in outcome.not_saved[:_MOST_HELD]],
         )
 
 

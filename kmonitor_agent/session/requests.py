@@ -1,7 +1,7 @@
 """What waits to be done at a safe point: put by any thread, taken by the training thread."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -33,6 +33,8 @@ class Request:
         mode: How a reload restores; None: as is always safe.
         export: Whether a save also writes a `.keras` file.
         part_of: "auto" when this is one level of it.
+        of: For a stop: one fit, or all that run one in another where it is carried out.
+        fit: Ordinal of the fit that a stop is meant for; None: the one that carries it out.
     """
 
     action: Action
@@ -44,6 +46,8 @@ class Request:
     mode: ReloadMode | None = None
     export: bool = False
     part_of: str = ""
+    of: Literal["fit", "run"] = "fit"
+    fit: int | None = None
 
 
 class RequestQueue:
@@ -69,11 +73,16 @@ class RequestQueue:
         self._on_put()
         return True
 
-    def take(self, at: SafePoint) -> Request | None:
-        """The oldest request that this safe point serves; an epoch's end serves all."""
+    def take(self, at: SafePoint, but_for: Collection[int] = ()) -> Request | None:
+        """The oldest request that this safe point serves; an epoch's end serves all.
+
+        Args:
+            at: The safe point.
+            but_for: Ordinals of fits whose own requests are left.
+        """
         with self._changed:
             for place, request in enumerate(self._waiting):
-                if at == "epoch" or request.at == "batch":
+                if (at == "epoch" or request.at == "batch") and request.fit not in but_for:
                     return self._waiting.pop(place)
         return None
 

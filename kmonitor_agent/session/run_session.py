@@ -118,15 +118,11 @@ class RunSession:
         self._queue = queue = RequestQueue(self._wake_batches)
         self._limits = limits = LimitKeeper(emit=boot.emit, request=queue.put, now_s=boot.now_s)
         ways: _Ways = {"emit": boot.emit, "now_s": boot.now_s, "privacy": privacy}
-        self._performer = Performer(run=self.run_id, queue=queue, limits=limits, **ways)
-        self._performer.acted = self._acted
-        self._intake = Intake(
-            takes_commands=settings.commands,
-            boot=boot,
-            queue=queue,
-            limits=limits,
-            performer=self._performer,
+        self._performer = Performer(
+            run=self.run_id, queue=queue, limits=limits, open_fits=self.open_fits, **ways
         )
+        self._performer.acted = self._acted
+        self._intake = self._make_intake(takes_commands=settings.commands)
         self._sampler = Sampler(watched=self.watched_now, limits=limits, **ways)
         self._teller = FitTeller(heap=self._sampler.heap, **ways)
         self.log_figures = LogFigures(self._sampler, self.watched_now, boot.emit, boot.now_s)
@@ -145,6 +141,10 @@ class RunSession:
     def watched_now(self) -> Watched:
         """What trains now; any thread."""
         return self._watched
+
+    def open_fits(self) -> tuple[Fit, ...]:
+        """Those whose end was not told, in the order of their begin; any thread."""
+        return tuple(self._fits)
 
     def request(self, request: Request) -> None:
         """Ask for an action, from any thread."""
@@ -203,6 +203,7 @@ class RunSession:
         fit.clock.on_due = lambda: self._serve_batch(fit)
         watch_end(fit, self._on_dropped)
         self._fits.append(fit)
+        self._performer.stopping.fit_began(fit)
         self._watch(fit)
         if not fit.is_left_out:
             self._teller.fit_started(fit, model, facts, fit.planned_epochs)
@@ -233,6 +234,7 @@ class RunSession:
         """An epoch begins; told again by a callback that is listed twice, nothing happens."""
         if fit.is_in_epoch and fit.epoch == epoch:
             return
+        self._performer.stopping.epoch_began(fit)
         fit.epoch = epoch
         fit.is_in_epoch = True
         fit.hear_anew()
@@ -320,6 +322,15 @@ class RunSession:
             self.leave_fit(fit, self._left_by)
         self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s)
 
+    def _make_intake(self, *, takes_commands: bool) -> Intake:
+        return Intake(
+            takes_commands=takes_commands,
+            boot=self._boot,
+            queue=self._queue,
+            limits=self._limits,
+            performer=self._performer,
+        )
+
     def _is_followed(self, origin: FitOrigin) -> bool:
         return any(is_same_fit(fit.origin, origin) for fit in self._fits)
 
@@ -353,6 +364,7 @@ class RunSession:
             return False
         fit.is_open = False
         self._performer.leave_meeting(fit)
+        self._performer.stopping.fit_ended(fit)
         self._follow_up(fit)
         self._last_epoch = fit.epoch
         fit.watch = None
@@ -409,7 +421,8 @@ class RunSession:
         if not self._acting.acquire(blocking=False):
             return
         try:
-            while (request := self._queue.take(at)) is not None:
+            others = [each.ordinal for each in self._fits if each is not fit]
+            while (request := self._queue.take(at, others)) is not None:
                 self._perform(fit, request, step)
         finally:
             self._acting.release()

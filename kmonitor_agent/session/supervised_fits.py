@@ -76,7 +76,7 @@ class SupervisedFits:
         token = None if fit.origin.token is None else fit.origin.token()
         if fit.parts is not None:
             fit.why_not_restart = _IN_PARTS
-        elif token is None:
+        elif token is None or fit.origin.is_own_loop:
             fit.why_not_restart = _NO_FIT
         else:
             fit.why_not_restart = taking_up(model).why_not_resumable(model, token.callbacks)

@@ -49,14 +49,14 @@ class Record:
     def __str__(self) -> str:  # pyright: ignore[reportImplicitOverride]
         """Head line, and what changed."""
         event = self.event
-        state = "done" if event.ok else "failed"
+        state = _state(event)
         part = f", part of {event.part_of}" if event.part_of else ""
         head = (
             f"{_NAMES[event.action]}{_MODES.get(event.mode, '')} {state} in {event.seconds:.2f} s"
             f" (fit {event.fit}, epoch {event.epoch + 1}, asked by {event.asked_by}{part})"
         )
         return "\n  ".join(
-            [head, *_changes(event), *event.held, *([event.why] if event.why else [])]
+            [head, *_changes(event), *event.held, *filter(None, (event.unchanged, event.why))]
         )
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
@@ -90,11 +90,18 @@ def released_text(traces: int, models: int, disused: int) -> str:
     return f"released {' and '.join(parts)}"
 
 
+def _state(event: ActionRecord) -> str:
+    if not event.ok:
+        return "failed"
+    return "changed nothing" if event.unchanged else "done"
+
+
 def _changes(event: ActionRecord) -> list[str]:
     lines: list[str] = []
     if event.checkpoint:
         size = bytes_text(event.state_bytes)
         lines.append(f"saved {event.variables} variables, {size}, as {event.checkpoint}")
+    lines.extend(event.not_saved)
     if event.export:
         lines.append(f"exported as {event.export}")
     if event.after is not None:

@@ -2791,6 +2791,11 @@
         <translation>清理失败（{where}）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <source>Collect released nothing {where}</source>
+        <translation>清理未释放任何内容（{where}）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/action_panel.py"/>
         <source>Collect, and reload if that left something to give back; never a restart</source>
         <translation>先清理，若仍有可释放的再重新加载；绝不重启</translation>
@@ -3626,6 +3631,11 @@
         <translation>Keras 归档</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>Keras has made no step function of this model, so there was nothing to reload; {why}</source>
+        <translation>Keras 没有为此模型生成步函数，因此没有可重新加载的内容；{why}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/metric_words.py"/>
         <source>Keras' logs, at each epoch's end</source>
         <translation>Keras 日志，每轮结束时</translation>
@@ -4082,6 +4092,11 @@
         <translation>未运行</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <source>Not saved</source>
+        <translation>未保存</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/compare_table.py"/>
         <location filename="../../kmonitor/presenters/history_cells.py"/>
         <location filename="../../kmonitor/presenters/keys.py"/>
@@ -4247,6 +4262,11 @@
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
         <source>Pause</source>
         <translation>暂停</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <source>Pause failed {where}</source>
+        <translation>暂停失败（{where}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
@@ -4606,6 +4626,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/record_words.py"/>
+        <source>Reload released nothing {where}</source>
+        <translation>重新加载未释放任何内容（{where}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/record_words.py"/>
         <source>Reloaded {where}</source>
         <translation>已重新加载（{where}）</translation>
     </message>
@@ -4713,6 +4738,11 @@
         <location filename="../../kmonitor/presenters/event_sentences.py"/>
         <source>Resume</source>
         <translation>继续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <source>Resume failed {where}</source>
+        <translation>继续失败（{where}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/record_words.py"/>
@@ -5049,6 +5079,11 @@
         <location filename="../../kmonitor/presenters/record_words.py"/>
         <source>Stop</source>
         <translation>停止</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <source>Stop failed {where}</source>
+        <translation>停止失败（{where}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/keys.py"/>
@@ -6112,6 +6147,11 @@
         <translation>cgroup 上限 {amount}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <source>changed nothing</source>
+        <translation>没有任何变化</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>child processes of the training take more and more</source>
         <translation>训练的子进程占用越来越多</translation>
@@ -6174,8 +6214,7 @@
         <translation>行不通：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/presenters/record_words.py"/>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>done</source>
         <translation>完成</translation>
@@ -6248,8 +6287,7 @@
         <translation>已导出为 {file}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/presenters/record_words.py"/>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>failed</source>
         <translation>失败</translation>
@@ -6989,6 +7027,11 @@
         <translation>尚未统计</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>nothing was released: the graph has {n} operations as before</source>
+        <translation>未释放任何内容：计算图仍有 {n} 个算子</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/record_facts.py"/>
         <source>nothing was retained</source>
         <translation>没有滞留的内容</translation>
@@ -7460,6 +7503,11 @@
         <translation>fit 会在达到上限前结束</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the fit that it was meant for had ended</source>
+        <translation>它所针对的 fit 已经结束</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/run_subject.py"/>
         <source>the framework's allocator on {device}, first {n} steps</source>
         <translation>{device} 上框架的分配器，前 {n} 步</translation>
@@ -7540,9 +7588,19 @@
         <translation>最后一次 fit 被中断：{why}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the loop goes on: it does not look at model.stop_training, which was set to True</source>
+        <translation>循环仍在继续：它不检查已设为 True 的 model.stop_training</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/map_sentences.py"/>
         <source>the model is not compiled: no optimizer and no gradients are counted</source>
         <translation>模型未编译：不计优化器和梯度</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the optimizer {name} ({n} variables) is not part of the model: not saved</source>
+        <translation>优化器 {name}（{n} 个变量）不属于模型：未保存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/map_sentences.py"/>
@@ -7593,6 +7651,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>the spool {path} cannot be taken or freed ({why}): what is in there stays until it can</source>
         <translation>spool {path} 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>the state of PyTorch's optimizer {name} is not saved</source>
+        <translation>PyTorch 优化器 {name} 的状态未保存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_folds.py"/>
@@ -7648,6 +7711,11 @@
         <location filename="../../kmonitor/presenters/verdict_words.py"/>
         <source>there is no lasting trend</source>
         <translation>没有持续的趋势</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>there was nothing to release</source>
+        <translation>没有可释放的内容</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/study_sentences.py"/>
@@ -7808,6 +7876,11 @@
         <location filename="../../kmonitor/report/chart_file.py"/>
         <source>validation, dotted</source>
         <translation>点线：验证</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>values that the loop keeps in arrays of its own, and not in the model's variables, are not saved</source>
+        <translation>循环自己用数组保存、不在模型变量中的值未保存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/hub_settings.py"/>

@@ -110,6 +110,33 @@ def ftrl_lion() -> Any:
     return dense(optimizer=keras.optimizers.Lion(0.01, weight_decay=0.02))
 
 
+def with_optimizer(name: str) -> Any:
+    """An optimizer of Keras by its name, as it is made without settings."""
+    return dense(optimizer=getattr(keras.optimizers, name)(learning_rate=0.01))
+
+
+def multi_by_map() -> Any:
+    """Each part by an optimizer of its own, found by the variable's path."""
+    chosen = keras.optimizers.OptimizerMap(
+        default_optimizer=keras.optimizers.SGD(0.05, momentum=0.9),
+        optimizer_map={".*kernel": keras.optimizers.Adam(0.02, use_ema=True)},
+    )
+    return dense(optimizer=keras.optimizers.MultiOptimizer(chosen))
+
+
+def multi_by_function() -> Any:
+    """The same by a function, which makes them when the first step asks; with a loss scale."""
+    first, second = keras.optimizers.AdamW(0.02), keras.optimizers.RMSprop(0.01)
+
+    def choose(variable: Any) -> Any:
+        return first if "kernel" in variable.path else second
+
+    return dense(optimizer=keras.optimizers.MultiOptimizer(choose, loss_scale_factor=4.0))
+
+
+MULTI_OPTIMIZERS = {"map": multi_by_map, "function": multi_by_function}
+
+
 def moving_average() -> Any:
     """Averages that overwrite the weights every fourth step."""
     optimizer = keras.optimizers.Adam(use_ema=True, ema_momentum=0.8, ema_overwrite_frequency=4)

@@ -1,6 +1,8 @@
 # pyright: reportArgumentType=false
 """Trainings that a reload must not change, on any backend of Keras 3."""
 
+import functools
+
 import keras
 
 from tests.frameworks.exactness import data, models
@@ -26,7 +28,38 @@ CORE = [
 ]
 """A few that together meet most of what a reload touches."""
 
+NOT_BY_ITSELF = frozenset({"LossScaleOptimizer", "MultiOptimizer", "Optimizer"})
+"""Base class, and what wraps others; these have scenarios of their own."""
+
+KINDS = sorted(
+    name
+    for name, kind in vars(keras.optimizers).items()
+    if isinstance(kind, type)
+    and issubclass(kind, keras.optimizers.Optimizer)
+    and name not in NOT_BY_ITSELF
+)
+"""Every optimizer that the installed Keras has, those of later versions too."""
+
 OPTIMIZERS = [
+    *(
+        Scenario(
+            f"every optimizer: {name}",
+            functools.partial(models.with_optimizer, name),
+            data.arrays,
+        )
+        for name in KINDS
+    ),
+    *(
+        Scenario(f"MultiOptimizer by {name}", make, data.arrays)
+        for name, make in models.MULTI_OPTIMIZERS.items()
+        if hasattr(keras.optimizers, "MultiOptimizer")
+    ),
+    Scenario(
+        "averages swapped in for validation",
+        models.moving_average,
+        data.validated,
+        callbacks=lambda: [keras.callbacks.SwapEMAWeights(swap_on_epoch=True)],
+    ),
     Scenario("SGD with momentum and restarts", models.sgd_cosine, data.arrays),
     Scenario("AMSGrad, clipped", models.amsgrad_clipped, data.arrays),
     Scenario("Lion", models.ftrl_lion, data.arrays),
