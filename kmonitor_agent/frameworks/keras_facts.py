@@ -12,8 +12,9 @@ from kmonitor_agent.frameworks.sequence_length import sequence_length_of
 from kmonitor_agent.protocol.facts import LayerFacts, SlotFacts
 from kmonitor_agent.reading import Reading
 
-_UNREADABLE: Final = (AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError)
-"""What Keras' properties raise when there is nothing to read yet."""
+_UNREADABLE: Final = Exception
+"""What a property raises that cannot be read: of Keras' when there is nothing yet, TypeError or
+RuntimeError; of a script's own layer, model or optimizer whatever it likes."""
 
 _ITEM_BYTES: Final = {
     "bool": 1,

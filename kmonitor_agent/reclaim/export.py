@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.guard import described
 from kmonitor_agent.reclaim.archive import export_path, unfinished_export_path
 from kmonitor_agent.reclaim.disk_file import flush_folder
 
@@ -47,7 +48,7 @@ def export_model(
     except NotExported:
         raise
     except Exception as exc:
-        raise NotExported(f"{type(exc).__name__}: {exc}"[:1000]) from exc
+        raise NotExported(described(exc)) from exc
     finally:
         # Whatever ended it, also an interrupt: nothing half-written stays.
         with contextlib.suppress(OSError):

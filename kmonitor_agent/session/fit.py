@@ -15,6 +15,7 @@ from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.session.meeting import Meeting
 from kmonitor_agent.session.parts import Parts
 from kmonitor_agent.session.requests import Request
+from kmonitor_agent.session.script_values import count_of
 
 _BETWEEN: Final = "_call_begin_hook"
 """In v1 graph mode the list of callbacks calls itself through this method."""
@@ -188,13 +189,6 @@ def is_running(fit: Fit) -> bool:
     """Whether the fit's thread, any one, is in it now."""
     with call_stacks() as stacks:
         return _is_among(fit, stacks.get(fit.origin.thread, ()))
-
-
-def count_of(found: object) -> int | None:
-    """What Keras gave as a number of things; None when it is none."""
-    if isinstance(found, int) and not isinstance(found, bool) and found >= 0:
-        return found
-    return None
 
 
 def _is_among(fit: Fit, frames: Iterable[FrameType]) -> bool:
