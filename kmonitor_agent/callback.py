@@ -32,10 +32,10 @@ from kmonitor_agent.config import (
 from kmonitor_agent.frameworks.autograph import not_converted
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.protocol.commands import ReloadMode
+from kmonitor_agent.script_values import is_true
 from kmonitor_agent.session.fit import find_origin, is_same_fit
 from kmonitor_agent.session.keras_base import overrides_step_end, with_keras_callback
 from kmonitor_agent.session.requests import ACTIONS, Request
-from kmonitor_agent.session.script_values import is_true
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,6 +15,7 @@ from kmonitor_agent.protocol.commands import SafePoint
 from kmonitor_agent.protocol.facts import Event, Notice
 from kmonitor_agent.reclaim.actions import foretell
 from kmonitor_agent.reclaim.outcome import ActionName, Outcome
+from kmonitor_agent.script_values import count_of, item_of
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
 from kmonitor_agent.session.fit import (
     Fit,
@@ -38,7 +39,6 @@ from kmonitor_agent.session.privacy import Privacy
 from kmonitor_agent.session.requests import Request, RequestQueue
 from kmonitor_agent.session.restarting import Restarting
 from kmonitor_agent.session.sampler import Sampler, Watched
-from kmonitor_agent.session.script_values import count_of, item_of
 from kmonitor_agent.session.supervised_fits import SupervisedFits
 from kmonitor_agent.session.teller import FitTeller
 from kmonitor_agent.session.wording import Records

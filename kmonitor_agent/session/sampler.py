@@ -14,10 +14,10 @@ from kmonitor_agent.protocol.facts import Event, Sample, SourceOf, Sources
 from kmonitor_agent.protocol.measured import MOST_STEP_LOGS
 from kmonitor_agent.protocol.sample_columns import device_column
 from kmonitor_agent.reading import Reading
+from kmonitor_agent.script_values import number_of, numbers_in
 from kmonitor_agent.session.fit import Fit
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
 from kmonitor_agent.session.privacy import Privacy
-from kmonitor_agent.session.script_values import number_of, numbers_in
 from kmonitor_agent.session.teller import LONGEST_LOG_NAME
 
 _NO_MODEL: Final = "no model was fitted yet"

@@ -22,9 +22,9 @@ from kmonitor_agent.protocol.facts import (
     Sources,
 )
 from kmonitor_agent.protocol.version import MAX_TEXT
+from kmonitor_agent.script_values import numbers_in
 from kmonitor_agent.session.fit import Fit
 from kmonitor_agent.session.privacy import Privacy
-from kmonitor_agent.session.script_values import numbers_in
 
 LAYERS_A_PART: Final = 200
 """Most layers in one `ModelFacts` event."""

@@ -29,6 +29,9 @@ ACTIONS: Final = {
 }
 """What each training has done, whatever fails: it is in the records, done or with what failed."""
 
+NOT_FOLLOWED: Final = {"callback.set_model", "callback.train_begin"}
+"""Faults after which a fit is not followed at all: what was asked for is not done, and counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -143,7 +146,7 @@ class FailingTrainings:
             return "another result"
         done = [action for action, _, _ in answer["records"]]
         wanted = ACTIONS.get(fit, [])
-        if done != wanted:
+        if done != wanted and not NOT_FOLLOWED & answer["faults"].keys():
             return f"recorded {done} instead of {wanted}, faults {answer['faults']}"
         unsaid = [action for action, ok, why in answer["records"] if not ok and not why]
         return f"no word of why {unsaid} failed" if unsaid else ""

@@ -44,6 +44,23 @@ def count_of(value: Any) -> int | None:
     return None
 
 
+def text_in(value: Any) -> str:
+    """A name or text, of Python's own type; empty for what cannot be printed."""
+    try:
+        text = value if isinstance(value, str) else str(value)
+        return text if type(text) is str else str.__str__(text)
+    except Exception:  # noqa: BLE001 - as above
+        return ""
+
+
+def attribute_of(owner: Any, name: str, otherwise: Any = None) -> Any:
+    """An attribute, or something else if there is none or it raises."""
+    try:
+        return getattr(owner, name, otherwise)
+    except Exception:  # noqa: BLE001 - as above
+        return otherwise
+
+
 def is_true(value: Any) -> bool:
     """Whether a value counts as true; False for one that does not tell."""
     try:
@@ -93,9 +110,8 @@ def _add(
     if number is None:
         return
     try:
-        text = name_of(str(name))
-        # A class of the script's own that is a text can do without any of a text's methods.
-        if text and type(text) is str:
+        text = name_of(text_in(name))
+        if text:
             found[text] = number
     except Exception:  # noqa: BLE001, S110 - a name that cannot be printed
         pass
