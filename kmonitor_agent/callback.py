@@ -1,9 +1,21 @@
 """MonitorCallback, which a script passes to `fit`: each Keras hook is one call on the session."""
 
+import functools
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Final, Never, Self, cast, get_args
+from collections.abc import Callable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    Never,
+    ParamSpec,
+    Self,
+    cast,
+    get_args,
+)
 
 from kmonitor_agent.config import (
     Settings,
@@ -20,6 +32,7 @@ from kmonitor_agent.config import (
 from kmonitor_agent.frameworks.autograph import not_converted
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.protocol.commands import ReloadMode
+from kmonitor_agent.script_values import is_true
 from kmonitor_agent.session.fit import find_origin, is_same_fit
 from kmonitor_agent.session.keras_base import overrides_step_end, with_keras_callback
 from kmonitor_agent.session.requests import ACTIONS, Request
@@ -36,9 +49,32 @@ if TYPE_CHECKING:
 _POINTS: Final = ("epoch", "batch")
 _STEP_HOOK: Final = "on_train_batch_begin"
 _LOGS_HOOK: Final = "on_train_batch_end"
+
+_Given = ParamSpec("_Given")
+_Hook = Callable[Concatenate["MonitorCallback", _Given], None]
+
 _OF_THE_PROCESS: Final = frozenset(
     {"_session", "_fits", "_models", "_tick", _STEP_HOOK, _LOGS_HOOK, "async_safe"}
 )
+
+
+def _hook(where: str) -> "Callable[[_Hook[_Given]], _Hook[_Given]]":
+    """Nothing raises out of a hook that Keras calls; what it raised is counted as `where`.
+
+    A `with` for all of it would not do: to make the guard needs memory too.
+    """
+
+    def guarded(hook: "_Hook[_Given]") -> "_Hook[_Given]":
+        @functools.wraps(hook)
+        def run(self: "MonitorCallback", *given: _Given.args, **named: _Given.kwargs) -> None:
+            try:
+                hook(self, *given, **named)
+            except Exception as exc:  # noqa: BLE001 - see above
+                self._session.faults.record(where, exc)  # pyright: ignore[reportPrivateUsage]
+
+        return run
+
+    return guarded
 
 
 class MonitorCallback:
@@ -190,10 +226,12 @@ class MonitorCallback:
     def model(self, model: Any) -> None:
         self.set_model(model)
 
+    @_hook("callback.set_params")
     def set_params(self, params: dict[str, Any] | None) -> None:
         """Keras tells what the fit is about to do."""
         self.params = params
 
+    @_hook("callback.set_model")
     def set_model(self, model: Any) -> None:
         """Keras tells which model is about to be fitted."""
         thread = threading.get_ident()
@@ -202,40 +240,45 @@ class MonitorCallback:
         else:
             self._models[thread] = weakref.ref(model)
 
+    @_hook("callback.train_begin")
     def on_train_begin(self, logs: Any = None) -> None:
         """A fit begins."""
         del logs
         with self._session.faults.guarded("callback.train_begin"):
-            found = self._models.get(threading.get_ident())
-            model = None if found is None else found()
-            if model is None:
-                return
-            fit = self._session.begin_fit(self, model, self.params or {}, self._settings)
-            if fit is not None:
-                self._fits.setdefault(threading.get_ident(), []).append(fit)
-                _runs().watch_exits()
-                _runs().fit_began(self._session)
-            elif (known := self._running()) is not None and is_same_fit(
-                known.origin, find_origin(self)
-            ):
-                known.listed += 1
+            self._begin_fit()
         if self._settings.logs:
             with self._session.faults.guarded("callback.logs"):
                 self._session.log_figures.ask(self, self._running())
         self._choose_tick()
 
+    def _begin_fit(self) -> None:
+        found = self._models.get(threading.get_ident())
+        model = None if found is None else found()
+        if model is None:
+            return
+        fit = self._session.begin_fit(self, model, self.params, self._settings)
+        if fit is not None:
+            self._fits.setdefault(threading.get_ident(), []).append(fit)
+            _runs().watch_exits()
+            _runs().fit_began(self._session)
+        elif (known := self._running()) is not None and is_same_fit(
+            known.origin, find_origin(self)
+        ):
+            known.listed += 1
+
+    @_hook("callback.epoch_begin")
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """An epoch begins."""
         del logs
-        with self._session.faults.guarded("callback.epoch_begin"):
-            fit = self._running()
-            if fit is not None:
-                self._session.begin_epoch(fit, epoch)
+        fit = self._running()
+        if fit is not None:
+            self._session.begin_epoch(fit, epoch)
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         """A step begins; the only hook of ours that runs each step."""
         self._tick(batch, logs)
 
+    @_hook("callback.epoch_end")
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """An epoch ended: the safe point at which actions are done."""
         del epoch
@@ -243,11 +286,11 @@ class MonitorCallback:
             fit = self._running()
             model = None if fit is None else fit.model()
             if fit is not None and model is not None:
-                self._session.end_epoch(fit, model, logs, self.params or {})
+                self._session.end_epoch(fit, model, logs, self.params)
         if self._settings.logs:
-            with self._session.faults.guarded("callback.logs"):
-                self._session.log_figures.fill(logs)
+            self._session.log_figures.fill(logs)
 
+    @_hook("callback.train_end")
     def on_train_end(self, logs: Any = None) -> None:
         """The fit ended by itself or was stopped."""
         del logs
@@ -256,18 +299,19 @@ class MonitorCallback:
             if fit is not None and fit.listed > 1:
                 fit.listed -= 1  # the last of its listings ends it
             elif fit is not None:
-                stopped = bool(getattr(fit.model(), "stop_training", False))
+                stopped = is_true(getattr(fit.model(), "stop_training", False))
                 self._session.end_fit(fit, stopped=stopped)
                 _runs().fit_ended(self._session)
         self._choose_tick()
 
+    @_hook("callback.part_end")
     def on_part_end(self) -> None:
         """A call of `fit` ends whose training goes on in another (`kmonitor_agent.fit`)."""
-        with self._session.faults.guarded("callback.part_end"):
-            fit = self._running()
-            if fit is not None:
-                self._session.end_part(fit)
+        fit = self._running()
+        if fit is not None:
+            self._session.end_part(fit)
 
+    @_hook("callback.part_begin")
     def on_part_begin(self) -> None:
         """The training goes on, with another model object."""
         with self._session.faults.guarded("callback.part_begin"):
@@ -336,6 +380,7 @@ class MonitorCallback:
         elif self.__dict__.pop(_LOGS_HOOK, None) is not None:
             self.__dict__.pop("async_safe", None)
 
+    @_hook("callback.step")
     def _tick_of_thread(self, batch: Any, logs: Any) -> None:
         fit = self._running()
         if fit is not None and fit.is_first_heard():

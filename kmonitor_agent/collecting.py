@@ -12,6 +12,7 @@ from kmonitor_agent.frameworks.autograph import not_converted
 from kmonitor_agent.frameworks.base import Framework, KerasModel
 from kmonitor_agent.frameworks.detect import framework_for, loaded_frameworks
 from kmonitor_agent.frameworks.live_models import models_in_use, models_with_functions
+from kmonitor_agent.guard import described
 from kmonitor_agent.local.byte_sizes import bytes_text
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.protocol.facts import Footprint
@@ -159,7 +160,7 @@ def _frameworks(notes: list[str]) -> list[Framework]:
     try:
         return loaded_frameworks()
     except Exception as exc:  # noqa: BLE001 - a guest: told in the record
-        notes.append(f"the framework could not be looked at: {type(exc).__name__}: {exc}"[:1000])
+        notes.append(f"the framework could not be looked at: {described(exc)}")
         return []
 
 
@@ -174,7 +175,7 @@ def _drop_functions(before_block: "list[weakref.ref[KerasModel]]") -> list[str]:
                 steps.drop_functions(model)
         used = sum(1 for model in fitted if id(model) in in_use)
     except Exception as exc:  # noqa: BLE001 - a guest: told in the record
-        return [f"the block's models were left alone: {type(exc).__name__}: {exc}"[:1000]]
+        return [f"the block's models were left alone: {described(exc)}"]
     are = "is in use and was" if used == 1 else "are in use and were"
     return [f"{used} of the block's models {are} left alone"] if used else []
 

@@ -57,15 +57,23 @@ class FaultLog:
             where: The part that failed: "session.epoch_end".
             exc: What it raised.
         """
+        # No memory may be left to count it in, and its own text may fail to print: there is
+        # nowhere left to report that. `suppress` would need memory before it helps.
+        try:  # noqa: SIM105 - see above
+            self._record(where, exc)
+        except Exception:  # noqa: BLE001, S110
+            pass
+
+    def _record(self, where: str, exc: BaseException) -> None:
         with self._lock:
             count = self._counts.get(where, 0) + 1
             self._counts[where] = count
         if count > _KEPT_IN_FULL and count & (count - 1):
             return
-        # A fault's own text may fail to print; there is nowhere left to report that.
-        with suppress(Exception):
-            text = self._text(exc)
+        text = self._text(exc)
+        try:
             self._lines.append(self._entry(where, count, text, exc))
+        finally:
             if self.on_fault is not None:
                 self.on_fault(where, count, text)
 
@@ -90,7 +98,7 @@ class FaultLog:
 
     def _text(self, exc: BaseException) -> str:
         name = type(exc).__name__
-        return name if self._private else f"{name}: {exc}"[:_TEXT_LIMIT]
+        return name if self._private else f"{name}: {text_of(exc)}"[:_TEXT_LIMIT]
 
     def _entry(self, where: str, count: int, text: str, exc: BaseException) -> str:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -124,6 +132,19 @@ class Guard(ContextDecorator):
             return False
         self._faults.record(self._where, exc)
         return True
+
+
+def text_of(exc: BaseException) -> str:
+    """An exception's message; of one that fails to print, that it does."""
+    try:
+        return str(exc)
+    except Exception as failure:  # noqa: BLE001 - a script's own class may raise whatever it likes
+        return f"(its text raises {type(failure).__name__})"
+
+
+def described(exc: BaseException) -> str:
+    """An exception's type and message, at most 1000 letters."""
+    return f"{type(exc).__name__}: {text_of(exc)}"[:1000]
 
 
 def _append(path: Path, text: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable
+from kmonitor_agent.frameworks.deferred_function import drop_function, make_function
 from kmonitor_agent.frameworks.keras3_contents import contents_of
 from kmonitor_agent.frameworks.live_models import models_in_use
 
@@ -50,15 +51,14 @@ def drop_functions(model: KerasModel) -> Sequence[str]:
     """Forget the step functions but for one that the script put there; names of the others."""
     made = [name for name in FUNCTIONS if _can_be_made_again(model, name)]
     for name in made:
-        setattr(model, name, None)
+        drop_function(model, name)
     return made
 
 
 def make_functions(model: KerasModel, names: Sequence[str]) -> None:
     """Make them as Keras would when it next needs them; nothing is compiled yet."""
     for name in names:
-        if getattr(model, name) is None:
-            getattr(model, f"make_{name}")()
+        make_function(model, name)
 
 
 def _can_be_made_again(model: KerasModel, name: str) -> bool:

@@ -14,6 +14,7 @@ from kmonitor_agent.frameworks.base import (
     StateUnreadable,
     StateVariable,
 )
+from kmonitor_agent.frameworks.deferred_function import drop_function, make_function
 from kmonitor_agent.frameworks.keras3_beside import not_saved
 from kmonitor_agent.frameworks.keras3_functions import models_in
 from kmonitor_agent.frameworks.keras3_recreate import recreate, why_not_recreate
@@ -103,7 +104,7 @@ class Keras3TensorFlowReclaim:
             function = getattr(model, name)
             self._dropped[id(model), name] = traces_of(function, self._internals)
             untrack(model, name)
-            setattr(model, name, None)
+            drop_function(model, name)
             if sys.getrefcount(function) == _ONLY_HERE and _is_of_keras(function):
                 self._without_function += map(weakref.ref, _graphs_of(function))
         _forget_losses(model)
@@ -112,11 +113,9 @@ class Keras3TensorFlowReclaim:
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
         """Make them as Keras would when it next needs them; nothing is traced yet."""
         for name in names:
-            if getattr(model, name) is None:
-                getattr(model, f"make_{name}")()
-            count_as_before(
-                getattr(model, name), self._dropped.pop((id(model), name), {}), self._internals
-            )
+            make_function(model, name)
+            traced = self._dropped.pop((id(model), name), {})
+            count_as_before(getattr(model, name), traced, self._internals)
 
     def release_retained(self) -> Released:
         """See `RetainedTraces.release`."""

@@ -1,6 +1,8 @@
 # pyright: basic
 """What a Keras model says of itself: how it is compiled, its layers, weights and slots."""
 
+import contextlib
+import itertools
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,9 +13,11 @@ from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescriptio
 from kmonitor_agent.frameworks.sequence_length import sequence_length_of
 from kmonitor_agent.protocol.facts import LayerFacts, SlotFacts
 from kmonitor_agent.reading import Reading
+from kmonitor_agent.script_values import attribute_of, count_of, is_true, text_in
 
-_UNREADABLE: Final = (AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError)
-"""What Keras' properties raise when there is nothing to read yet."""
+_UNREADABLE: Final = Exception
+"""What a property raises that cannot be read: of Keras' when there is nothing yet, TypeError or
+RuntimeError; of a script's own layer, model or optimizer whatever it likes."""
 
 _ITEM_BYTES: Final = {
     "bool": 1,
@@ -28,27 +32,30 @@ _ITEM_BYTES: Final = {
     "uint64": 8,
 }
 _LONGEST_PIPELINE: Final = 50
+_LONGEST_LIST: Final = 100_000
+"""Layers or weights of one model."""
 _FIT_FRAMES: Final = 40
 """How many callers up `fit` is looked for: callback, list of callbacks, traceback filter."""
 
 
 def read_fit_facts(model: KerasModel) -> FitFacts:
     """How a model is compiled, and its data's sizes if its `fit` is among our callers."""
-    optimizer = getattr(model, "optimizer", None)
-    jit_compile = getattr(model, "jit_compile", None)
+    optimizer = attribute_of(model, "optimizer")
+    jit_compile = attribute_of(model, "jit_compile")
     batch_size, sequence_length = _of_data(model)
     return FitFacts(
-        model=str(getattr(model, "name", "")),
-        batch_size=batch_size,
+        model=text_in(attribute_of(model, "name", "")),
+        batch_size=count_of(batch_size),
         steps_per_execution=_steps_per_execution(model),
         optimizer=optimizer_name(optimizer),
         learning_rate=read_learning_rate(model).value,
-        jit_compile=jit_compile if isinstance(jit_compile, bool) else None,
-        run_eagerly=bool(getattr(model, "run_eagerly", False)),
+        jit_compile=jit_compile if type(jit_compile) is bool else None,
+        run_eagerly=is_true(attribute_of(model, "run_eagerly")),
         dtype_policy=_policy_name(model),
-        loss=_loss_text(getattr(model, "loss", None)),
-        is_built=bool(getattr(model, "built", True) and getattr(optimizer, "built", True)),
-        sequence_length=sequence_length,
+        loss=_loss_text(attribute_of(model, "loss")),
+        is_built=is_true(attribute_of(model, "built", otherwise=True))
+        and is_true(attribute_of(optimizer, "built", otherwise=True)),
+        sequence_length=count_of(sequence_length),
     )
 
 
@@ -57,13 +64,13 @@ def optimizer_name(optimizer: Any) -> str:
     if optimizer is None:
         return ""
     name = type(optimizer).__name__
-    inner = getattr(optimizer, "inner_optimizer", None)
+    inner = attribute_of(optimizer, "inner_optimizer")
     return f"{name}({type(inner).__name__})" if inner is not None else name
 
 
 def read_learning_rate(model: KerasModel) -> Reading:
     """The optimizer's learning rate now, schedules evaluated, or why it cannot be read."""
-    optimizer = getattr(model, "optimizer", None)
+    optimizer = attribute_of(model, "optimizer")
     if optimizer is None:
         return Reading.missing("1", "the model has no optimizer")
     try:
@@ -84,13 +91,13 @@ def rate_reading(value: float) -> Reading:
 def read_description(model: KerasModel) -> ModelDescription:
     """Layers, weights and optimizer slots; each shared weight is counted once."""
     seen: set[int] = set()
-    layers = tuple(
+    layers = _readable(
         _layer_facts(path, layer, seen) for path, layer in _flat_layers(model, "", set())
     )
     rest = [w for w in _list(model, "weights") if id(w) not in seen]
-    slots = tuple(_slots(model))
+    slots = _readable(_slots(model))
     return ModelDescription(
-        name=str(getattr(model, "name", "")),
+        name=text_in(attribute_of(model, "name", "")),
         kind=type(model).__name__,
         layers=layers,
         parameters=sum(facts.parameters for facts in layers) + _elements(rest),
@@ -98,6 +105,14 @@ def read_description(model: KerasModel) -> ModelDescription:
         slots=slots,
         slot_bytes=sum(slot.n_bytes for slot in slots),
     )
+
+
+def _readable(facts: Iterable[Any]) -> tuple[Any, ...]:
+    """As many as can be read."""
+    found: list[Any] = []
+    with contextlib.suppress(_UNREADABLE):
+        found.extend(facts)
+    return tuple(found)
 
 
 def variable_bytes(variable: Any) -> int:
@@ -118,10 +133,10 @@ def variables_of(optimizer: Any) -> list[Any]:
 def _steps_per_execution(model: KerasModel) -> int:
     # tf_keras keeps a variable, of a strategy's own kind under one.
     for name in ("steps_per_execution", "_steps_per_execution"):
-        steps = getattr(model, name, None)
+        steps = attribute_of(model, name)
         try:
             if steps is not None:
-                return int(steps.numpy() if hasattr(steps, "numpy") else steps)
+                return count_of(int(steps.numpy() if hasattr(steps, "numpy") else steps)) or 1
         except _UNREADABLE:
             continue
     return 1
@@ -150,9 +165,9 @@ def _sequence_length_in(model: KerasModel, fit_locals: Mapping[str, Any]) -> int
 
 
 def _batch_size_in(fit_locals: Mapping[str, Any]) -> int | None:
-    data = fit_locals.get("epoch_iterator") or fit_locals.get("data_handler")
-    adapter = getattr(data, "data_adapter", None) or getattr(data, "_adapter", None)
     try:
+        data = fit_locals.get("epoch_iterator") or fit_locals.get("data_handler")
+        adapter = getattr(data, "data_adapter", None) or getattr(data, "_adapter", None)
         found = adapter.batch_size if adapter is not None else fit_locals.get("batch_size")
         found = found() if callable(found) else found
         if found is None:
@@ -175,17 +190,23 @@ def _batch_size_of(dataset: Any) -> int | None:
 
 
 def _policy_name(model: KerasModel) -> str:
-    policy = getattr(model, "dtype_policy", None)
-    return str(getattr(policy, "name", "") or "")
+    return text_in(attribute_of(attribute_of(model, "dtype_policy"), "name", ""))
 
 
 def _loss_text(loss: Any) -> str:
+    try:
+        return text_in(_loss_name(loss))
+    except _UNREADABLE:
+        return type(loss).__name__
+
+
+def _loss_name(loss: Any) -> str:
     if loss is None:
         return ""
     if isinstance(loss, str):
         return loss
     if isinstance(loss, dict):
-        return ", ".join(f"{key}: {_loss_text(value)}" for key, value in loss.items())
+        return ", ".join(f"{text_in(key)}: {_loss_text(value)}" for key, value in loss.items())
     if isinstance(loss, list | tuple):
         return ", ".join(_loss_text(value) for value in loss)
     return str(getattr(loss, "name", None) or getattr(loss, "__name__", type(loss).__name__))
@@ -193,7 +214,7 @@ def _loss_text(loss: Any) -> str:
 
 def _flat_layers(model: KerasModel, prefix: str, above: set[int]) -> Iterator[tuple[str, Any]]:
     for layer in _list(model, "layers"):
-        path = f"{prefix}{getattr(layer, 'name', type(layer).__name__)}"
+        path = prefix + text_in(attribute_of(layer, "name", type(layer).__name__))
         if _list(layer, "layers") and id(layer) not in above:
             yield from _flat_layers(layer, f"{path}/", above | {id(layer)})
         else:
@@ -208,21 +229,26 @@ def _layer_facts(path: str, layer: Any, seen: set[int]) -> LayerFacts:
         name=path[:4096],
         kind=type(layer).__name__[:200],
         output_shape=_output_shape(layer)[:4096],
-        dtype=str(getattr(layer, "compute_dtype", "") or "")[:200],
+        dtype=_dtype_text(layer)[:200],
         parameters=_elements(weights),
         trainable_parameters=_elements(w for w in weights if id(w) in trained),
         parameter_bytes=_bytes(weights),
     )
 
 
+def _dtype_text(layer: Any) -> str:
+    dtype = attribute_of(layer, "compute_dtype")
+    return "" if dtype is None else text_in(dtype)
+
+
 def _output_shape(layer: Any) -> str:
     try:
         output = layer.output
+        if isinstance(output, list | tuple):
+            return ", ".join(str(tuple(part.shape)) for part in output if hasattr(part, "shape"))
+        return str(tuple(output.shape)) if hasattr(output, "shape") else ""
     except _UNREADABLE:
         return ""
-    if isinstance(output, list | tuple):
-        return ", ".join(str(tuple(part.shape)) for part in output if hasattr(part, "shape"))
-    return str(tuple(output.shape)) if hasattr(output, "shape") else ""
 
 
 def _slots(model: KerasModel) -> Iterator[SlotFacts]:
@@ -263,7 +289,11 @@ def _slot_kind(variable: Any, weights: set[str], slots: frozenset[str]) -> str:
 
 def _list(owner: Any, name: str) -> list[Any]:
     try:
-        return list(getattr(owner, name, ()))
+        found: Any = getattr(owner, name, ())
+        if isinstance(found, str | bytes | bytearray):
+            return []
+        # What a script put there may be data, or go on for ever.
+        return list(itertools.islice(found, _LONGEST_LIST))
     except _UNREADABLE:
         return []
 

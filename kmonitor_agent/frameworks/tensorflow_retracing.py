@@ -125,14 +125,22 @@ class _Detector:
 
     def called_without_tracing(self) -> None:
         """An ordinary call."""
-        self._own().called_without_tracing()
+        self._count(None)
 
     def called_with_tracing(self, *args: Any, **named: Any) -> None:
         """A call that was traced: counted so unless the function before had that trace."""
-        if self._is_known():
-            self._own().called_without_tracing()
-        else:
-            self._own().called_with_tracing(*args, **named)
+        self._count(None if self._is_known() else (args, named))
+
+    def _count(self, traced: tuple[tuple[Any, ...], dict[str, Any]] | None) -> None:
+        """Have TensorFlow's own count a call, and what it was traced with if it was."""
+        try:
+            own = self._own()
+            if traced is None:
+                own.called_without_tracing()
+            else:
+                own.called_with_tracing(*traced[0], **traced[1])
+        except Exception:  # noqa: BLE001, S110 - within the script's own call: one warning at most is lost
+            pass
 
     def _own(self) -> Any:
         # Looked up late: a function that only others call while they are traced is not counted.

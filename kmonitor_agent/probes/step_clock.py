@@ -30,10 +30,11 @@ class StepClock:
         steps: Steps begun in the running epoch.
         due: Set by any thread when something waits for the next step's begin.
         on_due: Called at the begin of a step when `due`, before that step is timed.
+        on_fault: Called with what a step's begin raised; must not raise.
     """
 
     __slots__ = ("_counts", "_first", "_last", "_max", "_measured", "_per_tick", "_sum",
-                 "_ticks", "due", "on_due")  # fmt: skip
+                 "_ticks", "due", "on_due", "on_fault")  # fmt: skip
 
     def __init__(self, *, steps_per_execution: int = 1, on_due: Hook | None = None) -> None:
         """Begin outside of any epoch.
@@ -44,6 +45,7 @@ class StepClock:
         """
         self.due = False
         self.on_due = on_due
+        self.on_fault: Callable[[Exception], None] | None = None
         self._per_tick = max(1, steps_per_execution)
         self.begin_epoch()
 
@@ -60,29 +62,33 @@ class StepClock:
         self._first = -1.0
 
     def tick(self, batch: Any = None, logs: Any = None) -> None:
-        """A step begins. Raises only what `on_due` raises.
+        """A step begins. Never raises an `Exception`: a fault goes to `on_fault`.
 
-        Written flat: each call and each look-up here is paid at every step.
+        Written flat: each call and each look-up here is paid at every step. A `try` costs nothing.
         """
-        if self.due and self.on_due is not None:
-            self.on_due()
-        now = perf_counter()
-        last = self._last
-        self._last = now
-        self._ticks += 1
-        if last > 0.0:
-            seconds = now - last
-            if self._first < 0.0:
-                self._first = seconds
-                return
-            try:
-                self._counts[int(log(seconds) * _PER_LOG + _OFFSET)] += 1
-            except (IndexError, ValueError):
-                self._counts[_BUCKETS - 1 if seconds > 1.0 else 0] += 1
-            self._measured += 1
-            self._sum += seconds
-            if seconds > self._max:  # noqa: PLR1730 - `max()` costs a call each step
-                self._max = seconds
+        try:
+            if self.due and self.on_due is not None:
+                self.on_due()
+            now = perf_counter()
+            last = self._last
+            self._last = now
+            self._ticks += 1
+            if last > 0.0:
+                seconds = now - last
+                if self._first < 0.0:
+                    self._first = seconds
+                    return
+                try:
+                    self._counts[int(log(seconds) * _PER_LOG + _OFFSET)] += 1
+                except (IndexError, ValueError):
+                    self._counts[_BUCKETS - 1 if seconds > 1.0 else 0] += 1
+                self._measured += 1
+                self._sum += seconds
+                if seconds > self._max:  # noqa: PLR1730 - `max()` costs a call each step
+                    self._max = seconds
+        except Exception as exc:  # noqa: BLE001 - Keras calls this; counted by who made the clock
+            if self.on_fault is not None:
+                self.on_fault(exc)
 
     def leave_out(self, *, retraced: bool) -> None:
         """Time nothing between the last step's begin and the next one's.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kmonitor_agent import guard
 from kmonitor_agent.frameworks.base import Framework, KerasModel, ReclaimSteps
 from kmonitor_agent.reclaim.memory import footprint
 from kmonitor_agent.reclaim.outcome import Outcome
@@ -44,4 +45,4 @@ def described(exc: BaseException) -> str:
         return exc.why
     if isinstance(exc, NotAStateFile):
         return f"the checkpoint is damaged: {exc.why}"
-    return f"{type(exc).__name__}: {exc}"[:1000]
+    return guard.described(exc)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.keras_names import names_kept
+from kmonitor_agent.guard import described
 from kmonitor_agent.reclaim.archive import export_path, unfinished_export_path
 from kmonitor_agent.reclaim.disk_file import flush_folder
 
@@ -49,7 +50,7 @@ def export_model(
     except NotExported:
         raise
     except Exception as exc:
-        raise NotExported(f"{type(exc).__name__}: {exc}"[:1000]) from exc
+        raise NotExported(described(exc)) from exc
     finally:
         # Whatever ended it, also an interrupt: nothing half-written stays.
         with contextlib.suppress(OSError):

@@ -14,6 +14,7 @@ from kmonitor_agent.frameworks.rebuilding import (
 )
 from kmonitor_agent.frameworks.tf_keras_graph import V1GraphFramework
 from kmonitor_agent.frameworks.tf_keras_rebuilding import v1_rebuilding
+from kmonitor_agent.guard import described
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.reclaim.actions import save
 from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore
@@ -136,7 +137,7 @@ def _why_not_rebuilt(exc: Exception, script: Rebuild | None) -> str:
     if isinstance(exc, StateUnreadable):
         made = "rebuild= returned a model that" if script else "the model that was made anew"
         return f"{made} cannot take the state: {exc.why}"
-    return exc.why if isinstance(exc, CannotCopy) else f"{type(exc).__name__}: {exc}"
+    return exc.why if isinstance(exc, CannotCopy) else described(exc)
 
 
 def _make(

@@ -8,7 +8,7 @@ import msgspec
 
 from kmonitor_agent.config import Settings
 from kmonitor_agent.frameworks.base import Framework
-from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.guard import FaultLog, text_of
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.local.clock import SystemClock
@@ -156,7 +156,7 @@ class Boot:
                 t_s=self.now_s(),
                 why=how_ended(left_by),
                 error_type=type(left_by).__name__[:200],
-                message=self._privacy.text(str(left_by))[:MAX_TEXT],
+                message=self._privacy.text(text_of(left_by))[:MAX_TEXT],
             )
         self.emit(ended)
         self._link.end(timeout_s=within_s)

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.frameworks.base import KerasModel, KnowsHolders, TraceHolder
+from kmonitor_agent.guard import described
 from kmonitor_agent.probes.python_heap import AllocationTrace, ObjectCounts
 from kmonitor_agent.protocol.facts import (
     AllocationGrowth,
@@ -70,7 +71,7 @@ class Diagnoses:
         try:
             self._look(fit, model, began)
         except Exception as exc:  # noqa: BLE001 - evidence that fails must never end the training
-            return perf_counter() - began, f"{type(exc).__name__}: {exc}"[:1000]
+            return perf_counter() - began, described(exc)
         return perf_counter() - began, ""
 
     def _look(self, fit: Fit, model: KerasModel, began: float) -> None:

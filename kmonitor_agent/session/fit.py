@@ -12,6 +12,7 @@ from typing import Any, Final
 from kmonitor_agent.call_stacks import DATA_NAMES, call_stacks, is_of_keras, locals_of
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.probes.step_clock import StepClock
+from kmonitor_agent.script_values import attribute_of, count_of
 from kmonitor_agent.session.meeting import Meeting
 from kmonitor_agent.session.parts import Parts
 from kmonitor_agent.session.requests import Request
@@ -212,13 +213,6 @@ def is_running(fit: Fit) -> bool:
         return _is_among(fit, stacks.get(fit.origin.thread, ()))
 
 
-def count_of(found: object) -> int | None:
-    """What Keras gave as a number of things; None when it is none."""
-    if isinstance(found, int) and not isinstance(found, bool) and found >= 0:
-        return found
-    return None
-
-
 def _is_among(fit: Fit, frames: Iterable[FrameType]) -> bool:
     if fit.origin.token is None or fit.origin.token() is None:
         return False
@@ -249,7 +243,7 @@ def _read_locals(frame: FrameType) -> tuple[int | None, int]:
         # A script's own loop. Never look further: at module level the "locals" are its globals.
         return None, 0
     with locals_of(frame) as found:
-        adapter = getattr(found.get("epoch_iterator"), "data_adapter", None)
-        batch_size = found.get("batch_size") or getattr(adapter, "batch_size", None)
+        adapter = attribute_of(found.get("epoch_iterator"), "data_adapter")
+        batch_size = count_of(found.get("batch_size")) or attribute_of(adapter, "batch_size")
         initial_epoch = found.get("initial_epoch")
     return count_of(batch_size), count_of(initial_epoch) or 0

@@ -24,7 +24,7 @@ class Uncaught:
 
 
 ExceptionMet = Callable[[Uncaught], None]
-"""Told of each; must not raise."""
+"""Told of each."""
 
 _KEYBOARD: Final = (KeyboardInterrupt, GeneratorExit)
 
@@ -69,7 +69,7 @@ class ExitWatch:
             kind: type[BaseException], exc: BaseException, trace: TracebackType | None
         ) -> None:
             """Tell of what ends the process, then do as before."""
-            met(Uncaught(exc, threading.get_ident(), is_last=True))
+            _tell(met, exc, threading.get_ident(), is_last=True)
             before(kind, exc, trace)
 
         sys.excepthook = kmonitor_excepthook
@@ -81,7 +81,7 @@ class ExitWatch:
         def kmonitor_excepthook(args: Any) -> None:
             """Tell of what ends a thread, then do as before."""
             if args.exc_value is not None and args.thread is not None:
-                met(Uncaught(args.exc_value, args.thread.ident, is_last=False))
+                _tell(met, args.exc_value, args.thread.ident, is_last=False)
             before(args)
 
         threading.excepthook = kmonitor_excepthook
@@ -89,7 +89,16 @@ class ExitWatch:
     def _on_cell_run(self, result: Any = None) -> None:
         exc = getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None)
         if isinstance(exc, BaseException):
-            self._met(Uncaught(exc, threading.get_ident(), is_last=False))
+            _tell(self._met, exc, threading.get_ident(), is_last=False)
+
+
+def _tell(met: ExceptionMet, exc: BaseException, thread: int | None, *, is_last: bool) -> None:
+    # The hook that was there before, which prints the script's traceback, comes in every case.
+    # Sessions count their own faults: what comes here is memory that `suppress` would need too.
+    try:  # noqa: SIM105
+        met(Uncaught(exc, thread, is_last=is_last))
+    except Exception:  # noqa: BLE001, S110
+        pass
 
 
 def how_ended(exc: BaseException) -> Literal["failed", "interrupted"]:

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.guard import described
 from kmonitor_agent.protocol.commands import CommandState
 from kmonitor_agent.protocol.facts import ActionRecord, CommandProgress, Event, Notice, Paused
 from kmonitor_agent.protocol.version import MAX_TEXT
@@ -88,6 +89,16 @@ class Performer:
             request: What to do.
             step: Steps done in the running epoch; 0 at its end.
         """
+        known = len(self.records)
+        try:
+            self._perform(fit, request, step)
+        except Exception as exc:
+            # Whoever asked hears of it; the caller's guard counts it.
+            if len(self.records) == known:
+                self._finish(self._record(fit, request, step, why=described(exc)), request)
+            raise
+
+    def _perform(self, fit: Fit, request: Request, step: int) -> None:
         if is_expired(request, self._now_s()):
             self.tell(request, "expired", "its time to live passed before a safe point came")
             return

@@ -14,6 +14,7 @@ from kmonitor_agent.frameworks.base import (
 from kmonitor_agent.frameworks.built_again import read_build_config
 from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
 from kmonitor_agent.frameworks.taking_up import RunningData, find_data, taking_up
+from kmonitor_agent.guard import described
 from kmonitor_agent.reclaim.archive import Checkpoint, SaveRefused
 from kmonitor_agent.resuming.callback_states import read_callbacks, write_callbacks
 from kmonitor_agent.resuming.fit_state import (
@@ -98,7 +99,7 @@ class Resumption:
             self._tell_resumed(exc.why)
             raise
         except Exception as exc:
-            why = f"{type(exc).__name__}: {exc}"[:1000]
+            why = described(exc)
             self._tell_resumed(why)
             raise CannotResume(why) from exc
 
@@ -221,7 +222,7 @@ class Resumption:
         except (SaveRefused, StateUnreadable, CannotResume) as exc:
             return Saved(time.monotonic() - began_s, why=exc.why)
         except Exception as exc:  # noqa: BLE001 - a save that fails must never end the training
-            return Saved(time.monotonic() - began_s, why=f"{type(exc).__name__}: {exc}"[:1000])
+            return Saved(time.monotonic() - began_s, why=described(exc))
         seconds = time.monotonic() - began_s
         self._next_save_s = time.monotonic() + seconds / _SAVING_PART
         return Saved(seconds, checkpoint, state.left_out)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypedDict
 
 from kmonitor_agent.config import Settings
-from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.local.folders import find_folders
@@ -16,11 +16,11 @@ from kmonitor_agent.protocol.commands import SafePoint, SetLimits
 from kmonitor_agent.protocol.facts import Event, Notice
 from kmonitor_agent.reclaim.actions import foretell
 from kmonitor_agent.reclaim.outcome import ActionName, Outcome
+from kmonitor_agent.script_values import count_of, item_of
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
 from kmonitor_agent.session.fit import (
     Fit,
     FitOrigin,
-    count_of,
     find_origin,
     is_on_stack,
     is_running,
@@ -162,7 +162,7 @@ class RunSession:
             self._performer.tell_collected(outcome, fit=self._fit_count, epoch=epoch)
 
     def begin_fit(
-        self, callback: object, model: KerasModel, params: dict[str, object], settings: Settings
+        self, callback: object, model: KerasModel, params: object, settings: Settings
     ) -> Fit | None:
         """A fit begins; None in a fork, or when another callback of ours follows it already.
 
@@ -175,14 +175,19 @@ class RunSession:
         origin = find_origin(callback)
         if not self._boot.is_ours or self._is_followed(origin):
             return None
-        framework = framework_for(model)
-        facts = framework.fit_facts(model)
+        guarded = self.faults.guarded
         with self._beginning:
-            self._start(model)
+            # Counted whatever fails: saved states of fits go by this number.
             ordinal = self._fit_count = self._fit_count + 1
-        self._close_forgotten()
+            with guarded("session.start"):
+                self._start(model)
+        with guarded("session.close_forgotten"):
+            self._close_forgotten()
         self._left_by = None
-        self._limits.set_by_script(settings.limits)
+        with guarded("session.limits"):
+            self._limits.set_by_script(settings.limits)
+        framework = framework_for(model)
+        facts = self._facts(framework, model)
         fit = Fit(
             ordinal=ordinal,
             framework=framework,
@@ -191,26 +196,40 @@ class RunSession:
             model=weakref.ref(model),
             checkpoint_dir=settings.checkpoint_dir or self._folders.checkpoints / self.run_id,
             keep_checkpoints=settings.keep_checkpoints,
-            planned_steps=count_of(params.get("steps")),
-            planned_epochs=count_of(params.get("epochs")) or 0,
+            planned_steps=count_of(item_of(params, "steps")),
+            planned_epochs=count_of(item_of(params, "epochs")) or 0,
             undescribed=facts,
             parts=parts_of(model),
             meeting=meeting_of(framework, model),
         )
         if fit.parts is not None:
             self._boot.unavailable.pop("reload", None)
-        self._supervised.follow(fit, model)
+        with guarded("session.supervised"):
+            self._supervised.follow(fit, model)
         fit.clock.on_due = lambda: self._serve_batch(fit)
-        watch_end(fit, self._on_dropped)
+        fit.clock.on_fault = lambda exc: self.faults.record("session.step", exc)
         self._fits.append(fit)
         self._performer.stopping.fit_began(fit)
         self._watch(fit)
+        with guarded("session.watch_end"):
+            watch_end(fit, self._on_dropped)
         if not fit.is_left_out:
-            self._teller.fit_started(fit, model, facts, fit.planned_epochs)
-            self._models.begin_fit(fit, model if facts.is_built else None)
-            self._count_graph(fit, model)
-            fit.clock.due = True
+            self._tell_begin(fit, model, facts)
         return fit
+
+    def _facts(self, framework: Framework, model: KerasModel) -> FitFacts:
+        with self.faults.guarded("session.facts"):
+            return framework.fit_facts(model)
+        return FitFacts(model="")
+
+    def _tell_begin(self, fit: Fit, model: KerasModel, facts: FitFacts) -> None:
+        with self.faults.guarded("session.fit_started"):
+            self._teller.fit_started(fit, model, facts, fit.planned_epochs)
+        with self.faults.guarded("session.model"):
+            self._models.begin_fit(fit, model if facts.is_built else None)
+        with self.faults.guarded("session.graph"):
+            self._count_graph(fit, model)
+        fit.clock.due = True
 
     def end_part(self, fit: Fit) -> None:
         """A call of Keras' `fit` ends, the training goes on in another one."""
@@ -230,12 +249,15 @@ class RunSession:
         fit.is_traced, fit.clock.due = False, True
         self._count_graph(fit, model, is_judged=False)
 
-    def begin_epoch(self, fit: Fit, epoch: int) -> None:
+    def begin_epoch(self, fit: Fit, epoch: object) -> None:
         """An epoch begins; told again by a callback that is listed twice, nothing happens."""
-        if fit.is_in_epoch and fit.epoch == epoch:
+        index = count_of(epoch)
+        if index is None:  # a loop of the script's own counts its epochs in its own way
+            index = fit.epochs_before + fit.epochs_done
+        if fit.is_in_epoch and fit.epoch == index:
             return
         self._performer.stopping.epoch_began(fit)
-        fit.epoch = epoch
+        fit.epoch = index
         fit.is_in_epoch = True
         fit.hear_anew()
         fit.epoch_began_s = self._boot.now_s()
@@ -243,31 +265,43 @@ class RunSession:
         self._watch(fit)
         self._teller.epoch_started(fit)
 
-    def end_epoch(
-        self, fit: Fit, model: KerasModel, logs: object, params: dict[str, object]
-    ) -> None:
+    def end_epoch(self, fit: Fit, model: KerasModel, logs: object, params: object) -> None:
         """An epoch ended: tell it, judge its graph and step time, and do what waits, once."""
         if not fit.is_in_epoch:
             return
-        fit.planned_steps = count_of(params.get("steps")) or fit.planned_steps
-        step_times = fit.clock.step_times()
-        fit.last_step_s = None if step_times is None else step_times.p50_s
         fit.epochs_done += 1
         self.steps_done += fit.clock.steps
         fit.is_in_epoch = False
-        self._teller.epoch_ended(fit, model, logs)
-        self._models.describe(fit, model)
-        self._models.end_epoch(fit)
+        # Each by itself: what fails costs neither the limits nor a stop that waits.
+        guarded = self.faults.guarded
+        with guarded("session.step_time"):
+            fit.planned_steps = count_of(item_of(params, "steps")) or fit.planned_steps
+            step_times = fit.clock.step_times()
+            fit.last_step_s = None if step_times is None else step_times.p50_s
+        with guarded("session.epoch_told"):
+            self._teller.epoch_ended(fit, model, logs)
+        with guarded("session.model"):
+            self._models.describe(fit, model)
+            self._models.end_epoch(fit)
         fit.is_traced = True
-        self._count_graph(fit, model)
-        self.log_figures.epoch_ended(fit)
-        self._foretell(fit, model)
+        with guarded("session.graph"):
+            self._count_graph(fit, model)
+        with guarded("session.log_figures"):
+            self.log_figures.epoch_ended(fit)
+        with guarded("session.foretell"):
+            self._foretell(fit, model)
+        with guarded("session.limits"):
+            self._judge_step_time(fit)
+        self._follow_up(fit)
+        with guarded("session.serve_epoch"):
+            self._serve(fit, "epoch")
+        with guarded("session.meet"):
+            self._performer.meet(fit, model)
+
+    def _judge_step_time(self, fit: Fit) -> None:
         self._limits.observe("step_time", Bound(fit.last_step_s))
         if (why := fit.clock.why_untimed(fit.planned_steps)) and fit.last_step_s is None:
             self._limits.tell_unwatched("step_time", why)
-        self._follow_up(fit)
-        self._serve(fit, "epoch")
-        self._performer.meet(fit, model)
 
     def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
         """`on_train_end` came."""
@@ -315,12 +349,16 @@ class RunSession:
         """
         if not self._boot.is_ours:
             return
-        self._performer.expire_waiting("the process ended before a safe point")
+        guarded = self.faults.guarded
+        with guarded("session.expire"):
+            self._performer.expire_waiting("the process ended before a safe point")
         for fit in tuple(self._fits):
-            if self._left_by is None and is_running(fit) and self._close(fit):
-                self._teller.fit_ended(fit, "interrupted", None)
-            self.leave_fit(fit, self._left_by)
-        self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s)
+            with guarded("session.close_fit"):
+                if self._left_by is None and is_running(fit) and self._close(fit):
+                    self._teller.fit_ended(fit, "interrupted", None)
+                self.leave_fit(fit, self._left_by)
+        with guarded("session.end"):
+            self._boot.end(left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s)
 
     def _make_intake(self, *, takes_commands: bool) -> Intake:
         return Intake(
@@ -363,7 +401,8 @@ class RunSession:
         if not fit.is_open:
             return False
         fit.is_open = False
-        self._performer.leave_meeting(fit)
+        with self.faults.guarded("session.leave_meeting"):
+            self._performer.leave_meeting(fit)
         self._performer.stopping.fit_ended(fit)
         self._follow_up(fit)
         self._last_epoch = fit.epoch
@@ -391,11 +430,13 @@ class RunSession:
         # Before its first step a model that Keras builds late has neither layers nor slots, and
         # none has the step's graph, and the first epoch may take hours.
         is_early = fit.clock.steps == 0
-        model = fit.model()
-        fit.clock.due = self._models.waits(fit) or (is_early and not fit.is_traced)
-        if model is not None and not is_early:
-            self._models.describe(fit, model)
-            self._count_traced(fit, model)
+        fit.clock.due = is_early and not fit.is_traced
+        with self.faults.guarded("session.look_at_model"):
+            fit.clock.due |= self._models.waits(fit)
+            model = fit.model()
+            if model is not None and not is_early:
+                self._models.describe(fit, model)
+                self._count_traced(fit, model)
         with self.faults.guarded("session.serve_batch"):
             self._serve(fit, "batch", step=fit.clock.steps)
 
@@ -423,7 +464,8 @@ class RunSession:
         try:
             others = [each.ordinal for each in self._fits if each is not fit]
             while (request := self._queue.take(at, others)) is not None:
-                self._perform(fit, request, step)
+                with self.faults.guarded("session.perform"):
+                    self._perform(fit, request, step)
         finally:
             self._acting.release()
             self._wake_batches()

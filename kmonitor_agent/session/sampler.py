@@ -1,6 +1,6 @@
 """Samples: what is read each second on the agent's thread, and the sources of what was read."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import Final
@@ -14,6 +14,7 @@ from kmonitor_agent.protocol.facts import Event, Sample, SourceOf, Sources
 from kmonitor_agent.protocol.measured import MOST_STEP_LOGS
 from kmonitor_agent.protocol.sample_columns import device_column
 from kmonitor_agent.reading import Reading
+from kmonitor_agent.script_values import number_of, numbers_in
 from kmonitor_agent.session.fit import Fit
 from kmonitor_agent.session.limit_keeper import Bound, LimitKeeper
 from kmonitor_agent.session.privacy import Privacy
@@ -163,15 +164,12 @@ class Sampler:
     def _step_logs(self, fit: Fit | None) -> dict[str, float]:
         """Logs of the running epoch that Keras had made numbers; one on the device is left."""
         found = None if fit is None or not fit.is_in_epoch else fit.step_logs
-        if not isinstance(found, Mapping):
-            return {}
-        # Copied at once: where Keras hands out one and the same, it may change meanwhile.
-        logs: dict[object, object] = dict(found)  # pyright: ignore[reportUnknownArgumentType]
-        numbers = [(name, float(value)) for name, value in logs.items() if isinstance(value, Real)]
-        return {
-            self._privacy.log_name(str(name))[:LONGEST_LOG_NAME]: number
-            for name, number in numbers[:MOST_STEP_LOGS]
-        }
+        return numbers_in(
+            found, name_of=self._log_name, most=MOST_STEP_LOGS, number=_number_at_hand
+        )
+
+    def _log_name(self, name: str) -> str:
+        return self._privacy.log_name(name)[:LONGEST_LOG_NAME]
 
     def _read(self, watched: Watched, device: DeviceReadings) -> Iterator[tuple[str, Reading]]:
         yield from _memory_fields(self._memory.read())
@@ -196,6 +194,14 @@ class Sampler:
                 changed.append(source)
         if changed:
             self._emit(Sources(t_s=t_s, sources=changed))
+
+
+def _number_at_hand(value: object) -> float | None:
+    """A number that Keras has made one; none that would have to be fetched from a device."""
+    try:
+        return number_of(value) if isinstance(value, Real) else None
+    except Exception:  # noqa: BLE001 - a script's own object, which decides what it is
+        return None
 
 
 def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:

@@ -1,10 +1,11 @@
 """Turns what Keras' hooks say into events: fits, model facts, epochs, graph counts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final, Literal
 
 from kmonitor_agent.config import plain_text
 from kmonitor_agent.frameworks.base import FitFacts, GraphCount, KerasModel, ModelDescription
+from kmonitor_agent.guard import text_of
 from kmonitor_agent.probes.heap import Heap
 from kmonitor_agent.probes.process_memory import resident_bytes
 from kmonitor_agent.protocol.facts import (
@@ -21,6 +22,7 @@ from kmonitor_agent.protocol.facts import (
     Sources,
 )
 from kmonitor_agent.protocol.version import MAX_TEXT
+from kmonitor_agent.script_values import numbers_in
 from kmonitor_agent.session.fit import Fit
 from kmonitor_agent.session.privacy import Privacy
 
@@ -169,7 +171,7 @@ class FitTeller:
             how: In which way.
             exc: What it raised, if known.
         """
-        message = "" if exc is None else self._privacy.text(str(exc))
+        message = "" if exc is None else self._privacy.text(text_of(exc))
         if exc is None:
             message = {"left": _CAUGHT + _place(fit), "interrupted": _CUT_OFF}.get(how, "")
         self._emit(
@@ -199,16 +201,13 @@ class FitTeller:
         return rate.value
 
     def _logs(self, logs: object) -> dict[str, float]:
-        told: dict[str, float] = {}
-        if not isinstance(logs, Mapping):
-            return told
-        for name, value in logs.items():  # pyright: ignore[reportUnknownVariableType]
-            number = _number(value)  # pyright: ignore[reportUnknownArgumentType]
-            # Ours, which another callback of ours put there, are told as what they are.
-            is_ours = str(name).startswith(LOG_PREFIX)  # pyright: ignore[reportUnknownArgumentType]
-            if number is not None and not is_ours and len(told) < _MOST_LOGS:
-                told[self._privacy.log_name(str(name))[:LONGEST_LOG_NAME]] = number  # pyright: ignore[reportUnknownArgumentType]
-        return told
+        return numbers_in(logs, name_of=self._log_name, most=_MOST_LOGS)
+
+    def _log_name(self, name: str) -> str:
+        # Ours, which another callback of ours put there, are told as what they are.
+        if name.startswith(LOG_PREFIX):
+            return ""
+        return self._privacy.log_name(name)[:LONGEST_LOG_NAME]
 
     def _layer(self, layer: LayerFacts) -> LayerFacts:
         if not self._privacy.private:
@@ -241,11 +240,3 @@ def _place(fit: Fit) -> str:
         return ""
     of = f" of {fit.planned_steps}" if fit.planned_steps else ""
     return f", in epoch {fit.epoch + 1} at step {fit.clock.steps}{of}"
-
-
-def _number(value: object) -> float | None:
-    """A log's value as Keras gives it, NaN and infinity included; None for what is no number."""
-    try:
-        return float(value)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
-        return None

@@ -1,0 +1,51 @@
+# pyright: basic
+"""Step functions that a reload drops, so that a model is never without one.
+
+`fit` reads `model.train_function` at every step and calls it. Dropping used to leave None there
+until a new function was made: whatever failed in between, a MemoryError above all, ended the
+training with "'NoneType' object is not callable". So one assignment puts a deferred function in
+its place, which makes the real one when it is called. A reload makes it before that; where the
+reload fails, the training's next step does.
+"""
+
+import weakref
+from typing import Any
+
+from kmonitor_agent.frameworks.base import KerasModel
+
+
+class DeferredFunction:
+    """Stands for a model's step function until one is made; holds neither."""
+
+    __slots__ = ("__weakref__", "_model", "_name")
+
+    def __init__(self, model: KerasModel, name: str) -> None:
+        self._model = weakref.ref(model)
+        self._name = name
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """Make it, and call it with what this was called with."""
+        model = self._model()
+        make_function(model, self._name)
+        return getattr(model, self._name)(*given, **named)
+
+
+def drop_function(model: KerasModel, name: str) -> None:
+    """Have the model let go of a step function, which is made again when it is needed."""
+    setattr(model, name, DeferredFunction(model, name))
+
+
+def make_function(model: KerasModel, name: str) -> None:
+    """Make a step function as Keras would when it next needs it, unless there is one.
+
+    Whatever making it raises, the model has a function, or what makes one when it is called.
+    """
+    deferred = getattr(model, name)
+    if deferred is not None and not isinstance(deferred, DeferredFunction):
+        return
+    setattr(model, name, None)  # else Keras takes it for made
+    try:
+        getattr(model, f"make_{name}")()
+    finally:
+        if getattr(model, name) is None:
+            setattr(model, name, deferred)

@@ -1,0 +1,117 @@
+"""Values that a script gives to Keras and Keras to us; one that cannot be read costs only itself.
+
+A callback may put anything into the logs, a model's attribute may be a property that raises, and a
+class of the script's own decides what `float`, `len`, `==` and `str` do. So each value is read by
+itself, into one of Python's own types, and whatever it raises means that there is none.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
+
+import numpy as np
+
+_MOST_LOOKED_AT: Final = 4096
+"""Items of a mapping; the script's own kind may give them for ever."""
+
+_MOST_COUNT: Final = 2**63 - 1
+_LONGEST_NUMBER: Final = 400
+"""Letters of a number that is given as a text."""
+
+
+def number_of(value: Any) -> float | None:
+    """A value as Keras has it in its logs, NaN and infinity included; None for what is no number.
+
+    An array or tensor is one if it has a single element.
+    """
+    try:
+        if isinstance(value, str | bytes | bytearray):
+            return float(value) if len(value) <= _LONGEST_NUMBER else None
+        if getattr(value, "ndim", 0):  # of which numpy warns in `float()`
+            return float((value if hasattr(value, "item") else np.asarray(value)).item())
+        return float(value)
+    except Exception:  # noqa: BLE001 - a script's own object may raise whatever it likes
+        return None
+
+
+def count_of(value: Any) -> int | None:
+    """What Keras gave as a number of things; None when it is none, or none that can be sent."""
+    try:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_COUNT:
+            return int(value)
+    except Exception:  # noqa: BLE001, S110 - as above
+        pass
+    return None
+
+
+def text_in(value: Any) -> str:
+    """A name or text, of Python's own type; empty for what cannot be printed."""
+    try:
+        text = value if isinstance(value, str) else str(value)
+        return text if type(text) is str else str.__str__(text)
+    except Exception:  # noqa: BLE001 - as above
+        return ""
+
+
+def attribute_of(owner: Any, name: str, otherwise: Any = None) -> Any:
+    """An attribute, or something else if there is none or it raises."""
+    try:
+        return getattr(owner, name, otherwise)
+    except Exception:  # noqa: BLE001 - as above
+        return otherwise
+
+
+def is_true(value: Any) -> bool:
+    """Whether a value counts as true; False for one that does not tell."""
+    try:
+        return bool(value)
+    except Exception:  # noqa: BLE001 - as above
+        return False
+
+
+def item_of(mapping: Any, name: str) -> Any:
+    """An item of what should be a dict; None where there is none."""
+    try:
+        return mapping.get(name) if isinstance(mapping, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    except Exception:  # noqa: BLE001 - as above
+        return None
+
+
+def numbers_in(
+    logs: Any,
+    *,
+    name_of: Callable[[str], str],
+    most: int,
+    number: Callable[[Any], float | None] = number_of,
+) -> dict[str, float]:
+    """The numbers in Keras' logs; of others, of ours and of what cannot be read nothing.
+
+    Args:
+        logs: A mapping, or whatever a script gave as one.
+        name_of: The name under which a number is told; empty: it is not.
+        most: So many at most.
+        number: Reads a value; None for what is no number.
+    """
+    found: dict[str, float] = {}
+    try:
+        if isinstance(logs, Mapping):
+            items = cast("Mapping[Any, Any]", logs).items()
+            for name, value in itertools.islice(items, _MOST_LOOKED_AT):
+                if len(found) < most:
+                    _add(found, name, number(value), name_of)
+    except Exception:  # noqa: BLE001, S110 - what was read before it failed counts
+        pass
+    return found
+
+
+def _add(
+    found: dict[str, float], name: Any, number: float | None, name_of: Callable[[str], str]
+) -> None:
+    if number is None:
+        return
+    try:
+        text = name_of(text_in(name))
+        if text:
+            found[text] = number
+    except Exception:  # noqa: BLE001, S110 - a name that cannot be printed
+        pass

@@ -1,0 +1,86 @@
+"""Each value of a script is read by itself; one that cannot be read costs nothing else."""
+
+import contextlib
+import math
+import warnings
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmonitor_agent.script_values import (
+    attribute_of,
+    count_of,
+    is_true,
+    item_of,
+    number_of,
+    numbers_in,
+    text_in,
+)
+from tests.support.odd_values import NO_NUMBERS, NUMBERS, ODD, Endless, StopsHalfway
+
+NAMED = st.sampled_from(list(ODD))
+"""By name: what is printed of a failure must be printable."""
+
+
+def test_numbers_of_all_kinds_are_read():
+    for name, (value, wanted) in NUMBERS.items():
+        with warnings.catch_warnings(action="error"):
+            found = number_of(value)
+
+        assert type(found) is float, name
+        assert found == wanted or (math.isnan(found) and math.isnan(wanted)), name
+
+
+def test_what_is_no_number_is_none():
+    for name, value in NO_NUMBERS.items():
+        with warnings.catch_warnings(action="error"):
+            assert number_of(value) is None, name
+
+
+def test_counts_truths_texts_and_items_are_pythons_own_or_absent():
+    for name, value in ODD.items():
+        count = count_of(value)
+
+        assert count is None or (type(count) is int and 0 <= count < 2**63), name
+        assert type(is_true(value)) is bool, name
+        assert type(text_in(value)) is str, name
+        item_of(value, "steps")
+        attribute_of(value, "name")
+
+
+@given(st.lists(st.tuples(st.text(min_size=1), st.one_of(st.floats(), NAMED))), st.sets(NAMED))
+def test_logs_give_each_number_that_has_a_name(items: list[tuple[str, Any]], names: set[str]):
+    logs: dict[Any, Any] = {"loss": 0.5}
+    logs |= {name: ODD[value] if isinstance(value, str) else value for name, value in items}
+    for each in names:
+        with contextlib.suppress(Exception):  # not all of them can be in a dict
+            logs[ODD[each]] = 1.0
+    logs["val_loss"] = 0.25
+
+    found = numbers_in(logs, name_of=lambda name: name[:200], most=10_000)
+
+    assert found["val_loss"] == 0.25
+    assert all(type(name) is str and type(value) is float for name, value in found.items())
+    assert found.keys() >= {
+        name[:200] for name, value in dict(items).items() if isinstance(value, float)
+    }
+
+
+def test_what_a_mapping_gives_before_it_raises_counts():
+    logs = StopsHalfway(loss=1.0, other=2.0)
+
+    assert numbers_in(logs, name_of=str, most=9) == {"loss": 1.0}
+
+
+def test_a_mapping_without_end_is_left():
+    assert numbers_in(Endless(), name_of=str, most=9) == {"loss": 1.0}
+
+
+def test_what_is_no_mapping_gives_nothing():
+    for name in ODD.keys() - {"dict", "stops halfway"}:
+        assert numbers_in(ODD[name], name_of=str, most=9) == {}, name
+
+
+def test_no_more_than_asked_for_are_given():
+    assert len(numbers_in(dict.fromkeys(range(50), 1.0), name_of=str, most=7)) == 7

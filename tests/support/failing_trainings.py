@@ -1,0 +1,164 @@
+"""Has trainings run in which one call fails, beside a hub, and judges what came of them."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from typing_extensions import override
+
+from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.local.sockets import ingest_socket
+from kmonitor_agent.protocol.messages import FromAgent, Hello
+from tests.support.fake_hub import FakeHub
+from tests.support.source_tree import ROOT
+
+ERRORS: Final = ("OSError", "MemoryError", "RuntimeError")
+
+ACTIONS: Final = {
+    "full": ["save", "collect", "diagnose", "reload"],
+    "recreate": ["reload"],
+    "leave": ["restart"],
+}
+"""What each training has done, whatever fails: it is in the records, done or with what failed."""
+
+NOT_FOLLOWED: Final = {"callback.set_model", "callback.train_begin"}
+"""Faults after which a fit is not followed at all: what was asked for is not done, and counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call that fails in one training."""
+
+    fit: str
+    site: str
+    nth: int
+    error: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.fit}: {self.error} the {self.nth}. time at {self.site}"
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of the cases of one kind."""
+
+    injected: int = 0
+    not_reached: list[str] = field(default_factory=list[str])
+    wrong: list[str] = field(default_factory=list[str])
+
+
+class FailingTrainings:
+    """A process that trains on order, and the hub that it finds."""
+
+    def __init__(self, home: Path) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        environ = {
+            **os.environ,
+            "KMONITOR_HOME": str(home),
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        self._hub = FakeHub(ingest_socket(find_folders(environ)))
+        self._hub.answers = self._forget_at_hello
+        self._is_over = threading.Event()
+        self._serving = threading.Thread(
+            target=self._hub.serve_until, args=(self._is_over.is_set, 1e9), name="fake-hub"
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.fault_training", str(home)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environ,
+            cwd=ROOT,
+            text=True,
+        )
+        self._plain: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        self._serving.start()
+        self._plain = self.ordered(fit="plain")
+        assert self._plain["status"] == 0, self._plain["output"]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_over.set()
+        self._serving.join()
+        self._hub.close()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def ordered(self, **order: Any) -> dict[str, Any]:
+        """What came of one training."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps(order) + "\n")
+        stdin.flush()
+        return json.loads(stdout.readline())
+
+    def sites(self, fit: str, kinds: Sequence[str]) -> dict[str, tuple[str, int]]:
+        """Sites of these kinds that a training meets: what is called there, and how often."""
+        found: dict[str, tuple[str, int]] = {}
+        for _ in range(2):  # two threads meet at times one more, at times one less
+            answer = self.ordered(fit=fit)
+            assert not (wrong := self.what_is_wrong(fit, answer)), wrong
+            found |= {site: (kind, times) for site, (kind, times) in answer["met"].items()}
+        return {site: each for site, each in sorted(found.items()) if each[0] in kinds}
+
+    def run(self, cases: Iterator[Case]) -> Report:
+        """Carry out cases one by one."""
+        report = Report()
+        for case in cases:
+            answer = self.ordered(fit=case.fit, site=case.site, nth=case.nth, error=case.error)
+            if answer["has_failed"] or answer["status"]:
+                report.injected += 1
+            else:
+                report.not_reached.append(str(case))
+            wrong = self.what_is_wrong(case.fit, answer)
+            if wrong:
+                report.wrong.append(f"{case}: {wrong}")
+        return report
+
+    def what_is_wrong(self, fit: str, answer: dict[str, Any]) -> str:
+        """What a training shows that a plain one does not; empty: nothing."""
+        if fit == "take_up" and answer.get("raised") == "CannotResume":
+            return ""  # says so instead of going on with another result
+        if answer["status"]:
+            return f"ended with {answer['status']}: {answer['output'][-3000:]}"
+        if answer["output"]:
+            return f"printed {answer['output'][-3000:]}"
+        if answer["result"] != self._plain["result"]:
+            return "another result"
+        done = [action for action, _, _ in answer["records"]]
+        wanted = ACTIONS.get(fit, [])
+        if done != wanted and not NOT_FOLLOWED & answer["faults"].keys():
+            return f"recorded {done} instead of {wanted}, faults {answer['faults']}"
+        unsaid = [action for action, ok, why in answer["records"] if not ok and not why]
+        return f"no word of why {unsaid} failed" if unsaid else ""
+
+    def _forget_at_hello(self, message: FromAgent) -> bool:
+        if isinstance(message, Hello):  # of another process
+            self._hub.acked = 0
+            self._hub.bodies.clear()
+            self._hub.got.clear()
+        return True
+
+
+def is_of_shard(site: str, shard: int, shards: int) -> bool:
+    """Whether a site is in this part of all; the same in every process."""
+    return zlib.crc32(site.encode()) % shards == shard
