@@ -36,7 +36,7 @@ class OwnStep(models.Subclassed):
 
 
 class Gan(keras.Model):
-    """After keras.io's GAN in PyTorch: marked as built, with two optimizers and a seed generator."""
+    """After keras.io's GAN in PyTorch: marked as built, two optimizers, own seeds."""
 
     def __init__(self) -> None:
         super().__init__()
