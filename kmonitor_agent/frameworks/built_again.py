@@ -9,12 +9,38 @@ from kmonitor_agent.frameworks.base import CannotBuild, KerasModel
 _UNREADABLE = (AttributeError, TypeError, ValueError, NotImplementedError)
 
 
+PARTS = "kmonitor_parts"
+"""Key of the parts' configurations, for a model that is never built itself."""
+
+
 def read_build_config(model: KerasModel) -> Any:
-    """What `build_from_config` takes in another process; None if the model has none."""
+    """What `build_as_before` takes in another process; None if the model has none."""
+    if getattr(model, "built", False) or not model.layers:
+        return _build_config(model)
+    return {PARTS: [_build_config(each) for each in model.layers]}
+
+
+def _build_config(layer: Any) -> Any:
     try:
-        return model.get_build_config()
+        return layer.get_build_config()
     except _UNREADABLE:
         return None
+
+
+def _build_from(model: KerasModel, config: Any) -> None:
+    if not config:
+        raise CannotBuild(
+            "the model was built by its first step and says nothing of how: call"
+            " model.build(input_shape) before fit"
+        )
+    if PARTS not in config:
+        model.build_from_config(config)
+        return
+    # Its step calls its parts and never the model, which stays unbuilt as it was.
+    for part, how in zip(model.layers, config[PARTS], strict=False):
+        says_how = how and how.get("input_shape", ()) is not None
+        if says_how and not getattr(part, "built", True):
+            part.build_from_config(how)
 
 
 def build_as_before(
@@ -37,13 +63,10 @@ def build_as_before(
         CannotBuild: It is not the same model, or Keras cannot build it from its configuration.
     """
     if not getattr(model, "built", False):
-        if not config:
-            raise CannotBuild(
-                "the model was built by its first step and says nothing of how: call"
-                " model.build(input_shape) before fit"
-            )
         try:
-            model.build_from_config(config)
+            _build_from(model, config)
+        except CannotBuild:
+            raise
         except Exception as exc:  # a user's `build` may raise anything
             raise CannotBuild(f"the model could not be built as before: {exc}") from exc
     if len(optimizers) != len(trained):

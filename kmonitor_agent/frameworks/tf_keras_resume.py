@@ -10,7 +10,7 @@ from typing import Any
 
 from kmonitor_agent.frameworks import tf_keras_data
 from kmonitor_agent.frameworks.base import KerasModel
-from kmonitor_agent.frameworks.built_again import build_as_before
+from kmonitor_agent.frameworks.built_again import PARTS, build_as_before
 
 _LOOKED_FOR = ("_training_state", "_maybe_load_initial_counters_from_ckpt", "_steps_per_execution")
 
@@ -66,7 +66,7 @@ def read_trained(model: KerasModel) -> tuple[tuple[int, ...], ...]:
 
 def build_again(model: KerasModel, config: Any, trained: Sequence[Sequence[int]]) -> None:
     """See `TakingUp.build_again`."""
-    says_how = bool(config) and config.get("input_shape") is not None
+    says_how = bool(config) and (PARTS in config or config.get("input_shape") is not None)
     optimizers = [_inner(each) for each in optimizers_of(model)]
     build_as_before(model, config if says_how else None, trained, optimizers, _build)
 

@@ -15,6 +15,9 @@ from kmonitor_trials.outcome import ROOT, CannotTry, Failed, expect, tell
 
 JAX = "jax==0.10.2"
 
+ORBAX = "orbax-checkpoint==0.12.8"
+"""What Keras' OrbaxCheckpoint needs; it needs JAX."""
+
 TORCH = "torch==2.13.0"
 
 TORCH_ON_CPU = f"{TORCH}+cpu" if sys.platform == "linux" else TORCH
@@ -35,6 +38,7 @@ def try_jax() -> None:
     """
     python = make_environment("jax")
     _install_first(python, JAX, [[]], "JAX")
+    _install_first(python, ORBAX, [[JAX]], "Orbax")
     _try_backend(python, "jax")
 
 

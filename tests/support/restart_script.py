@@ -175,6 +175,52 @@ def two_optimizers(script: Script) -> None:
         script.fit(model, x=x, y=y, batch_size=BATCH)
 
 
+class Adversaries(keras.Model):
+    """Never built itself: two parts, one of them built by its first step, two optimizers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.judge = keras.Sequential(
+            [layers.Dense(4, "tanh"), layers.Dropout(0.2), layers.Dense(1)]
+        )
+        self.maker = keras.Sequential([layers.Input((3,)), layers.Dense(6)])
+        self.seeds = keras.random.SeedGenerator(5)
+
+    def compile(self, **optimizers: Any) -> None:
+        super().compile()
+        self.judge_optimizer, self.maker_optimizer = optimizers["judge"], optimizers["maker"]
+        self.tracker = keras.metrics.Mean(name="judged")
+
+    @property
+    def metrics(self) -> list[Any]:
+        return [self.tracker]
+
+    def train_step(self, data: Any) -> Any:
+        real, _ = data
+        with tf.GradientTape(persistent=True) as tape:
+            fake = self.maker(keras.random.normal((tf.shape(real)[0], 3), seed=self.seeds))
+            apart = self.judge(fake, training=True) - self.judge(real, training=True)
+            judged = tf.reduce_mean(tf.nn.softplus(apart))
+            made = tf.reduce_mean(tf.nn.softplus(-apart))
+        for loss, part, optimizer in (
+            (judged, self.judge, self.judge_optimizer),
+            (made, self.maker, self.maker_optimizer),
+        ):
+            weights = part.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+        self.tracker.update_state(judged)
+        return {"judged": self.tracker.result()}
+
+
+def adversaries(script: Script) -> None:
+    """A model as a GAN is written, which Keras never builds."""
+    x, y = arrays()
+    for _ in range(FITS):
+        model = Adversaries()
+        model.compile(judge=keras.optimizers.Adam(0.01), maker=keras.optimizers.RMSprop(0.01))
+        script.fit(model, x=x, y=y, batch_size=BATCH)
+
+
 class Jitter(keras.callbacks.Callback):
     """A user's callback: plain attributes, and draws at every epoch's begin."""
 
@@ -225,6 +271,7 @@ SCENARIOS: dict[str, Callable[[Script], None]] = {
         generator,
         repeated,
         two_optimizers,
+        adversaries,
         users_own,
     )
 }

@@ -1,4 +1,5 @@
-# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+# pyright: reportOptionalMemberAccess=false, reportIncompatibleMethodOverride=false
 """Trainings that use PyTorch itself."""
 
 from typing import Any
@@ -34,6 +35,62 @@ class OwnStep(models.Subclassed):
         return {"own": loss.detach()}
 
 
+class Gan(keras.Model):
+    """After keras.io's GAN in PyTorch: marked as built, two optimizers, own seeds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.discriminator = keras.Sequential(
+            [keras.Input((data.FEATURES,)), *models.dense_layers()[:3], keras.layers.Dense(1)]
+        )
+        self.generator = keras.Sequential([keras.Input((4,)), keras.layers.Dense(data.FEATURES)])
+        self.seeds = keras.random.SeedGenerator(1337)
+        self.d_loss_tracker = keras.metrics.Mean(name="d_loss")
+        self.built = True
+
+    def compile(self, d_optimizer: Any, g_optimizer: Any) -> None:
+        super().compile()
+        self.d_optimizer, self.g_optimizer = d_optimizer, g_optimizer
+        self.loss_fn = keras.losses.BinaryCrossentropy(from_logits=True)
+
+    @property
+    def metrics(self) -> list[Any]:
+        return [self.d_loss_tracker]
+
+    def descend(self, part: Any, optimizer: Any, loss: Any) -> None:
+        self.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            weights = list(part.trainable_weights)
+            optimizer.apply([each.value.grad for each in weights], weights)
+
+    def train_step(self, real: Any) -> dict[str, Any]:
+        real = real[0] if isinstance(real, tuple) else real
+        ones = torch.ones((real.shape[0], 1))
+        noise = keras.random.normal((real.shape[0], 4), seed=self.seeds)
+        fake = self.generator(noise).detach()
+        found = self.discriminator(torch.concatenate([real, fake]), training=True)
+        d_loss = self.loss_fn(torch.concatenate([ones, 0 * ones]), found)
+        self.descend(self.discriminator, self.d_optimizer, d_loss)
+        g_loss = self.loss_fn(ones, self.discriminator(self.generator(noise), training=True))
+        self.descend(self.generator, self.g_optimizer, g_loss)
+        self.d_loss_tracker.update_state(d_loss.detach())
+        return {"d_loss": self.d_loss_tracker.result(), "g_loss": g_loss.detach()}
+
+
+def gan() -> Any:
+    """Compiled with an optimizer for each part."""
+    model = Gan()
+    model.compile(keras.optimizers.Adam(0.02), keras.optimizers.RMSprop(0.01))
+    return model
+
+
+def real_only() -> data.Data:
+    """Samples without targets."""
+    found = data.arrays()
+    return {"x": found["x"], "batch_size": found["batch_size"]}
+
+
 def seed_torch(seed: int) -> None:
     """PyTorch's own generator as well."""
     seed_keras(seed)
@@ -59,6 +116,16 @@ def wrapped_modules() -> Any:
 
 
 CORE = [
+    Scenario(
+        "GAN",
+        gan,
+        real_only,
+        beside=lambda model: [
+            keras.ops.convert_to_numpy(each)
+            for optimizer in (model.d_optimizer, model.g_optimizer)
+            for each in optimizer.variables
+        ],
+    ),
     Scenario("train_step of its own", lambda: models.compiled(OwnStep(), loss="mse"), data.arrays),
     Scenario(
         "modules of PyTorch, which draw from its generator",

@@ -18,6 +18,7 @@ FOUR_RESTARTS = {
     "generator": ("1:1", "2:0", "3:1", "3:2"),
     "repeated": ("1:1", "2:0", "3:1", "3:2"),
     "two_optimizers": ("1:1", "2:0", "3:1", "3:2"),
+    "adversaries": ("1:1", "2:0", "3:1", "3:2"),
     "users_own": ("1:1", "2:0", "2:2", "3:3"),
 }
 """Scenario of `tests.support.restart_script` to where it is restarted: fit and epoch."""

@@ -107,6 +107,52 @@ class OwnStep(tf_keras.Model):
         return [self.tracker]
 
 
+class Gan(tf_keras.Model):
+    """Two parts and an optimizer for each; never called, so never built."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.judge = tf_keras.Sequential(
+            [tf_keras.layers.Dense(6, activation="tanh"), tf_keras.layers.Dense(1)]
+        )
+        self.maker = tf_keras.Sequential(
+            [tf_keras.layers.InputLayer((8,)), tf_keras.layers.Dense(8)]
+        )
+        self.optimizers = [tf_keras.optimizers.Adam(0.02), tf_keras.optimizers.RMSprop(0.01)]
+        self.tracker = tf_keras.metrics.Mean(name="judged")
+
+    def train_step(self, data: Any) -> dict[str, Any]:
+        real = data[0]
+        with tf.GradientTape(persistent=True) as tape:
+            apart = self.judge(self.maker(tf.reverse(real, [1]))) - self.judge(real)
+            losses = [tf.reduce_mean(tf.nn.softplus(each)) for each in (apart, -apart)]
+        parts = zip(losses, (self.judge, self.maker), self.optimizers, strict=True)
+        for loss, part, optimizer in parts:
+            weights = part.trainable_variables
+            found = tape.gradient(loss, weights)
+            optimizer.apply_gradients(zip(found, weights, strict=True))
+        self.tracker.update_state(losses[0])
+        return {"judged": self.tracker.result()}
+
+    @property
+    def metrics(self) -> list[Any]:
+        return [self.tracker]
+
+
+def gan() -> Any:
+    """Compiled with the optimizer that `compile` takes if it is given none."""
+    model = Gan()
+    model.compile()
+    return model
+
+
+def unvalidated() -> dict[str, Any]:
+    """Without a part for validation, which would call the model."""
+    found = arrays()
+    del found["validation_split"]
+    return found
+
+
 def own_step() -> Any:
     """The subclass, compiled and not yet built."""
     model = OwnStep()
@@ -191,6 +237,7 @@ SCENARIOS: Final = [
     _scenario("tf.data that shuffles", dense, data=pipeline),
     _scenario("loss scale", mixed_precision),
     _scenario("train_step of its own", own_step),
+    _scenario("GAN", gan, data=unvalidated),
     _scenario("stateful LSTM", stateful, data=sequences),
     _scenario("EMA, schedule, two steps in one", averaged),
     _scenario("run eagerly", lambda: dense(dropout=True, run_eagerly=True)),
