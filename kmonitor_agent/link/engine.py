@@ -132,9 +132,16 @@ class Engine:
         try:
             work()
         except Exception as exc:  # noqa: BLE001 - thread main: counted, and the thread goes on
-            self._faults.record(f"link.{work.__name__.strip('_')}", exc)
-            if self._finish_s is None:
-                self._inbox.wake.wait(AFTER_FAULT_S)
+            # Where there is no memory, none may be left to count it or to wait either.
+            try:  # noqa: SIM105
+                self._count_and_wait(work.__name__, exc)
+            except Exception:  # noqa: BLE001, S110
+                pass
+
+    def _count_and_wait(self, work: str, exc: Exception) -> None:
+        self._faults.record(f"link.{work.strip('_')}", exc)
+        if self._finish_s is None:
+            self._inbox.wake.wait(AFTER_FAULT_S)
 
     # --- start ---
 
