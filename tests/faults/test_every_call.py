@@ -25,7 +25,7 @@ from tests.support.source_tree import ROOT
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow]
 
-SHARDS = 4
+SHARDS = 12
 ALLOCATIONS = 150
 """Places for each action at which some allocations in a row fail."""
 

@@ -33,6 +33,9 @@ ACTIONS: Final = {
 }
 """What each training has done, whatever fails: it is in the records, done or with what failed."""
 
+SUPERVISED: Final = ("leave", "take_up")
+"""Trainings that look for state of an earlier process, and do not go on where it is unreadable."""
+
 NOT_FOLLOWED: Final = {"callback.set_model", "callback.train_begin"}
 """Faults after which a fit is not followed at all: what was asked for is not done, and counted."""
 
@@ -86,6 +89,7 @@ class FailingTrainings:
             text=True,
         )
         self._plain: dict[str, Any] = {}
+        self._met: dict[str, dict[str, tuple[str, int]]] = {}
 
     def __enter__(self) -> Self:
         self._serving.start()
@@ -116,8 +120,8 @@ class FailingTrainings:
 
     def sites(self, fit: str, kinds: Sequence[str]) -> dict[str, tuple[str, int]]:
         """Sites of these kinds that a training meets: what is called there, and how often."""
-        found: dict[str, tuple[str, int]] = {}
-        for _ in range(2):  # two threads meet at times one more, at times one less
+        found = self._met.setdefault(fit, {})
+        for _ in range(0 if found else 2):  # two threads meet at times one more, or one less
             answer = self.ordered(fit=fit)
             assert not (wrong := self.what_is_wrong(fit, answer)), wrong
             found |= {site: (kind, times) for site, (kind, times) in answer["met"].items()}
@@ -139,8 +143,8 @@ class FailingTrainings:
 
     def what_is_wrong(self, fit: str, answer: dict[str, Any]) -> str:
         """What a training shows that a plain one does not; empty: nothing."""
-        if fit == "take_up" and answer.get("raised") == "CannotResume":
-            return ""  # the fit says so: going on would be another result
+        if fit in SUPERVISED and answer.get("raised") == "CannotResume":
+            return ""  # the fit says so: going on might be another result
         if answer["status"]:
             return f"ended with {answer['status']}: {answer['output'][-3000:]}"
         if answer["output"] and not _is_of_others(answer["output"]):
