@@ -1,6 +1,6 @@
 """Values that a script may hand to Keras where a number, a name or a dict is expected."""
 
-# pyright: reportImplicitOverride=false, reportAssignmentType=false
+# pyright: reportImplicitOverride=false, reportAssignmentType=false, reportIncompatibleMethodOverride=false
 import array
 import datetime as dt
 import itertools
