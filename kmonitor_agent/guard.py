@@ -144,7 +144,8 @@ def text_of(exc: BaseException) -> str:
 
 def described(exc: BaseException) -> str:
     """An exception's type and message, at most 1000 letters."""
-    return f"{type(exc).__name__}: {text_of(exc)}"[:1000]
+    name, text = type(exc).__name__, text_of(exc)
+    return f"{name}: {text}"[:1000] if text else name
 
 
 def _append(path: Path, text: str) -> None:

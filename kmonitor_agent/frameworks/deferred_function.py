@@ -8,7 +8,9 @@ its place, which makes the real one when it is called. A reload makes it before 
 reload fails, the training's next step does.
 """
 
+import inspect
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from kmonitor_agent.frameworks.base import KerasModel
@@ -40,12 +42,23 @@ def make_function(model: KerasModel, name: str) -> None:
 
     Whatever making it raises, the model has a function, or what makes one when it is called.
     """
-    deferred = getattr(model, name)
-    if deferred is not None and not isinstance(deferred, DeferredFunction):
+    deferred, make = getattr(model, name), getattr(model, f"make_{name}")
+    if deferred is None:
+        make()
+    elif not isinstance(deferred, DeferredFunction):
         return
-    setattr(model, name, None)  # else Keras takes it for made
+    elif "force" in inspect.signature(make).parameters:
+        make(force=True)  # else Keras takes the deferred one for made
+    else:
+        _make_unforced(model, name, make)
+
+
+def _make_unforced(model: KerasModel, name: str, make: Callable[[], Any]) -> None:
+    # A class of the script's own, which makes it in its own way.
+    deferred = getattr(model, name)
+    setattr(model, name, None)
     try:
-        getattr(model, f"make_{name}")()
+        make()
     finally:
         if getattr(model, name) is None:
             setattr(model, name, deferred)

@@ -168,15 +168,19 @@ class Turns:
         self._connections: dict[Place, HubConnection] = {}
         self._carried: dict[RunStream, HubConnection] = {}
         self._stirred_s = float("-inf")
+        self._is_over = False
 
     def run(self) -> None:
         """The thread's main; returns when no run is left."""
-        while True:
+        while not self._is_over:
             self._guarded(self.turn)
-            if self._agent.is_over():
-                break
-            self._guarded(self._rest)
+            self._guarded(self._leave_or_rest)
         self._guarded(self._close)
+
+    def _leave_or_rest(self) -> None:
+        self._is_over = self._agent.is_over()
+        if not self._is_over:
+            self._rest()
 
     def turn(self) -> None:
         """Serve each run and each connection once."""
@@ -200,9 +204,16 @@ class Turns:
         try:
             work()
         except Exception as exc:  # noqa: BLE001 - thread main: counted, and the thread goes on
-            self._record(f"link.{work.__name__.strip('_')}", exc)
-            if self._agent.streams():
-                self._wake.wait(_AFTER_FAULT_S)
+            # Where there is no memory, none may be left to count it or to wait either.
+            try:  # noqa: SIM105
+                self._count_and_wait(work.__name__, exc)
+            except Exception:  # noqa: BLE001, S110
+                pass
+
+    def _count_and_wait(self, work: str, exc: Exception) -> None:
+        self._record(f"link.{work.strip('_')}", exc)
+        if not self._is_over:
+            self._wake.wait(_AFTER_FAULT_S)
 
     def _record(self, where: str, exc: Exception) -> None:
         """A fault of what the runs share is counted with the newest of them."""

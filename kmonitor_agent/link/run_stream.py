@@ -215,8 +215,8 @@ class RunStream:
         try:
             return work()
         except Exception as exc:  # noqa: BLE001 - counted; the other runs and the thread go on
-            self.faults.record(where, exc)
             self._not_before_s = now_s + AFTER_FAULT_S
+            self.faults.record(where, exc)
             return False
 
     def _turn(self, now_s: float, *, is_free: bool) -> bool:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.guard import FaultLog, described
 from kmonitor_agent.local.supervised import (
     LEAVE_WITHIN_S,
     RESTART_STATUS,
@@ -107,10 +107,10 @@ class Restarting:
         goes on to its next fit) the process is ended.
         """
         self.is_leaving = True
-        finish = threading.Thread(
-            target=_end_after, args=(self._within_s,), name=_FINISH, daemon=True
-        )
-        finish.start()
+        with contextlib.suppress(Exception):  # no thread is left: the process leaves all the same
+            threading.Thread(
+                target=_end_after, args=(self._within_s,), name=_FINISH, daemon=True
+            ).start()
         if threading.current_thread() is not threading.main_thread():
             end_now()
         raise SystemExit(RESTART_STATUS)
@@ -146,8 +146,14 @@ def read_saved(
     except CannotResume as exc:
         faults.record("session.resume", exc)
         return None, exc
+    except Exception as exc:  # noqa: BLE001 - as bad as a damaged one: nothing is known of it
+        faults.record("session.resume", exc)
+        return None, CannotResume(described(exc))
 
 
 def _end_after(seconds: float, wait: Callable[[float], object] | None = None) -> None:
-    (wait or threading.Event().wait)(seconds)
+    try:
+        (wait or threading.Event().wait)(seconds)
+    except Exception:  # noqa: BLE001 - no clock, no deadline: the process leaves by itself
+        return
     end_now()

@@ -129,12 +129,25 @@ class Resumption:
         model.stop_training = state.stopped
 
     def begun(self, model: KerasModel) -> None:
-        """An epoch begins; `fit` has read where to begin, which Keras never resets."""
-        taking_up(model).begin_at(model, None)
-        if self._data is not None:
-            data, self._data = self._data, None
-            data.begin_first_epoch()
-        self._note_iterator(model)
+        """An epoch begins; `fit` has read where to begin, which Keras never resets.
+
+        Raises:
+            CannotResume: What was taken up would go on in another way.
+        """
+        try:
+            taking_up(model).begin_at(model, None)
+            if self._data is not None:
+                data, self._data = self._data, None
+                data.begin_first_epoch()
+        except Exception as exc:
+            if self._saved is None:
+                raise
+            raise CannotResume(described(exc)) from exc
+        try:
+            self._note_iterator(model)
+        except Exception as exc:
+            self._fit.why_not_restart = f"where its data are read is not known: {described(exc)}"
+            raise
         self._tell_resumed("")
 
     def _note_iterator(self, model: KerasModel) -> None:
@@ -164,11 +177,22 @@ class Resumption:
         Raises:
             CannotResume: It cannot be put back.
         """
+        saved = self._saved
+        if saved is None or not self.is_left_out:
+            taking_up(model).begin_at(model, None)
+            self._tell_resumed("")
+            return self.save("end", model, callbacks, limits=limits)
+        try:
+            self._put_back_end(saved, model, callbacks)
+        except CannotResume:
+            raise
+        except Exception as exc:
+            raise CannotResume(described(exc)) from exc
+        return Saved(0.0)
+
+    def _put_back_end(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
         taking_up(model).begin_at(model, None)
         self._tell_resumed("")
-        saved = self._saved
-        if saved is None or saved.state.kind != "end":
-            return self.save("end", model, callbacks, limits=limits)
         restore_variables(_steps(self._fit), model, saved)
         write_callbacks(saved.state.callbacks, callbacks)
         write_random_states(saved.state.random)
@@ -176,7 +200,6 @@ class Resumption:
             self._data.write_generators(saved.state.generators)
             self._data = None
         model.stop_training = saved.state.stopped
-        return Saved(0.0)
 
     def is_due(self, why_not: str = "") -> bool:
         """Whether state that nobody asked for may be saved again.

@@ -8,7 +8,7 @@ import msgspec
 
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.taking_up import taking_up
-from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.guard import FaultLog, described
 from kmonitor_agent.protocol.commands import SetLimits
 from kmonitor_agent.protocol.facts import ActionRecord, Notice
 from kmonitor_agent.protocol.version import MAX_TEXT
@@ -26,6 +26,7 @@ from kmonitor_agent.session.tail import Tail
 
 _NO_FIT: Final = "kmonitor cannot see Keras' own fit around this callback"
 _IN_PARTS: Final = "kmonitor_agent.fit is not taken up by another process; model.fit is"
+_NOT_FOLLOWED: Final = "this fit cannot be taken up by another process"
 _SEVERAL: Final = "another fit runs in this process, which would be cut off"
 
 
@@ -69,6 +70,14 @@ class SupervisedFits:
             model: What is fitted.
         """
         self._restarting.end_if_leaving()
+        try:
+            self._follow(fit, model)
+        except Exception as exc:
+            # No tail hears of a restart then: whoever asks for one is told so.
+            fit.why_not_restart = f"{_NOT_FOLLOWED}: {described(exc)}"
+            raise
+
+    def _follow(self, fit: Fit, model: KerasModel) -> None:
         states = self._restarting.states
         fit.why_not_restart = self._restarting.why_not
         if states is None:
@@ -99,6 +108,7 @@ class SupervisedFits:
             token.callbacks,
             lambda model, callbacks: self._end_epoch(fit, resumption, model, callbacks),
             lambda model, callbacks: self._end_fit(resumption, model, callbacks),
+            self._faults,
         )
         if failure is not None:
             tail.refuse(failure)
@@ -159,11 +169,25 @@ class SupervisedFits:
         # The guard lets `SystemExit` pass.
         with self._faults.guarded("session.tail"):
             if request is not None:
-                self._leave(fit, resumption, request, model, callbacks)
+                self._leave_or_tell(fit, resumption, request, model, callbacks)
             elif self._restarting.saves_each_epoch and resumption.is_due(fit.why_not_restart):
                 self._tell_unsaved(
                     resumption.save("epoch", model, callbacks, limits=self._limits_text())
                 )
+
+    def _leave_or_tell(
+        self,
+        fit: Fit,
+        resumption: Resumption,
+        request: Request,
+        model: KerasModel,
+        callbacks: list[Any],
+    ) -> None:
+        try:
+            self._leave(fit, resumption, request, model, callbacks)
+        except Exception as exc:
+            self._performer.restart_failed(fit, request, Saved(0.0, why=described(exc)))
+            raise
 
     def _end_fit(self, resumption: Resumption, model: KerasModel, callbacks: list[Any]) -> None:
         self._tell_unsaved(resumption.end(model, callbacks, self._limits_text()))
@@ -195,7 +219,9 @@ class SupervisedFits:
         if saved.checkpoint is None:
             self._performer.restart_failed(fit, request, saved)
             return
-        self._performer.expire_waiting("the process ended to start again")
+        # State is committed and the supervisor knows: whatever fails now, the process leaves.
+        with self._faults.guarded("session.leave"):
+            self._performer.expire_waiting("the process ended to start again")
         with self._faults.guarded("session.leave"):
             self._boot.restart(self._restarting.supervisor)
             self._faults.write_out()

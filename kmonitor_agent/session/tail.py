@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.resuming.fit_state import CannotResume
 from kmonitor_agent.session.resumption import Resumption
 
@@ -22,6 +23,7 @@ class Tail:
         callbacks: list[Any],
         at_epoch_end: Callable[[Any, list[Any]], None],
         at_fit_end: Callable[[Any, list[Any]], None],
+        faults: FaultLog,
     ) -> None:
         """Keep whom to tell.
 
@@ -30,12 +32,14 @@ class Tail:
             callbacks: The fit's list of callbacks, this one last.
             at_epoch_end: Called with model and callbacks when all others were told of an end.
             at_fit_end: Likewise.
+            faults: Our own.
         """
         super().__init__()
         self._resumption = resumption
         self._callbacks = callbacks
         self._at_epoch_end = at_epoch_end
         self._at_fit_end = at_fit_end
+        self._faults = faults
         self._failure: CannotResume | None = None
         # tf_keras: turning logs into numbers for us would make every step wait for the device.
         self._supports_tf_logs = True
@@ -49,12 +53,12 @@ class Tail:
         del logs
         if self._failure is not None:
             raise self._failure
-        self._resumption.begin(self.model, self._callbacks)
+        self._guard(lambda: self._resumption.begin(self.model, self._callbacks))
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """`fit` knows its first epoch by now."""
         del epoch, logs
-        self._resumption.begun(self.model)
+        self._guard(lambda: self._resumption.begun(self.model))
 
     def on_test_begin(self, logs: Any = None) -> None:
         """A validation begins."""
@@ -64,9 +68,17 @@ class Tail:
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """All others have seen the epoch."""
         del epoch, logs
-        self._at_epoch_end(self.model, self._callbacks)
+        self._guard(lambda: self._at_epoch_end(self.model, self._callbacks))
 
     def on_train_end(self, logs: Any = None) -> None:
         """All others have seen the fit's end."""
         del logs
-        self._at_fit_end(self.model, self._callbacks)
+        self._guard(lambda: self._at_fit_end(self.model, self._callbacks))
+
+    def _guard(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except CannotResume:
+            raise
+        except Exception as exc:  # noqa: BLE001 - counted; what was asked for is told to have failed
+            self._faults.record("session.tail", exc)

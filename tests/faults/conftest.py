@@ -10,6 +10,7 @@ Where each row of the fault matrix is proved (files without a folder are here):
 | link down, DROP, RST, 30 % loss | test_link_cuts |
 | WAL cut, database deleted, put back, damaged | test_hub_kills, test_agent_hub |
 | agent killed | test_agent_process, test_hub_dead_process, test_hub_spools |
+| any call of the agent into the system or a library fails; allocations fail | test_every_call |
 | agent out of memory | kmonitor_agent/restart/test_memory_kill |
 | disk full, read-only | test_agent_disk, test_hub_disk_full |
 | disk hangs | kmonitor_agent/link/test_link |

@@ -458,7 +458,7 @@ def test_fault_of_ours_never_reaches_fit_and_is_told(monitor: Any, folders: Fold
     fit(small_model(), monitor)
     RUNS.close()
 
-    assert monitor._session.faults.counts() == {"callback.epoch_end": 2}
+    assert monitor._session.faults.counts() == {"session.epoch_told": 2}
     faults = [e for e in spooled_events(folders, monitor.run_id) if type(e).__name__ == "Fault"]
     assert len(faults) == 2
     assert "a bug" in (folders.logs / "agent.log").read_text()

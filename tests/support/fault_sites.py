@@ -1,7 +1,7 @@
 """Every place where the agent calls something, numbered, so that a test can have any one fail.
 
-The agent's sources are rewritten while they are imported: `f(x)` is `__fault__("SITE", f)(x)`
-then, which calls the same function in the same frame, unless it is this site's turn to raise.
+The agent's sources are rewritten while they are imported: `f(x)` is `__fault__("SITE", f)(x)`,
+which calls the same function in the same frame, unless this is the site whose turn it is to raise.
 Attributes and items of objects of other packages, iteration over what they give, and imports
 within functions are sites too: each may run others' code. Installed before the agent is imported,
 in a process of its own; nothing of it is in the program.

@@ -66,6 +66,8 @@ def main() -> None:
 def carry_out(order: dict[str, Any], place: Path) -> dict[str, Any]:
     """Run one training in a process, or two where the first one leaves to be started again."""
     _clear(place, order)
+    if order["fit"] == "take_up":
+        _leave_before(place)
     answer = _in_child(order, place)
     if answer["status"] == supervised.RESTART_STATUS:
         supervised.Supervision(place / "supervised").begin_next()
@@ -75,8 +77,20 @@ def carry_out(order: dict[str, Any], place: Path) -> dict[str, Any]:
     return answer
 
 
+def _leave_before(place: Path) -> None:
+    """Put what a training left behind where the next one takes it up; the same each time."""
+    left, shared = place / "left", place / "supervised"
+    if not left.exists():
+        answer = _in_child({"fit": "leave"}, place)
+        assert answer["status"] == supervised.RESTART_STATUS, answer["output"]
+        supervised.Supervision(shared).begin_next()
+        shutil.copytree(shared, left)
+    shutil.rmtree(shared)
+    shutil.copytree(left, shared)
+
+
 def _clear(place: Path, order: dict[str, Any]) -> None:
-    for name in ("state", "supervised", "checkpoints"):
+    for name in ("spool", "logs", "supervised", "checkpoints"):
         shutil.rmtree(place / name, ignore_errors=True)
     if order["fit"] in ("leave", "take_up"):
         shared = place / "supervised"
@@ -135,6 +149,9 @@ class Training:
         self._monitor: Any = None
         self._status: Any = 1
         self._raised = ""
+        self._is_armed = "allocations" not in order  # what counts sites allocates too
+        if not self._is_armed:
+            _fail_allocations(*order["allocations"])
         if order.get("site"):
             SITES.injection = Injection(order["site"], order["nth"], ERRORS[order["error"]])
 
@@ -154,7 +171,7 @@ class Training:
         )
         for arguments in REQUESTS[self._fit]:
             monitor.request(**arguments)
-        SITES.is_armed = True
+        SITES.is_armed = self._is_armed
         try:
             history = model.fit(**data(), **HOW, callbacks=[monitor])
         except SystemExit as exc:
@@ -190,6 +207,22 @@ class Training:
         (self._place / "result.json").write_text(json.dumps(written))
 
 
+def _fail_allocations(action: str, first: int, count: int) -> None:
+    """Have some of Python's allocations fail, one after the other, while an action runs."""
+    performer: Any = importlib.import_module("kmonitor_agent.session.performer")
+    hooks: Any = importlib.import_module("_testcapi")
+    real = getattr(performer, action)
+
+    def act(*given: Any, **named: Any) -> Any:
+        hooks.set_nomemory(first, first + count)
+        try:
+            return real(*given, **named)
+        finally:
+            hooks.remove_mem_hooks()
+
+    setattr(performer, action, act)
+
+
 HOW: Final[dict[str, Any]] = {"batch_size": 4, "epochs": 2, "verbose": 0}
 
 REQUESTS: Final[dict[str, list[dict[str, Any]]]] = {
@@ -200,6 +233,8 @@ REQUESTS: Final[dict[str, list[dict[str, Any]]]] = {
         {"action": "diagnose"},
         {"action": "reload"},
     ],
+    "collect": [{"action": "collect"}],
+    "reload": [{"action": "reload"}],
     "recreate": [{"action": "reload", "mode": "recreate"}],
     "leave": [{"action": "restart"}],
     "take_up": [],

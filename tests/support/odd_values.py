@@ -1,5 +1,6 @@
 """Values that a script may hand to Keras where a number, a name or a dict is expected."""
 
+# pyright: reportImplicitOverride=false, reportAssignmentType=false, reportIncompatibleMethodOverride=false
 import array
 import datetime as dt
 import itertools
@@ -55,7 +56,7 @@ class OddInt(int):
     def __le__(self, other: object) -> bool:
         raise RuntimeError("for a test")
 
-    __ge__ = __int__ = __index__ = __float__ = __le__  # pyright: ignore[reportAssignmentType]
+    __ge__ = __int__ = __index__ = __float__ = __le__
 
 
 class StopsHalfway(dict[Any, Any]):
