@@ -29,6 +29,7 @@ from kmonitor_agent.frameworks.keras_facts import (
     read_description,
     read_fit_facts,
     read_learning_rate,
+    schedule_aside,
 )
 from kmonitor_agent.frameworks.torch_allocator import TorchAllocator
 from kmonitor_agent.frameworks.torch_graphs import TorchGraphs
@@ -175,8 +176,8 @@ def _keras_device() -> str:
 def _scheduled_rate(model: KerasModel) -> Reading | None:
     # A schedule's value on a GPU has no `numpy()`.
     try:
-        rate = model.optimizer.learning_rate
-        value = float(rate.item())
+        with schedule_aside(model.optimizer):
+            value = float(model.optimizer.learning_rate.item())
     except (AttributeError, TypeError, ValueError, RuntimeError):
         return None
     return rate_reading(value)

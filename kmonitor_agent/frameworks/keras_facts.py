@@ -5,15 +5,19 @@ import contextlib
 import itertools
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import locals_of
 from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
+from kmonitor_agent.frameworks.keras_names import names_kept
+from kmonitor_agent.frameworks.random_states import draws_undone
 from kmonitor_agent.frameworks.sequence_length import sequence_length_of
 from kmonitor_agent.protocol.facts import LayerFacts, SlotFacts
 from kmonitor_agent.reading import Reading
 from kmonitor_agent.script_values import attribute_of, count_of, is_true, text_in
+
+_KERAS: Final = ("keras", "tf_keras")
 
 _UNREADABLE: Final = Exception
 """What a property raises that cannot be read: of Keras' when there is nothing yet, TypeError or
@@ -74,11 +78,21 @@ def read_learning_rate(model: KerasModel) -> Reading:
     if optimizer is None:
         return Reading.missing("1", "the model has no optimizer")
     try:
-        rate = optimizer.learning_rate
-        value = float(rate.numpy() if hasattr(rate, "numpy") else rate)
+        with schedule_aside(optimizer):
+            rate = optimizer.learning_rate
+            value = float(rate.numpy() if hasattr(rate, "numpy") else rate)
     except _UNREADABLE as exc:
         return Reading.missing("1", f"the optimizer does not tell it ({type(exc).__name__})")
     return rate_reading(value)
+
+
+@contextlib.contextmanager
+def schedule_aside(optimizer: Any) -> Generator[None]:
+    """For a look at the learning rate: calling a schedule counts names, and one may draw."""
+    rate = getattr(optimizer, "_learning_rate", None)
+    is_scripts = callable(rate) and type(rate).__module__.partition(".")[0] not in _KERAS
+    with names_kept(), draws_undone() if is_scripts else contextlib.nullcontext():
+        yield
 
 
 def rate_reading(value: float) -> Reading:

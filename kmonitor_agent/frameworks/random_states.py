@@ -3,12 +3,16 @@
 
 import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 _KERAS2 = ("tf_keras", "keras")
 """Packages that may be a Keras 2."""
+
+_KERAS3 = "keras.src.backend.common.global_state"
+_KERAS3_SEED = "global_seed_generator"
 
 
 def read_random_states() -> dict[str, Any]:
@@ -47,6 +51,47 @@ def write_random_states(found: Mapping[str, Any]) -> list[str]:
         except (AttributeError, ImportError, RuntimeError, TypeError, ValueError) as exc:
             left.append(f"the state of {name}'s random generator was not put back: {exc}")
     return left
+
+
+@contextmanager
+def draws_undone() -> Generator[None]:
+    """What code of the script draws in the block, called by us alone, is as not drawn.
+
+    Only a generator that moved is put back: what other threads draw from the others stays.
+    """
+    before, seed = read_random_states(), _keras3_seed()
+    value = None if seed is None else seed.state.numpy().copy()
+    try:
+        yield
+    finally:
+        after = read_random_states()
+        moved = {
+            name: each for name, each in before.items() if not _is_same(each, after.get(name))
+        }
+        write_random_states(moved)
+        if seed is None:
+            _forget_keras3_seed()
+        elif not _is_same(value, seed.state.numpy()):
+            seed.state.assign(value)
+
+
+def _keras3_seed() -> Any:
+    # Of this thread, for layers and calls without a seed. Looked up without making it.
+    state = sys.modules.get(_KERAS3)
+    return None if state is None else state.get_global_attribute(_KERAS3_SEED)
+
+
+def _forget_keras3_seed() -> None:
+    if _keras3_seed() is not None:
+        sys.modules[_KERAS3].set_global_attribute(_KERAS3_SEED, None)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    if hasattr(one, "tobytes") and hasattr(other, "tobytes"):
+        return one.tobytes() == other.tobytes()
+    return one == other
 
 
 def _write_python(state: Any) -> None:

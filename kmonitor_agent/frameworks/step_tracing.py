@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmonitor_agent.frameworks.keras_names import names_kept
-from kmonitor_agent.frameworks.random_states import read_random_states, write_random_states
+from kmonitor_agent.frameworks.random_states import draws_undone
 from kmonitor_agent.frameworks.tensorflow_program import step_program
 from kmonitor_agent.frameworks.tensorflow_step import CannotTrace
 from kmonitor_agent.protocol.model_layout import OptimizerLayout
@@ -34,12 +34,8 @@ def trace(model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None) ->
         raise CannotTrace("the model is not compiled")
     if model.jit_compile:
         raise CannotTrace("XLA compiles the step")
-    states = read_random_states()
-    try:
-        with names_kept():
-            return _traced(model, shapes)
-    finally:
-        write_random_states(states)
+    with names_kept(), draws_undone():
+        return _traced(model, shapes)
 
 
 def _traced(model: Any, shapes: Sequence[tuple[int | None, ...]] | None) -> StepProgram:

@@ -100,6 +100,7 @@ ALLOWED: dict[str, dict[str, str]] = {
             "tensorflow.python.eager.context._rng.setstate",
             *("torch.set_rng_state", "torch.cuda.set_rng_state_all"),
             "tensorflow.random.get_global_generator",
+            "sys.modules[].set_global_attribute",
         ),
         PUT_BACK,
     ),

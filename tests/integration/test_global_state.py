@@ -8,6 +8,7 @@ Dropout from Python's generator where none is given.
 import copy
 import gc
 import pickle
+import random
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -104,14 +105,15 @@ def test_no_hook_changes_what_is_the_scripts(scenario: Scenario, tmp_path: Path)
                 monitor.request(name, **more)
 
     settings = {"verbose": 0, **scenario.fit, "epochs": len(ACTIONS) + 1}
-    model.fit(**scenario.data(), **settings, callbacks=[At(ask), monitor, *scenario.callbacks()])
+    callbacks = [At(ask), monitor, *scenario.callbacks()]
+    epochs = model.fit(**scenario.data(), **settings, callbacks=callbacks).epoch
     with points.around("close"):
         RUNS.close()
 
     points.assert_nothing_touched()
-    assert points.calls["on_epoch_end"] == len(ACTIONS) + 1
-    assert points.calls["on_train_batch_begin"] > len(ACTIONS)
-    assert len(monitor.records) >= len(ACTIONS)
+    assert points.calls["on_epoch_end"] == len(epochs)  # some scenarios stop early
+    assert points.calls["on_train_batch_begin"] >= len(epochs)
+    assert len(monitor.records) >= min(len(epochs), len(ACTIONS))
 
 
 def test_no_public_function_changes_what_is_the_scripts(tmp_path: Path):
@@ -153,6 +155,25 @@ def test_no_public_function_changes_what_is_the_scripts(tmp_path: Path):
         RUNS.close()
 
     points.assert_nothing_touched()
+
+
+class DrawingSchedule(keras.optimizers.schedules.LearningRateSchedule):
+    """One of the script's, which draws in whatever way it likes."""
+
+    def __call__(self, step: Any) -> Any:
+        drawn = random.random() + np.random.random() + keras.random.uniform(())  # noqa: S311
+        return 0.01 + 0.0 * drawn * keras.ops.cast(step, "float32") + 0.0 * tf.random.uniform(())
+
+
+def test_looking_at_a_learning_rate_draws_nothing():
+    seed_everything(3)
+    points = EntryPoints()
+    monitor = points.watched("drawing", hub="off")
+    model = dense_model(optimizer=keras.optimizers.SGD(DrawingSchedule()))
+    model.fit(**arrays(), epochs=3, verbose=0, callbacks=[monitor])
+
+    points.assert_nothing_touched()
+    assert points.calls["on_epoch_end"] == 3
 
 
 def test_blocks_of_collected_change_nothing_themselves():
@@ -272,8 +293,6 @@ def test_second_model_of_a_script_is_the_same_whatever_becomes_of_the_hub(
 
 
 def test_harness_sees_each_kind_of_draw_and_setting():
-    import random  # noqa: PLC0415
-
     seed_everything(3)
     before = process_state()
     random.random()  # noqa: S311 - the one that must be seen
