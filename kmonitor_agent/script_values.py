@@ -6,10 +6,9 @@ itself, into one of Python's own types, and whatever it raises means that there 
 """
 
 import itertools
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
-
-import numpy as np
 
 _MOST_LOOKED_AT: Final = 4096
 """Items of a mapping; the script's own kind may give them for ever."""
@@ -28,7 +27,9 @@ def number_of(value: Any) -> float | None:
         if isinstance(value, str | bytes | bytearray):
             return float(value) if len(value) <= _LONGEST_NUMBER else None
         if getattr(value, "ndim", 0):  # of which numpy warns in `float()`
-            return float((value if hasattr(value, "item") else np.asarray(value)).item())
+            return float(
+                (value if hasattr(value, "item") else sys.modules["numpy"].asarray(value)).item()
+            )
         return float(value)
     except Exception:  # noqa: BLE001 - a script's own object may raise whatever it likes
         return None
