@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from kmonitor_agent.protocol.bounds import read_within
 from kmonitor_agent.protocol.errors import Malformed, NotOurs, TooLarge, UnsupportedType
 from kmonitor_agent.protocol.facts import AnyEvent, Event
 from kmonitor_agent.protocol.identity import Text
@@ -31,15 +32,23 @@ _tagged: Final = msgspec.msgpack.Decoder(_Tagged)
 
 
 def encode_event(event: Event) -> bytes:
-    """An event as msgpack; what is no UTF-8 in its texts (a byte of a file's name) becomes "?".
+    """An event as msgpack, as every hub takes it.
+
+    What is no UTF-8 in its texts (a byte of a file's name) becomes "?"; a number, text or list
+    out of its bounds becomes the nearest within them (`bounds.within`).
 
     Raises:
         TooLarge: Over `MAX_EVENT_BYTES`.
+        msgspec.MsgspecError, TypeError: It is no event of ours.
     """
     try:
         body = _encoder.encode(event)
-    except UnicodeEncodeError:
-        body = _encoder.encode(_with_plain_texts(msgspec.to_builtins(event)))
+        if len(body) <= MAX_EVENT_BYTES:
+            # A decode costs a microsecond, a refused event all that it says.
+            _events.decode(body)
+    except (UnicodeEncodeError, OverflowError, msgspec.ValidationError):
+        plain = _with_plain_texts(msgspec.to_builtins(event, builtin_types=(bytes,)))
+        body = _encoder.encode(read_within(type(event), plain))
     if len(body) > MAX_EVENT_BYTES:
         raise TooLarge(len(body), MAX_EVENT_BYTES)
     return body

@@ -15,7 +15,7 @@ from kmonitor_agent.local.spool_format import BootFacts, encode_record, segment_
 from kmonitor_agent.protocol.codec import encode_event, pack
 from kmonitor_agent.protocol.facts import BootStarted, Sample
 from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.protocol.messages import Batch, Hello
+from kmonitor_agent.protocol.messages import Batch
 from kmonitor_agent.protocol.version import MAGIC
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
@@ -121,9 +121,9 @@ def test_a_start_beyond_the_year_9999_breaks_no_list(
     started = BootStarted(
         t_s=0.0, boot=boot, name="far", host="h", pid=1, started_wall_s=YEAR_10000
     )
-    plain.send_multipart(pack(Hello(**_hello_fields(run, boot))))
-    batch = Batch(run=run, boot=boot, first=1, events=[encode_event(started)])
-    plain.send_multipart(pack(batch))
+    plain.send_multipart([MAGIC, msgspec.msgpack.encode(hello(run, boot, 1))])
+    body = msgspec.msgpack.encode(started)
+    plain.send_multipart(pack(Batch(run=run, boot=boot, first=1, events=[body])))
     with SimulatedAgent(folders) as agent:
         agent.start_fit()
         agent.sample()
@@ -147,9 +147,3 @@ def test_an_event_with_bad_utf8_does_not_end_an_export(client: HubClient, folder
 
     assert (ran.status, shown.status) == (0, 0), ran.err + shown.err
     assert ran.lines[-1]["type"] == "sample"
-
-
-def _hello_fields(run: str, boot: str) -> dict[str, object]:
-    fields = hello(run, boot, 1)
-    fields.pop("type")
-    return {**fields, "proto": (1, 1)}
