@@ -28,6 +28,13 @@ class _Tagged(msgspec.Struct):
     type: Text
 
 
+class _Named(msgspec.Struct):
+    """Only the run, of what is no message otherwise."""
+
+    run: str = ""
+
+
+_named: Final = msgspec.msgpack.Decoder(_Named)
 _tagged: Final = msgspec.msgpack.Decoder(_Tagged)
 
 
@@ -74,6 +81,26 @@ def event_type(body: bytes) -> str:
         Malformed: The bytes are no tagged map.
     """
     return _decode(_tagged, body).type
+
+
+def run_named(body: bytes) -> str:
+    """The run that bytes name, to say whose they were; empty if they name none."""
+    try:
+        return _named.decode(body).run[:64]
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return ""
+
+
+def check_foreign(body: bytes) -> None:
+    """See that an event of an unknown type can be read as plain data, and shown as such.
+
+    Raises:
+        Malformed: It cannot.
+    """
+    try:
+        msgspec.json.encode(msgspec.msgpack.decode(body, type=dict[str, Any]))
+    except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as exc:
+        raise Malformed(f"no plain data: {exc}") from exc
 
 
 def pack(message: msgspec.Struct) -> tuple[bytes, bytes]:

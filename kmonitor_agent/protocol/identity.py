@@ -1,7 +1,8 @@
 """Ids of runs, boots, hubs and commands, and the bounded types that all fields are made of."""
 
+import re
 import uuid
-from typing import Annotated, NewType
+from typing import Annotated, Final, NewType
 
 import msgspec
 
@@ -14,7 +15,9 @@ from kmonitor_agent.protocol.version import (
     MAX_WALL_S,
 )
 
-Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z_-]{1,64}\Z")]
+_ID: Final = r"^[0-9A-Za-z_-]{1,64}\Z"
+
+Id = Annotated[str, msgspec.Meta(pattern=_ID)]
 """Any id on the wire."""
 
 Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
@@ -45,6 +48,11 @@ RunId = NewType("RunId", str)
 BootId = NewType("BootId", str)
 HubId = NewType("HubId", str)
 CommandId = NewType("CommandId", str)
+
+
+def is_id(text: str) -> bool:
+    """True for what an `Id` can be; the name of a run's folder is one."""
+    return re.match(_ID, text) is not None
 
 
 def new_id() -> str:

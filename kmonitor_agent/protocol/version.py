@@ -60,6 +60,9 @@ MAX_DELETED: Final = 100_000
 MAX_COLUMN_BYTES: Final = 1024 * 1024
 """Largest column of a series; 4000 buckets of two points and a gap each take an eighth of it."""
 
+MAX_ANSWER_ROWS_BYTES: Final = 2 * 1024 * 1024
+"""Most that summaries of runs, or rows of the audit, take in one answer; then there is another."""
+
 MAX_EPOCH_BYTES: Final = 4 * 1024 * 1024
 """Largest column of epochs in an answer: the newest half a million."""
 
