@@ -69,5 +69,5 @@ MAX_EPOCH_BYTES: Final = 4 * 1024 * 1024
 MAX_RANK: Final = 254
 """Most axes of a tensor in a model's layout; TensorFlow's own bound."""
 
-MAX_LAYOUT_ITEMS: Final = 1_000_000
+MAX_LAYOUT_ITEMS: Final = 100_000
 """Most variables, layers, tensors or calls of a model's layout."""
