@@ -20,6 +20,7 @@ from kmonitor_agent.local.spool_tail import Piece, SpoolTail
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
 from kmonitor_agent.protocol.facts import BootDied, BootEnded
+from kmonitor_agent.protocol.identity import is_id
 from kmonitor_agent.protocol.messages import (
     Ack,
     Again,
@@ -154,6 +155,9 @@ class Shipper:
             OSError: The spool cannot be read.
         """
         done.waits = done.refused = ""
+        if not is_id(tail.run):
+            done.refused = "the name of its folder is no run's id"
+            return
         facts = newest_facts(tail)
         if facts is None:
             done.refused = "no file in it can be read as this run's"

@@ -18,7 +18,7 @@ def load_alert_settings(folder: Path) -> AlertSettings:
         return msgspec.json.decode(path.read_bytes(), type=AlertSettings)
     except FileNotFoundError:
         return AlertSettings()
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as exc:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
         _log.warning("%s is not used: %s", path, exc)
         return AlertSettings()
 

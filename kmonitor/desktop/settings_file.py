@@ -9,6 +9,7 @@ import msgspec
 from kmonitor.presenters.chart_board import MOST_CHARTS, ChartSetup
 from kmonitor.presenters.formats import ByteUnits
 from kmonitor.presenters.settings import Pace
+from kmonitor_agent.protocol.identity import Name, Wall
 
 _log = logging.getLogger(__name__)
 
@@ -28,8 +29,8 @@ class TableLayout(msgspec.Struct, frozen=True, omit_defaults=True):
         widths: Of those that the user has sized, by name.
     """
 
-    order: Annotated[tuple[str, ...], msgspec.Meta(max_length=100)] = ()
-    widths: dict[str, Width] = {}
+    order: Annotated[tuple[Name, ...], msgspec.Meta(max_length=100)] = ()
+    widths: Annotated[dict[Name, Width], msgspec.Meta(max_length=100)] = {}
 
 
 class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -69,8 +70,8 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     left_px: Width | None = None
     right_px: Width | None = None
     below_px: Width | None = None
-    tables: dict[str, TableLayout] = {}
-    hosts_seen: dict[str, float] = {}
+    tables: Annotated[dict[Name, TableLayout], msgspec.Meta(max_length=100)] = {}
+    hosts_seen: Annotated[dict[Name, Wall], msgspec.Meta(max_length=1000)] = {}
     charts: Annotated[tuple[ChartSetup, ...], msgspec.Meta(max_length=MOST_CHARTS)] | None = None
 
 

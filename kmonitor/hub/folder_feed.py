@@ -13,6 +13,7 @@ from kmonitor.hub.ledger import Ledger, Origin
 from kmonitor.hub.run_record import RunRecord
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.local.spool_tail import Piece, SpoolTail, spools_below
+from kmonitor_agent.protocol.identity import is_id
 
 _SCAN_EVERY_S = 3.0
 _LOOK_EVERY_S = 0.5
@@ -73,7 +74,9 @@ class FolderFeed:
             self._faults.record("folder", exc)
             return
         for folder in found:
-            if folder.name not in self._watched:
+            if not is_id(folder.name):
+                self._faults.record("folder: name", "its name is no run's id", of=folder.name)
+            elif folder.name not in self._watched:
                 self._watched[folder.name] = _Watched(SpoolTail(folder), now_s, now_s)
 
     def _look(self, watched: _Watched, now_s: float) -> None:
@@ -99,6 +102,6 @@ class FolderFeed:
             facts = first.facts
             origin = None if facts is None else Origin.of(facts)
             self._ledger.take_gap(record, first.seq - 1, origin)
-        self._ledger.take(record, take_spooled(piece.events, self._faults))
+        self._ledger.take(record, take_spooled(run, piece.events, self._faults))
         if record.seen:
             record.seen = record.seen_why = ""

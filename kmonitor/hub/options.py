@@ -39,6 +39,8 @@ class HubOptions:
             None: as it stands in the settings.
         prometheus: Serve figures for Prometheus at this ADDRESS:PORT; empty: nowhere.
         otlp: Send figures to the OpenTelemetry collector at this address; empty: to none.
+        is_lenient: Rows in whose place others stand are left out and named: reading all anew was
+            of no use.
     """
 
     idle_s: float | None = None
@@ -48,6 +50,7 @@ class HubOptions:
     store: str | None = None
     prometheus: str = ""
     otlp: str = ""
+    is_lenient: bool = False
 
 
 class KeepUnreadable(Expected):

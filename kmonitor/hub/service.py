@@ -5,6 +5,7 @@ import faulthandler
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
@@ -36,12 +37,16 @@ EXIT_REFUSED = 4
 
 _MIN_FILES = 4096
 
+_DIFFERS_AGAIN_S = 60.0
+"""What differs again so soon after all was read anew differs for good."""
+
 
 class Ending(Enum):
     """Why the hub's loop ended."""
 
     STOPPED = "stopped"
     MOVED = "moved"
+    DIFFERS = "database and memory differ"
 
 
 class CannotStart(Expected):
@@ -135,14 +140,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         faulthandler.enable()
     try:
         options = replace(options, store=_store(folders, options))
-        # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted
-        # database) is answered by starting anew: a restart loses nothing.
-        while _run_once(folders, options) is Ending.MOVED:
-            if not folders.state.is_dir():
-                # Everything of ours was removed on purpose; a hub must not bring it back.
-                LOG.warning("%s is gone: the hub ends", folders.state)
-                return
-            LOG.warning("folder, lock or database was moved away: starting anew")
+        _run_again_and_again(folders, options)
     except Expected as exc:
         LOG.error("cannot run: %s", exc)
         raise
@@ -151,6 +149,23 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         raise
     finally:
         close_log(handler)
+
+
+def _run_again_and_again(folders: Folders, options: HubOptions) -> None:
+    # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted database) is
+    # answered by starting anew: a restart loses nothing.
+    differed_s = float("-inf")
+    while (ending := _run_once(folders, options)) is not Ending.STOPPED:
+        if not folders.state.is_dir():
+            # Everything of ours was removed on purpose; a hub must not bring it back.
+            LOG.warning("%s is gone: the hub ends", folders.state)
+            return
+        if ending is Ending.DIFFERS:
+            now_s = time.monotonic()
+            options = replace(options, is_lenient=now_s - differed_s < _DIFFERS_AGAIN_S)
+            differed_s = now_s
+            continue
+        LOG.warning("folder, lock or database was moved away: starting anew")
 
 
 def _store(folders: Folders, options: HubOptions) -> str:
@@ -199,6 +214,7 @@ def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions)
     except READ_ANEW:
         # Rows that this hub does not know of: what it knows is read again, agents resend.
         LOG.exception("database and memory differ")
+        return Ending.DIFFERS
     except sqlite3.DatabaseError as exc:
         put_aside(folders.database / DATABASE_NAME, exc)
     return Ending.MOVED

@@ -11,6 +11,8 @@ import msgspec
 from kmonitor_agent.folds.ledger import Attempt
 from kmonitor_agent.folds.private_file import open_private
 from kmonitor_agent.local.fold_place import Noun
+from kmonitor_agent.protocol.bounds import within
+from kmonitor_agent.protocol.identity import Count, Wall
 
 _SCRIPT_ENDED: Final = "the script that ran the study ended before it did"
 
@@ -18,9 +20,9 @@ _SCRIPT_ENDED: Final = "the script that ran the study ended before it did"
 class _Began(msgspec.Struct, frozen=True, rename={"fold": "began"}):
     """An attempt began; no line of an end has this name."""
 
-    fold: int
-    attempt: int
-    began_wall_s: float
+    fold: Count
+    attempt: Count
+    began_wall_s: Wall
     noun: Noun
 
 
@@ -81,7 +83,7 @@ class LedgerFile:
         self._write(attempt)
 
     def _write(self, line: Attempt | _Began) -> None:
-        self._unwritten += msgspec.json.encode(line) + b"\n"
+        self._unwritten += msgspec.json.encode(within(line)) + b"\n"
         # What failed before may have left a part of a line.
         lead = b"\n" if self._has_failed else b""
         self._has_failed = True
@@ -96,7 +98,7 @@ class LedgerFile:
 
 def _line_of(line: bytes) -> Attempt | _Began | None:
     for decoder in _LINE:
-        with suppress(msgspec.MsgspecError):
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return decoder.decode(line)
     return None
 

@@ -32,6 +32,7 @@ from kmonitor_agent.folds.private_file import open_private
 from kmonitor_agent.local.fold_place import Noun
 from kmonitor_agent.local.run_lock import RunLock
 from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.protocol.identity import Count, Id, Name, Text
 
 _BEFORE_BEGIN: Final = frozenset({"data", "space", "splits", "values", "output", "lock"})
 """What a study that is not begun yet may have in its folder: data and splits come first."""
@@ -48,11 +49,11 @@ class StudyFacts(msgspec.Struct, frozen=True):
         arguments: Checksum of the function's further arguments; empty without.
     """
 
-    id: str
-    function: str
-    folds: int
-    splits: str = ""
-    arguments: str = ""
+    id: Id
+    function: Text
+    folds: Count
+    splits: Name = ""
+    arguments: Name = ""
 
 
 class StudyPaths:
@@ -293,7 +294,7 @@ class StudyFolder(StudyPaths):
             return msgspec.json.decode((self.path / "study.json").read_bytes(), type=StudyFacts)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.MsgspecError) as exc:
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
             raise FoldsRefused(
                 f"run_folds: {self.path / 'study.json'}, which says what the study is, cannot be"
                 f" read ({exc}). Restore that file, or begin anew with another study=."

@@ -86,6 +86,7 @@ class Outbox:
         self._replaced: dict[int, bytes] = {}
         self._reader: Iterator[SpooledEvent] | None = None
         self._read_ahead: SpooledEvent | None = None
+        self._missing_from = 0
         self._marked = 0
         self._unread = 0
         self._kept_why = ""
@@ -337,6 +338,8 @@ class Outbox:
         if spool is None:
             return None
         event = self._read_ahead
+        if event is not None and self._missing_from <= seq < event.seq:
+            return None  # within a jump, which is as long as it is: nothing is read again
         if event is None or event.seq != seq:
             event = next(self._reader, None) if self._reader is not None else None
         if event is None or event.seq != seq:
@@ -345,6 +348,7 @@ class Outbox:
         self._read_ahead = None
         if event is not None and event.seq > seq:
             self._read_ahead = event
+            self._missing_from = seq
             return None
         return None if event is None else event.body
 

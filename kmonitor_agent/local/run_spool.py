@@ -31,6 +31,7 @@ from kmonitor_agent.local.spool_format import (
 from kmonitor_agent.protocol.codec import decode_event, encode_event
 from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.facts import Lost
+from kmonitor_agent.protocol.version import MAX_COUNT
 
 KEEP_ACKED_S: Final = 24 * 3600.0
 """How long acknowledged events stay for a hub that lost its commits, seconds."""
@@ -42,6 +43,9 @@ OPEN_FILES_CAN_GO: bool = os.name != "nt"
 """Whether a file that is open can be deleted."""
 
 ACKED_NAME: Final = "acked"
+LARGE_GAP: Final = 512
+"""More missing numbers than this in a row are one jump, and not one event each."""
+
 WHY_MISSING: Final = "unreadable in the spool, or dropped there for want of space"
 
 _ACKED: Final = struct.Struct("<QI")
@@ -131,10 +135,11 @@ class RunSpool:
         return list(found.values())
 
     def events(self, after: int = 0) -> Iterator[SpooledEvent]:
-        """All events with a number above `after`, in order and without holes.
+        """All events with a number above `after`, in order.
 
         It begins at `max(after + 1, first_seq)`: what lies between is gone, and for the reader to
-        note. A number that cannot be read comes as a `Lost` event of the last known time.
+        note. A number that cannot be read comes as a `Lost` event of the last known time; of more
+        than `LARGE_GAP` in a row none comes, and the jump is for the reader to note too.
 
         Raises:
             OSError: A segment cannot be read.
@@ -151,7 +156,8 @@ class RunSpool:
                 t_s = 0.0
                 if record.seq > expected and before is not None and before[1] == segment.facts:
                     t_s = time_of(before[0].body)
-                for seq in range(expected, record.seq):
+                missing = range(expected, record.seq)
+                for seq in missing if len(missing) <= LARGE_GAP else ():
                     yield SpooledEvent(seq, lost_body(seq, t_s, WHY_MISSING), segment.facts)
                 yield SpooledEvent(record.seq, record.body, segment.facts)
                 expected = record.seq + 1
@@ -309,4 +315,4 @@ def _read_acked(path: Path) -> int:
         seq, crc = _ACKED.unpack(path.read_bytes())
     except (OSError, struct.error):
         return 0
-    return seq if zlib.crc32(seq.to_bytes(8)) == crc else 0
+    return seq if zlib.crc32(seq.to_bytes(8)) == crc and seq <= MAX_COUNT else 0

@@ -16,8 +16,10 @@ dies: who gets it knows that the run's process on this host is gone.
 A segment is `SEGMENT_MAGIC`, one record with seq 0 whose body is a `BootFacts`, then the events.
 Each record is `<u32 length><u32 crc32><u64 seq>` and `length` bytes of body, little-endian; the
 CRC covers length, seq and body. Each boot begins a segment of its own: every event has its boot.
-Sequence numbers rise by one over all segments of a run. A record that was written in part at the
-end of a segment is a torn tail: it was never given out as spooled and is cut by the next owner.
+Sequence numbers rise by one over all segments of a run, up to `MAX_COUNT`: a record with a higher
+one is unreadable, and a file whose name says one is no segment. A record that was written in part
+at the end of a segment is a torn tail: it was never given out as spooled and is cut by the next
+owner.
 Unreadable bytes with readable records behind them are a gap, not an end.
 
 Nothing is synced per record: what `write` returned from survives the death of the process, and
@@ -33,9 +35,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kmonitor_agent.protocol.identity import Count, Id, Name
-from kmonitor_agent.protocol.messages import Wall
-from kmonitor_agent.protocol.version import MAX_EVENT_BYTES
+from kmonitor_agent.protocol.bounds import within
+from kmonitor_agent.protocol.identity import Count, Id, Name, Wall
+from kmonitor_agent.protocol.version import MAX_COUNT, MAX_EVENT_BYTES
 
 SEGMENT_MAGIC: Final = b"KMSPOOL1"
 """First bytes of a segment; the digit is the format's version."""
@@ -110,7 +112,7 @@ def encode_record(seq: int, body: bytes) -> bytes:
 
 def segment_head(facts: BootFacts) -> bytes:
     """The first bytes of a segment, before its events."""
-    return SEGMENT_MAGIC + encode_record(0, msgspec.msgpack.encode(facts))
+    return SEGMENT_MAGIC + encode_record(0, msgspec.msgpack.encode(within(facts)))
 
 
 def segment_name(first_seq: int) -> str:
@@ -121,12 +123,13 @@ def segment_name(first_seq: int) -> str:
 def first_seq_of(path: Path) -> int | None:
     """The number that a segment's name promises, or None if the file is no segment."""
     match = _NAME.match(path.name)
-    return int(match[1]) if match else None
+    first = int(match[1]) if match else MAX_COUNT + 1
+    return first if first <= MAX_COUNT else None
 
 
 def segments_in(folder: Path) -> list[Path]:
     """The segments of one run, in order. Raises: OSError."""
-    return sorted(p for p in folder.iterdir() if _NAME.match(p.name))
+    return sorted(p for p in folder.iterdir() if first_seq_of(p) is not None)
 
 
 def parse_segment(data: bytes) -> Segment:
@@ -183,7 +186,9 @@ def _record_at(data: bytes, offset: int, after_seq: int) -> Record | None:
     if begin > len(data):
         return None
     length, crc, seq = RECORD_HEADER.unpack_from(data, offset)
-    if not 0 < length <= MAX_EVENT_BYTES or seq <= after_seq or begin + length > len(data):
+    if not 0 < length <= MAX_EVENT_BYTES or begin + length > len(data):
+        return None
+    if not after_seq < seq <= MAX_COUNT:
         return None
     body = data[begin : begin + length]
     if zlib.crc32(body, zlib.crc32(_COVERED.pack(length, seq))) != crc:

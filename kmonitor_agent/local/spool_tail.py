@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.local.run_spool import WHY_MISSING, SpooledEvent, lost_body, time_of
+from kmonitor_agent.local.run_spool import (
+    LARGE_GAP,
+    WHY_MISSING,
+    SpooledEvent,
+    lost_body,
+    time_of,
+)
 from kmonitor_agent.local.spool_format import (
     BootFacts,
     Segment,
@@ -27,9 +33,6 @@ may only not have arrived here yet."""
 
 DEPTH: Final = 8
 """How far below a folder spools are looked for."""
-
-LARGE_GAP: Final = 512
-"""More missing numbers than this in a row are told as one jump, and not one by one."""
 
 _LOOK_AGAIN_S: Final = 5.0
 

@@ -16,7 +16,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -30,6 +30,9 @@ VARIABLE: Final = "KMONITOR_SUPERVISED"
 
 RESTART_STATUS: Final = 75
 """Exit status of a script that wants to be started again (`EX_TEMPFAIL`: try again later)."""
+
+MOST_RUNS: Final = 100_000
+"""Names of runs that a supervision knows; a search has one for each trial."""
 
 LEAVE_WITHIN_S: Final = 30.0
 """How long a script may take to leave once its state is saved, seconds; then it is ended."""
@@ -47,6 +50,9 @@ class Terms(msgspec.Struct, frozen=True):
     supervisor: Count
     saves_each_epoch: bool = False
     leave_within_s: Seconds = LEAVE_WITHIN_S
+
+
+_Runs = Annotated[dict[Name, Id], msgspec.Meta(max_length=MOST_RUNS)]
 
 
 class Leaving(msgspec.Struct, frozen=True):
@@ -77,7 +83,7 @@ class Supervision:
         """What the supervisor told; None if it cannot be read."""
         try:
             return msgspec.json.decode((self.folder / "terms.json").read_bytes(), type=Terms)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
 
     def set_terms(self, terms: Terms) -> None:
@@ -88,8 +94,8 @@ class Supervision:
         """Run name to run id."""
         try:
             data = (self.folder / "runs.json").read_bytes()
-            return msgspec.json.decode(data, type=dict[str, Id])
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return msgspec.json.decode(data, type=_Runs)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return {}
 
     def run_id(self, name: str) -> str:
@@ -138,7 +144,7 @@ class Supervision:
     def _read(self, name: str) -> Leaving | None:
         try:
             return msgspec.json.decode((self.folder / name).read_bytes(), type=Leaving)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
 
 

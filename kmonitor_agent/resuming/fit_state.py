@@ -180,7 +180,7 @@ class FitStates:
             document = json.loads(self._path(fit).read_bytes())
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as exc:
+        except (OSError, ValueError, RecursionError) as exc:
             raise CannotResume(f"the saved state of fit {fit} cannot be read: {exc}") from exc
         return SavedFit(document, self._store_folder(fit))
 

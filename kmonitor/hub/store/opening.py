@@ -10,6 +10,7 @@ from kmonitor.hub.store.database import Database
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.protocol.identity import Text
 
 if TYPE_CHECKING:
     from kmonitor.hub.store.postgresql.team_database import TeamDatabase
@@ -28,7 +29,7 @@ class StoreRefused(Expected):
 
 
 class _Setting(msgspec.Struct, frozen=True):
-    store: str = ""
+    store: Text = ""
 
 
 def open_database(folders: Folders, store: str) -> Database:
@@ -136,7 +137,7 @@ def stored_store(folders: Folders) -> str:
         return msgspec.json.decode(path.read_bytes(), type=_Setting).store
     except FileNotFoundError:
         return ""
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as exc:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
         remedy = "Write it anew: kmonitor hub store URL, or kmonitor hub store here"
         raise StoreRefused(
             f"{path}, which says where hubs store, cannot be read.", remedy

@@ -129,7 +129,7 @@ def placing(environ: Mapping[str, str]) -> dict[str, str]:
 def _is_study(folder: Path, study: str) -> bool:
     try:
         facts = msgspec.json.decode((folder / "study.json").read_bytes(), type=StudyFacts)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
     return facts.id == study
 
