@@ -11,7 +11,9 @@ from kmonitor.hub.event_body import take_spooled
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.ledger import Ledger, Origin
 from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.spool_trouble import SpoolTrouble
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.spool_format import unsafe_in
 from kmonitor_agent.local.spool_tail import Piece, SpoolTail, spools_below
 
 _SCAN_EVERY_S = 3.0
@@ -40,6 +42,7 @@ class FolderFeed:
         self._ledger = ledger
         self._faults = faults
         self._clock = clock
+        self._trouble = SpoolTrouble(root)
         self._watched: dict[str, _Watched] = {}
         self._due: deque[str] = deque()
         self._scan_s = float("-inf")
@@ -75,6 +78,13 @@ class FolderFeed:
         for folder in found:
             if folder.name not in self._watched:
                 self._watched[folder.name] = _Watched(SpoolTail(folder), now_s, now_s)
+                self._name_unsafe(folder)
+
+    def _name_unsafe(self, folder: Path) -> None:
+        try:
+            self._trouble.left_alone(unsafe_in(folder))
+        except OSError as exc:
+            self._faults.record("folder", exc)
 
     def _look(self, watched: _Watched, now_s: float) -> None:
         is_calm = now_s - watched.gave_s > _CALM_AFTER_S

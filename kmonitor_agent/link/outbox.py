@@ -13,9 +13,9 @@ from kmonitor_agent.link.disk_reserve import DiskReserve, means_full
 from kmonitor_agent.link.memory_ring import MemoryRing, rank_of
 from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.private_folders import NotPrivate
 from kmonitor_agent.local.retention import trim_root
 from kmonitor_agent.local.run_spool import WHY_MISSING, SpooledEvent, lost_body, time_of
-from kmonitor_agent.local.sockets import NotPrivate
 from kmonitor_agent.local.spool_format import Record
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.errors import TooLarge

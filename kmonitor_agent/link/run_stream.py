@@ -97,7 +97,7 @@ class RunStream:
         self._upkeep = Schedule(faults.record)
         self.schedule = Schedule(faults.record)
         self.outbox = Outbox(
-            SpoolWriter(boot.folders.spool, _facts(boot), clock),
+            SpoolWriter(boot.folders.spool, _facts(boot), clock, state=boot.folders.state),
             tell=inbox.put,
             now_s=boot.now_s,
             faults=faults,

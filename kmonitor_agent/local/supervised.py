@@ -21,8 +21,8 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import write_private
-from kmonitor_agent.local.sockets import make_private_folder
+from kmonitor_agent.local.plain_files import read_own, write_private
+from kmonitor_agent.local.private_folders import make_own_folder, make_private_folder
 from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, new_id
 
 VARIABLE: Final = "KMONITOR_SUPERVISED"
@@ -76,7 +76,7 @@ class Supervision:
     def terms(self) -> Terms | None:
         """What the supervisor told; None if it cannot be read."""
         try:
-            return msgspec.json.decode((self.folder / "terms.json").read_bytes(), type=Terms)
+            return msgspec.json.decode(read_own(self.folder / "terms.json"), type=Terms)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             return None
 
@@ -87,7 +87,7 @@ class Supervision:
     def runs(self) -> dict[str, str]:
         """Run name to run id."""
         try:
-            data = (self.folder / "runs.json").read_bytes()
+            data = read_own(self.folder / "runs.json")
             return msgspec.json.decode(data, type=dict[str, Id])
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             return {}
@@ -137,7 +137,7 @@ class Supervision:
 
     def _read(self, name: str) -> Leaving | None:
         try:
-            return msgspec.json.decode((self.folder / name).read_bytes(), type=Leaving)
+            return msgspec.json.decode(read_own(self.folder / name), type=Leaving)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             return None
 
@@ -164,6 +164,7 @@ def make_studies(folders: Folders) -> Path:
         is_ours = not hasattr(os, "getuid") or place.stat().st_uid == os.getuid()
         if is_ours and not place.is_symlink():
             place.chmod(0o700)
+    make_own_folder(folders.state)
     make_private_folder(place)
     return place
 
@@ -176,6 +177,7 @@ def new_supervision(folders: Folders) -> Supervision:
         OSError: It cannot be made.
     """
     place = supervisions(folders)
+    make_own_folder(folders.state)
     make_private_folder(place)
     folder = place / new_id()
     make_private_folder(folder)
