@@ -106,6 +106,7 @@ class _Shipping:
         self._delete, self._follow = delete, follow
         self._was_reached = False
         self._n_lost = 0
+        self._named: set[Path] = set()
 
     def go_on(self) -> None:
         """Ship, over a new way whenever one is lost; returns only without `--follow`.
@@ -139,9 +140,14 @@ class _Shipping:
             n += 1
             self._round(door, is_scan=n % _SCAN_EVERY == 0)
 
+    def _name(self, entry: UnsafePath) -> None:
+        if entry.path not in self._named:
+            self._named.add(entry.path)
+            complain(f"kmonitor: {plain(str(entry.path))!r} is left alone: it {entry.why}.")
+
     def _round(self, door: IngestDoor, *, is_scan: bool = True) -> None:
         if is_scan:
-            for path in spools_below(self._place):
+            for path in spools_below(self._place, known=self.spools, refused=self._name):
                 if path not in self.spools:
                     self.spools[path] = _Spool(SpoolTail(path), Shipped(path.name))
         with Shipper(door) as shipper:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.plain_files import is_plain
 from kmonitor_agent.local.private_folders import UnsafePath, make_own_folder, make_private_folder
 
 _ELSEWHERE = "Set KMONITOR_HOME to a folder that you can write to."
@@ -30,9 +31,9 @@ def make_home(folders: Folders) -> None:
         make_own_folder(folders.state)
         make_own_folder(folders.logs)
         make_private_folder(folders.runtime)
-    except UnsafePath as exc:
-        raise HomeUnusable(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
+        if isinstance(exc, UnsafePath) and not is_plain(exc.path):
+            raise HomeUnusable(f"{exc.path} {exc.why}.") from exc
         in_the_way = _file_in_the_way(folders.logs) or _file_in_the_way(folders.runtime)
         if in_the_way is not None:
             what = f"{in_the_way} is a file; kmonitor needs a folder there for {folders.state}."

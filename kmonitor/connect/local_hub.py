@@ -15,7 +15,7 @@ from kmonitor.connect.hub_client import HubClient, HubUnreachable
 from kmonitor.connect.silent_hub import silence
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.plain_files import open_own, read_own
+from kmonitor_agent.local.plain_files import is_plain, open_own, read_own
 from kmonitor_agent.local.sockets import view_socket
 from kmonitor_agent.protocol.messages import HubTold
 
@@ -149,11 +149,8 @@ def _failure(folders: Folders, status: int | None, timeout_s: float) -> HubDidNo
 
 def _where_it_tells_more(folders: Folders) -> str:
     log = folders.logs / "hub.log"
-    try:
-        if log.lstat().st_size:
-            return f"Its log is {log}."
-    except OSError:
-        pass
+    if is_plain(log) and log.lstat().st_size:
+        return f"Its log is {log}."
     return "Run `kmonitor hub` in a terminal to see what it says."
 
 

@@ -6,12 +6,13 @@ and what one host has written another may see late, and in another order.
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from kmonitor_agent.local.private_folders import UnsafePath
 from kmonitor_agent.local.run_spool import WHY_MISSING, SpooledEvent, lost_body, time_of
 from kmonitor_agent.local.spool_format import (
     BootFacts,
@@ -62,11 +63,13 @@ class Piece:
         events: In order, without holes.
         skipped: How many numbers before the first of `events` nobody has any more.
         lost: Which numbers of `events` stand for one that is missing.
+        is_last: Nothing followed when it was read.
     """
 
     events: list[SpooledEvent]
     skipped: int = 0
     lost: tuple[int, ...] = ()
+    is_last: bool = False
 
 
 @dataclass(slots=True)
@@ -122,7 +125,7 @@ class SpoolTail:
                     return Piece(events, skipped, tuple(lost))
             if self.waits:
                 break
-        return Piece(events, skipped, tuple(lost))
+        return Piece(events, skipped, tuple(lost), is_last=True)
 
     def go_on_after(self, seq: int) -> None:
         """Give out next what follows this number: the newest that a hub has."""
@@ -179,38 +182,50 @@ class SpoolTail:
             self.waits = f"{path.name} is not here in full yet"
 
 
-def spools_below(folder: Path, *, depth: int = DEPTH) -> list[Path]:
+def spools_below(
+    folder: Path,
+    *,
+    known: Collection[Path] = (),
+    refused: Callable[[UnsafePath], object] | None = None,
+) -> list[Path]:
     """Every run's spool in a folder, by path: a folder with segments; links are not followed.
+
+    Args:
+        folder: Where to look, `DEPTH` folders deep.
+        known: Spools that were found before: they are not looked into once more.
+        refused: Called with a spool whose name can be no run's, each time; it is left out.
 
     Raises:
         OSError: The folder itself cannot be read; what cannot be read below it is left out.
     """
     found: list[Path] = []
-    left = [(folder, depth)]
+    left = [(folder, DEPTH)]
     while left:
-        place, rest = left.pop()
+        place, depth = left.pop()
         try:
-            is_spool, below = _look_into(place)
+            is_spool, below = (True, []) if place in known else _look_into(place)
         except OSError:
             if place == folder:
                 raise
             continue
-        if is_spool:
+        if not is_spool:
+            left += [(place / name, depth - 1) for name in reversed(below) if depth]
+        elif is_run_name(place.name):
             found.append(place)
-        elif rest:
-            left += [(each, rest - 1) for each in reversed(below)]
+        elif refused is not None:
+            refused(UnsafePath(place, "has no name of a run; rename or remove it"))
     return found
 
 
-def _look_into(folder: Path) -> tuple[bool, list[Path]]:
+def _look_into(folder: Path) -> tuple[bool, list[str]]:
     """Whether a folder is a run's spool; if not, the folders in it by name. Raises: OSError."""
-    below: list[Path] = []
+    below: list[str] = []
     with os.scandir(folder) as entries:
         for entry in islice(entries, _MOST_ENTRIES):
             if first_seq_of(entry.name) and entry.is_file(follow_symlinks=False):
-                return is_run_name(folder.name), []
+                return True, []
             if entry.is_dir(follow_symlinks=False):
-                below.append(folder / entry.name)
+                below.append(entry.name)
     return False, sorted(below)
 
 
