@@ -15,7 +15,7 @@ from kmonitor.connect.hub_client import HubClosed, HubUnreachable
 from kmonitor.connect.ingest_link import IngestLink
 from kmonitor.errors import Expected
 from kmonitor_agent.local.run_spool import SpooledEvent, lost_body
-from kmonitor_agent.local.spool_format import BootFacts, parse_segment, segments_in
+from kmonitor_agent.local.spool_format import BootFacts, read_facts, segments_in
 from kmonitor_agent.local.spool_tail import Piece, SpoolTail
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
@@ -270,7 +270,7 @@ class Shipper:
 def newest_facts(tail: SpoolTail) -> BootFacts | None:
     """The boot that wrote the newest segment that can be read. Raises: OSError."""
     for path in reversed(segments_in(tail.folder)):
-        facts = parse_segment(path.read_bytes()).facts
+        facts = read_facts(path)
         if facts is not None and facts.run == tail.run:
             return facts
     return None

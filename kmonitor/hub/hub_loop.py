@@ -250,7 +250,7 @@ class HubLoop:
         if self._team is not None:
             schedule.every(TEAM_EVERY_S, "team", self._team.take)
         if self._feed is not None:
-            schedule.every(0.1, "folder", self._feed.step)
+            schedule.every(self._feed.wait_s, "folder", self._feed.step)
         packing = SamplePacking(self._ledger, self._series, self._clock)
         schedule.every(PACK_EVERY_S, "packing", packing.step)
         schedule.every(0.2, "keys", self._doors.look_at_keys)

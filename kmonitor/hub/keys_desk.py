@@ -10,7 +10,7 @@ from kmonitor.hub.access.peers import Peer
 from kmonitor.hub.doors import Doors
 from kmonitor.hub.ledger import Ledger
 from kmonitor_agent.local.clock import Clock
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.private_folders import NotPrivate
 from kmonitor_agent.protocol.access_messages import (
     AuditAsked,
     AuditTold,

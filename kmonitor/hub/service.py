@@ -2,6 +2,7 @@
 
 import argparse
 import faulthandler
+import logging
 import os
 import sqlite3
 import sys
@@ -26,7 +27,13 @@ from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import NotPrivate, hub_lock, make_private_folder
+from kmonitor_agent.local.private_folders import (
+    UnsafePath,
+    check_own_folder,
+    make_own_folder,
+    make_private_folder,
+)
+from kmonitor_agent.local.sockets import hub_lock
 from kmonitor_agent.release import VERSION
 
 EXIT_ANOTHER = 3
@@ -131,10 +138,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
     options = options or HubOptions()
     os.umask(0o077)
     _raise_file_limit()
-    try:
-        handler = open_log(folders.logs)
-    except OSError as exc:
-        raise CannotStart(f"{folders.logs} cannot be written: {exc.strerror}.") from exc
+    handler = _open_log(folders)
     # To standard error: a stopped process has no business with the rotated file.
     if not faulthandler.is_enabled():
         faulthandler.enable()
@@ -168,6 +172,21 @@ def _run_again_and_again(folders: Folders, options: HubOptions) -> None:
         LOG.warning("folder, lock or database was moved away: starting anew")
 
 
+def _open_log(folders: Folders) -> logging.Handler:
+    """The log, once the folder it lies in is seen to be this user's."""
+    try:
+        make_own_folder(folders.state)
+        warnings = check_own_folder(folders.state)
+        handler = open_log(folders.logs)
+    except UnsafePath as exc:
+        raise CannotStart(f"{exc.path} {exc.why}.") from exc
+    except OSError as exc:
+        raise CannotStart(f"{folders.logs} cannot be written: {exc.strerror}.") from exc
+    for words in warnings:
+        LOG.warning("%s", words)
+    return handler
+
+
 def _store(folders: Folders, options: HubOptions) -> str:
     if options.folder is not None:
         return ""  # what is only looked at is kept nowhere
@@ -179,8 +198,8 @@ def _run_once(folders: Folders, options: HubOptions) -> Ending:
         make_private_folder(folders.runtime)
         if folders.database.parent != folders.state:
             make_private_folder(folders.database.parent)  # in a folder that all users share
-        folders.database.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except NotPrivate as exc:
+        make_own_folder(folders.database)
+    except UnsafePath as exc:
         raise CannotStart(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
         raise CannotStart(f"{exc.filename} cannot be made: {exc.strerror}.") from exc
@@ -200,6 +219,8 @@ def _run_once(folders: Folders, options: HubOptions) -> Ending:
 def _lock(path: Path) -> HubLock:
     try:
         return HubLock(path)
+    except UnsafePath as exc:
+        raise CannotStart(f"{path} {exc.why}.") from exc
     except OSError as exc:
         raise CannotStart(f"{path} cannot be written: {exc.strerror}.") from exc
 
@@ -207,6 +228,8 @@ def _lock(path: Path) -> HubLock:
 def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions) -> Ending:
     try:
         return _serve(folders, locks, options)
+    except UnsafePath as exc:
+        raise CannotStart(f"{exc.path} {exc.why}.") from exc
     except sqlite3.OperationalError as exc:
         raise CannotStart(f"The database in {folders.database} cannot be used: {exc}.") from exc
     except StoreAway as exc:

@@ -13,9 +13,10 @@ from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import Sessions
 from kmonitor.hub.spool_trouble import SpoolTrouble
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.private_folders import check_private_folder
 from kmonitor_agent.local.retention import trim_root
 from kmonitor_agent.local.run_spool import RunSpool, SpooledEvent, spooled_runs
-from kmonitor_agent.local.spool_format import BootFacts, segments_in
+from kmonitor_agent.local.spool_format import BootFacts, held_bytes, unsafe_in
 from kmonitor_agent.protocol.identity import is_id
 
 _SCAN_EVERY_S = 5.0
@@ -152,7 +153,7 @@ class SpoolShipping:
 
     def _bytes_of(self, run: str) -> int:
         try:
-            return sum(path.stat().st_size for path in segments_in(self._root / run))
+            return held_bytes(self._root / run)
         except OSError:
             return -1  # gone, or not to be read now
 
@@ -164,6 +165,8 @@ class SpoolShipping:
             return
         spool: RunSpool | None = None
         try:
+            check_private_folder(self._root / run)
+            self._refused.left_alone(unsafe_in(self._root / run))
             spool = RunSpool.take(self._root / run)
             if spool is None:
                 self._living.add(run)  # its process lives; asked again with the next scan

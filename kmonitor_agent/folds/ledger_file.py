@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.folds.ledger import Attempt
-from kmonitor_agent.folds.private_file import open_private
 from kmonitor_agent.local.fold_place import Noun
+from kmonitor_agent.local.plain_files import open_private
 from kmonitor_agent.protocol.bounds import within
 from kmonitor_agent.protocol.identity import Count, Wall
 
@@ -25,6 +25,9 @@ class _Began(msgspec.Struct, frozen=True, rename={"fold": "began"}):
     began_wall_s: Wall
     noun: Noun
 
+
+_MOST_BYTES: Final = 256 * 2**20
+"""What lies behind is not read: a million attempts."""
 
 _LINE: Final = (msgspec.json.Decoder(Attempt), msgspec.json.Decoder(_Began))
 
@@ -49,7 +52,7 @@ class LedgerFile:
         begun: dict[tuple[int, int], _Began] = {}
         with open_private(self._path, "a+b") as file:
             file.seek(0)
-            data = file.read()
+            data = file.read(_MOST_BYTES)
             if data and not data.endswith(b"\n"):
                 # A start was cut off within its last line: the next one begins a new line.
                 file.write(b"\n")
@@ -88,7 +91,7 @@ class LedgerFile:
         lead = b"\n" if self._has_failed else b""
         self._has_failed = True
         if self._is_there:
-            self._path.stat()  # removed, with all that it said: a new one would hide that
+            self._path.lstat()  # removed, with all that it said: a new one would hide that
         with open_private(self._path, "ab") as file:
             file.write(lead + self._unwritten)
             file.flush()

@@ -21,8 +21,8 @@ from typing import Annotated, Final
 import msgspec
 
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import write_private
-from kmonitor_agent.local.sockets import make_private_folder
+from kmonitor_agent.local.plain_files import read_own, write_private
+from kmonitor_agent.local.private_folders import make_own_folder, make_private_folder
 from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, new_id
 
 VARIABLE: Final = "KMONITOR_SUPERVISED"
@@ -82,7 +82,7 @@ class Supervision:
     def terms(self) -> Terms | None:
         """What the supervisor told; None if it cannot be read."""
         try:
-            return msgspec.json.decode((self.folder / "terms.json").read_bytes(), type=Terms)
+            return msgspec.json.decode(read_own(self.folder / "terms.json"), type=Terms)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
 
@@ -93,7 +93,7 @@ class Supervision:
     def runs(self) -> dict[str, str]:
         """Run name to run id."""
         try:
-            data = (self.folder / "runs.json").read_bytes()
+            data = read_own(self.folder / "runs.json")
             return msgspec.json.decode(data, type=_Runs)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return {}
@@ -143,7 +143,7 @@ class Supervision:
 
     def _read(self, name: str) -> Leaving | None:
         try:
-            return msgspec.json.decode((self.folder / name).read_bytes(), type=Leaving)
+            return msgspec.json.decode(read_own(self.folder / name), type=Leaving)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
 
@@ -170,6 +170,7 @@ def make_studies(folders: Folders) -> Path:
         is_ours = not hasattr(os, "getuid") or place.stat().st_uid == os.getuid()
         if is_ours and not place.is_symlink():
             place.chmod(0o700)
+    make_own_folder(folders.state)
     make_private_folder(place)
     return place
 
@@ -182,6 +183,7 @@ def new_supervision(folders: Folders) -> Supervision:
         OSError: It cannot be made.
     """
     place = supervisions(folders)
+    make_own_folder(folders.state)
     make_private_folder(place)
     folder = place / new_id()
     make_private_folder(folder)

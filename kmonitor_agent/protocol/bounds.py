@@ -71,14 +71,15 @@ def _fitted(value: Any, kind: inspect.Type) -> Any:
 
 
 def _fitted_many(value: Any, kind: inspect.Type | None) -> Any:
-    match kind, value:
-        case inspect.ListType() | inspect.VarTupleType(), list() | tuple():
+    is_row, is_map = isinstance(value, list | tuple), isinstance(value, dict)
+    match kind:
+        case inspect.ListType() | inspect.VarTupleType() if is_row:
             return _fitted_items(value, kind)
-        case inspect.TupleType(), list() | tuple():
+        case inspect.TupleType() if is_row:
             return [_fitted(v, k) for v, k in zip(value, kind.item_types, strict=False)]
-        case inspect.DictType(), dict():
+        case inspect.DictType() if is_map:
             return _fitted_dict(value, kind)
-        case inspect.StructType(), dict():
+        case inspect.StructType() if is_map:
             return _fitted_fields(value, kind)
         case _:
             return value

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,8 @@ from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.database import Changes, Database
 from kmonitor.hub.store.numbering import Span
 from kmonitor.hub.store.schema import open_reader, open_writer
+from kmonitor_agent.local.plain_files import check_own
+from kmonitor_agent.local.private_folders import make_own_folder
 from kmonitor_agent.protocol.identity import is_id, new_id
 
 DATABASE_NAME: Final = "hub.sqlite3"
@@ -35,14 +37,18 @@ class SqliteDatabase(Database):
 
         Raises:
             NewerDatabase: A newer program wrote it.
+            UnsafePath: Its folder or file is not this user's alone, or no plain file.
             OSError: Its folder cannot be made.
             sqlite3.Error: It cannot be opened even when new.
         """
         self.path = path
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_own_folder(path.parent)
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with suppress(FileNotFoundError):
+                check_own(path.with_name(path.name + suffix))
         self._file = _open(path)
         super().__init__(self._file, Span.of_hub(0))
-        self._inode = path.stat().st_ino
+        self._inode = path.lstat().st_ino
         self.hub = self._fact_or_new("hub", new_id())
         if not is_id(self.hub):
             LOG.error("the id of the hub in %s is none: it gets another one", path)
@@ -88,7 +94,7 @@ class SqliteDatabase(Database):
     @override
     def is_in_place(self) -> bool:
         try:
-            return self.path.stat().st_ino == self._inode
+            return self.path.lstat().st_ino == self._inode
         except OSError:
             return False
 

@@ -13,6 +13,7 @@ from kmonitor_agent.link import outbox as module
 from kmonitor_agent.link.memory_ring import MemoryRing
 from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.local import run_spool
 from kmonitor_agent.local.run_spool import RunSpool
 from kmonitor_agent.local.spool_format import segment_name, segments_in
 from kmonitor_agent.protocol.codec import decode_event
@@ -169,7 +170,7 @@ def test_a_disk_that_gives_nothing_back_is_asked_again_before_it_counts_as_lost(
     assert spool is not None
     spool._parsed = None
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", _full)
+        patch.setattr(run_spool, "read_segment", _full)
         for _ in range(module.UNREAD_LIMIT - 1):
             with pytest.raises(OSError, match="No space"):
                 case.outbox.read(1, 1, LOTS)
