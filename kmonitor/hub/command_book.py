@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from kmonitor.hub.run_record import CANNOT_DECODE
 from kmonitor_agent.protocol.commands import (
     FINAL_STATES,
     Arguments,
@@ -64,9 +65,6 @@ class CommandEntry(msgspec.Struct, omit_defaults=True):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(CommandEntry).decode
-
-CANNOT_DECODE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError)
-"""How what is stored, and damaged, fails to be read."""
 
 
 class CommandBook:

@@ -2,11 +2,11 @@
 
 from typing import assert_never
 
-from kmonitor.hub.access.peers import key_of
+from kmonitor.hub.access.peers import Send, key_of
 from kmonitor.hub.command_book import CommandEntry, as_command
 from kmonitor.hub.event_body import read_event
 from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.intake import Intake, Send
+from kmonitor.hub.intake import Intake
 from kmonitor.hub.ledger import Ledger, Origin
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import MAX_RUNS_PER_SOCKET, Session, Sessions

@@ -3,18 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import msgspec
-
-from kmonitor.hub.access.peers import key_of
+from kmonitor.hub.access.peers import Send, key_of
 from kmonitor.hub.guard import HubFaults
 from kmonitor_agent.protocol.codec import run_named
 from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
 from kmonitor_agent.protocol.messages import ErrorMessage
 
 T = TypeVar("T")
-
-Send = Callable[[bytes, msgspec.Struct], bool]
-"""Sends a message to the socket behind a routing id; False if that is gone."""
 
 
 class Intake:

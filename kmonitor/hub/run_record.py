@@ -5,7 +5,13 @@ from typing import Annotated, Final, Literal, TypedDict
 import msgspec
 
 from kmonitor_agent.protocol.agent_messages import RunOrNone
-from kmonitor_agent.protocol.bounds import count_within, seconds_within, wall_within, within
+from kmonitor_agent.protocol.bounds import (
+    count_within,
+    read_within,
+    seconds_within,
+    wall_within,
+    within,
+)
 from kmonitor_agent.protocol.commands import CommandName, LimitSpec
 from kmonitor_agent.protocol.facts import SourceOf
 from kmonitor_agent.protocol.identity import (
@@ -307,3 +313,21 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             source=found.source if found is not None else "",
             absent=absent,
         )
+
+
+_decode: Final = msgspec.msgpack.Decoder(RunRecord).decode
+
+CANNOT_DECODE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError)
+"""How what is stored, and damaged, fails to be read."""
+
+
+def read_record(body: object) -> RunRecord | None:
+    """A stored record, cut to the bounds of its fields; None if it is none."""
+    try:
+        return _decode(body)  # pyright: ignore[reportArgumentType] - a damaged cell may hold text
+    except CANNOT_DECODE:
+        pass
+    try:
+        return read_within(RunRecord, msgspec.msgpack.decode(body))  # pyright: ignore[reportArgumentType]
+    except CANNOT_DECODE:
+        return None

@@ -7,16 +7,12 @@ What is wrong with one run keeps no other from being read.
 from collections.abc import Iterator
 from typing import Final, get_args
 
-import msgspec
-
-from kmonitor.hub.command_book import CANNOT_DECODE
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.run_fold import fold
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.run_record import RunRecord, read_record
 from kmonitor.hub.store.checked import whole
 from kmonitor.hub.store.database import Database
 from kmonitor.hub.store.pages import Wanted
-from kmonitor_agent.protocol.bounds import read_within
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.facts import AnyEvent
@@ -28,20 +24,6 @@ _ALL_BUT_SAMPLES: Final = tuple(
     for kind in get_args(AnyEvent)
     if kind.__struct_config__.tag not in {"sample", "verdict"}
 )
-
-_decode: Final = msgspec.msgpack.Decoder(RunRecord).decode
-
-
-def read_record(body: object) -> RunRecord | None:
-    """A stored record, cut to the bounds of its fields; None if it is none."""
-    try:
-        return _decode(body)  # pyright: ignore[reportArgumentType] - a damaged cell may hold text
-    except CANNOT_DECODE:
-        pass
-    try:
-        return read_within(RunRecord, msgspec.msgpack.decode(body))  # pyright: ignore[reportArgumentType]
-    except CANNOT_DECODE:
-        return None
 
 
 def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:

@@ -9,10 +9,9 @@ import msgspec
 
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.logbook import LOG
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.run_record import RunRecord, read_record
 from kmonitor.hub.store.connection import CANNOT_READ, Connection
 from kmonitor.hub.store.numbering import Span
-from kmonitor.hub.stored_runs import read_record
 from kmonitor_agent.local.clock import Clock
 
 LOOK_EVERY_S: Final = 3.0

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Literal, Protocol, assert_never
 
 import msgspec
 
-from kmonitor.hub.access.peers import LOCAL_USER, Peer, key_of
+from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, key_of
 from kmonitor.hub.command_desk import CommandDesk
 from kmonitor.hub.edit_desk import EditDesk
 from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.intake import Intake, Send
+from kmonitor.hub.intake import Intake
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.store.checked import DAMAGED
 from kmonitor.hub.store.connection import CANNOT_READ

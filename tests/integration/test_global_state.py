@@ -169,7 +169,8 @@ def test_looking_at_a_learning_rate_draws_nothing():
     seed_everything(3)
     points = EntryPoints()
     monitor = points.watched("drawing", hub="off")
-    model = dense_model(optimizer=keras.optimizers.SGD(DrawingSchedule()))
+    schedule: Any = DrawingSchedule()
+    model = dense_model(optimizer=keras.optimizers.SGD(schedule))
     model.fit(**arrays(), epochs=3, verbose=0, callbacks=[monitor])
 
     points.assert_nothing_touched()
@@ -246,8 +247,9 @@ def test_no_thread_of_ours_draws_or_sets_while_hubs_come_and_go(folders: Folders
         hub = FakeHub(ingest_socket(folders), acked=0)
         hubs.append(hub)
         hub.serve_until(lambda: hub.count(Hello) and hub.acked > 0)
-        boot = next(each.boot for each in hub.got if isinstance(each, Hello))
-        hub.send(Command(f"save-{epoch}", boot, "save", NoArguments("batch"), asked_by="ada"))
+        hello = next(each for each in hub.got if isinstance(each, Hello))
+        at = NoArguments("batch")
+        hub.send(Command(f"save-{epoch}", hello.run, hello.boot, "save", at, asked_by="ada"))
         hub.serve_until(lambda: "CommandProgress" in hub.kinds())
 
     with heard_on_our_threads() as heard:

@@ -13,7 +13,7 @@ from kmonitor_agent.local.sockets import ipc
 from kmonitor_agent.protocol.codec import pack
 from kmonitor_agent.protocol.messages import ErrorMessage, Ping, Pong, ToAgent
 from kmonitor_agent.protocol.version import MAGIC, MAX_AGENT_FRAME_BYTES
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_MS, wait_until
 
 
 class _Pair:
@@ -98,7 +98,7 @@ def test_too_much_nonsense_makes_the_peer_bad(pair: _Pair):
     wait_until(lambda: list(pair.agent.received()) or pair.agent.is_bad)
 
     pair.say(*pack(Pong(n=2)))
-    pair.agent.raw.poll(DEADLINE_S * 1000)
+    pair.agent.raw.poll(DEADLINE_MS)
     assert list(pair.agent.received()) == []
 
 

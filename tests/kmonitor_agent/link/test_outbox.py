@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
 import pytest
 
@@ -182,8 +182,9 @@ def test_a_disk_that_gives_nothing_back_is_asked_again_before_it_counts_as_lost(
 
 def test_an_event_that_cannot_be_encoded_keeps_its_place_as_lost(root: Path):
     case = _opened(root)
+    odd: Any = object()
     huge = LimitsInForce(t_s=0.0, limits=[LimitSpec(metric="ram", set_by="x" * 70_000)])
-    case.outbox.append([sample(1), huge, Sample(t_s=0.0, step=object()), sample(2)])
+    case.outbox.append([sample(1), huge, Sample(t_s=0.0, step=odd), sample(2)])
 
     assert case.steps() == [1, "Lost", "Lost", 2]
     assert case.faults.counts() == {"link.outbox.encode": 2}

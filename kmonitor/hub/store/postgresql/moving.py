@@ -16,9 +16,9 @@ from typing import Any, Final
 import msgspec
 
 from kmonitor.errors import Expected
+from kmonitor.hub.run_record import read_record
 from kmonitor.hub.store.postgresql.team_database import TeamDatabase, put_events
 from kmonitor.hub.store.schema import open_writer
-from kmonitor.hub.stored_runs import read_record
 
 _ROWS_AT_ONCE: Final = 10_000
 _BLOCKS_AT_ONCE: Final = 200
