@@ -116,9 +116,8 @@ class AgentThread:
             thread = self._thread
         if thread is None or not streams:
             return
-        until_s = self.clock.monotonic_s() + timeout_s + JOIN_SLACK_S
-        for stream in streams:
-            stream.end(timeout_s)
+        # Who was told before is not given the same time once more.
+        until_s = max(stream.end(timeout_s) for stream in streams) + JOIN_SLACK_S
         self.wake.set()
         if thread is threading.current_thread():
             return

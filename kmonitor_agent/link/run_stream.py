@@ -130,10 +130,15 @@ class RunStream:
 
     # --- for other threads ---
 
-    def end(self, timeout_s: float) -> None:
-        """Have it finish, with so much time for the network; a later call can only hasten it."""
+    def end(self, timeout_s: float) -> float:
+        """Have it finish, with so much time for the network; a later call can only hasten it.
+
+        Returns:
+            Monotonic time until which it has, in seconds.
+        """
         end_s = self._clock.monotonic_s() + timeout_s
         self._end_s = end_s if self._end_s is None else min(end_s, self._end_s)
+        return self._end_s
 
     @property
     def is_ending(self) -> bool:

@@ -213,6 +213,7 @@ def test_the_exit_as_a_whole_is_bounded_where_the_disk_hangs(
         test.link.start()
     (thread,) = [each for each in threading.enumerate() if each.name == THREAD_NAME]
     began_s = clock.monotonic_s()
+    agent.end(agent.streams(), EXIT_NETWORK_S)  # the end of the runs, then the process's own
     agent.close()
     waited_s = clock.monotonic_s() - began_s
     hanging.set()
