@@ -48,8 +48,7 @@ def export(  # noqa: PLR0913 - options of a command
         host: Ask the hub on this host, over ssh: `gpu-01`, or a name of `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
-    if output is not None and str(output) == "-":
-        output = None
+    output = None if str(output) == "-" else output
     chosen_format = format_ or _format_of(output)
     if fit is not None and chosen_format != "csvlogger":
         raise Misuse("--fit goes with --format csvlogger; other formats have every fit.")

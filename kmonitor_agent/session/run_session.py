@@ -188,7 +188,23 @@ class RunSession:
             self._limits.set_by_script(settings.limits)
         framework = framework_for(model)
         facts = self._facts(framework, model)
-        fit = Fit(
+        fit = self._new_fit(ordinal, origin, framework, model, facts, params, settings)
+        self._follow(fit, model)
+        if not fit.is_left_out:
+            self._tell_begin(fit, model, facts)
+        return fit
+
+    def _new_fit(  # noqa: PLR0913, PLR0917 - all that is known of a fit at its begin
+        self,
+        ordinal: int,
+        origin: FitOrigin,
+        framework: Framework,
+        model: KerasModel,
+        facts: FitFacts,
+        params: object,
+        settings: Settings,
+    ) -> Fit:
+        return Fit(
             ordinal=ordinal,
             framework=framework,
             clock=StepClock(steps_per_execution=facts.steps_per_execution),
@@ -202,6 +218,9 @@ class RunSession:
             parts=parts_of(model),
             meeting=meeting_of(framework, model),
         )
+
+    def _follow(self, fit: Fit, model: KerasModel) -> None:
+        guarded = self.faults.guarded
         if fit.parts is not None:
             self._boot.unavailable.pop("reload", None)
         with guarded("session.supervised"):
@@ -213,9 +232,6 @@ class RunSession:
         self._watch(fit)
         with guarded("session.watch_end"):
             watch_end(fit, self._on_dropped)
-        if not fit.is_left_out:
-            self._tell_begin(fit, model, facts)
-        return fit
 
     def _facts(self, framework: Framework, model: KerasModel) -> FitFacts:
         with self.faults.guarded("session.facts"):

@@ -66,6 +66,9 @@ ALLOWED: dict[str, dict[str, str]] = {
         "gc.disable": "for one expression of C's, which no other thread can see",
         "gc.enable": "likewise",
     },
+    f"{_AGENT}frameworks/keras3_contents.py": {
+        "tensorflow.random.Generator": "its type, to know one that a model holds",
+    },
     f"{_AGENT}describing/model_source.py": {"sys.modules[] =": CHILD, "sys.path.insert": CHILD},
     f"{_AGENT}describing/trace_child.py": {"keras.config.set_dtype_policy": CHILD},
     f"{_AGENT}folds/child.py": dict.fromkeys(

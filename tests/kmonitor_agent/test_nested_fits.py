@@ -12,7 +12,7 @@ from kmonitor_agent import MonitorCallback
 from tests.support import callback_fits
 from tests.support.callback_fits import X, Y, fit, small_model
 from tests.support.reloading import KERAS, state_of
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = [*KERAS, pytest.mark.slow]
 
@@ -148,7 +148,7 @@ def test_pause_holds_the_fit_that_runs_and_lets_it_go(monitor: Any, at: str):
     held: list[bool] = []
 
     def resume() -> None:
-        reached.wait(60)
+        reached.wait(DEADLINE_S)
         performer = monitor._session._performer
         held.append(wait_until(lambda: performer.is_paused))
         monitor.request("resume")
