@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from kmonitor_agent.limits import Limit
+from kmonitor_agent.local.bounded_look import DISK
 from kmonitor_agent.local.folders import PLACE_VARIABLES, home_without_place
 from kmonitor_agent.protocol.commands import LimitSpec
 
@@ -75,7 +76,7 @@ def check_home(environ: Mapping[str, str]) -> None:
         raise ValueError(why)
     for variable in PLACE_VARIABLES:
         written = environ.get(variable, "")
-        if written and Path(written).expanduser().is_file():
+        if written and DISK.sees(Path(written).expanduser(), Path.is_file):
             raise ValueError(f"{variable}={written!r} is a file; write the path of a folder.")
 
 

@@ -11,6 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from kmonitor_agent.local.plain_files import is_plain, open_own
+from kmonitor_agent.local.private_folders import make_own_folder
+
 LOG_BYTES: Final = 2_000_000
 """A log file is turned over at this size, bytes."""
 
@@ -149,12 +152,11 @@ def described(exc: BaseException) -> str:
 
 
 def _append(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if path.exists() and path.stat().st_size + len(text) > LOG_BYTES:
+    make_own_folder(path.parent)
+    if is_plain(path) and path.lstat().st_size + len(text) > LOG_BYTES:
         _turn_over(path)
     # Created 0600: a log names the user's files and functions.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "a", encoding="utf-8", errors="replace") as log:
+    with open_own(path, "a") as log:
         log.write(text)
 
 

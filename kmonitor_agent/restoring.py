@@ -86,7 +86,7 @@ def restore_into(
     """
     if target.is_dir():
         raise CannotRestore(f"{target} is a folder.", "Name the file to write: model.keras")
-    file = _proved(checkpoint)
+    file = _proved(checkpoint.resolve())  # the user named it, perhaps by a link
     model = _made(keras, file, like or (target if target.exists() else None))
     restored = _restore(model, file)
     unfinished = unfinished_export_path(target)

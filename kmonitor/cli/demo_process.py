@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kmonitor.cli.demo_report import AnyTold, FoldDone, from_line
 from kmonitor.errors import Expected
+from kmonitor_agent.local.plain_files import open_own, read_own
 
 if TYPE_CHECKING:
     from queue import Queue
@@ -47,7 +48,7 @@ class DemoProcess:
         self._log = log
         self._reports = reports
         command = [sys.executable, "-m", "kmonitor.cli.demo_training", *arguments]
-        with log.open("wb") as errors:
+        with open_own(log, "wb") as errors:
             self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
                 command,
                 stdin=subprocess.DEVNULL,
@@ -74,7 +75,7 @@ class DemoProcess:
         self._reader.join()
         if status == 0:
             return
-        lines = self._log.read_text(errors="replace").splitlines()[-_ERROR_LINES:]
+        lines = read_own(self._log).decode("utf-8", "replace").splitlines()[-_ERROR_LINES:]
         raise Expected(
             f"The demo's training ({self.name}) ended with status {status}.",
             "\n".join(["It said last:", *lines]),

@@ -21,6 +21,7 @@ from kmonitor.errors import Expected
 from kmonitor.export.events import read_event
 from kmonitor.presenters.formats import bytes_text, count_text, plain_text, seconds_text
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.private_folders import make_own_folder
 from kmonitor_agent.protocol.messages import ENDED_STATES, RunState
 
 _DRAWING_S = 120.0
@@ -77,7 +78,7 @@ class DemoScene:
     def start(self, *, plain: bool) -> None:
         """Start hub and trainings, and wait for the monitored one to say its run id."""
         ensure_hub(self._folders)
-        self._folders.logs.mkdir(parents=True, exist_ok=True)
+        make_own_folder(self._folders.logs)
         self._start_training("kmonitor", self._arguments)
         if plain:
             self._start_training("plain", [*self._arguments, "--plain"])

@@ -1,7 +1,6 @@
 """What `kmonitor doctor` looks at, one function a subject; looking leaves nothing behind."""
 
 import importlib.metadata
-import os
 import platform
 import sys
 from collections.abc import Iterator
@@ -29,8 +28,14 @@ from kmonitor.presenters.formats import bytes_text, plain_text
 from kmonitor_agent.local.file_system import NETWORK_FILE_SYSTEMS, file_system_of
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.key_pair import keys_folder
+from kmonitor_agent.local.plain_files import is_plain
+from kmonitor_agent.local.private_folders import (
+    NotPrivate,
+    UnsafePath,
+    check_own_folder,
+    check_private_folder,
+)
 from kmonitor_agent.local.run_spool import ROOT_LIMIT_BYTES
-from kmonitor_agent.local.sockets import NotPrivate, check_private_folder
 from kmonitor_agent.protocol.messages import HubTold
 
 NO_ROOM_BYTES = 64 * 1024**2
@@ -235,7 +240,23 @@ def _state_folder(folders: Folders) -> Finding:
         if fault:
             found = f"{place} cannot be written: {fault}"
             return Finding("state folder", "bad", found, f"{_ELSEWHERE}, or free some room")
-    made = "" if existing == folders.state else " (not made yet)"
+    return _owned(folders, "" if existing == folders.state else " (not made yet)")
+
+
+def _owned(folders: Folders, made: str) -> Finding:
+    """Whether only this user decides what lies in the state folder."""
+    warnings: list[str] = []
+    try:
+        warnings = check_own_folder(folders.state)
+    except FileNotFoundError:
+        pass  # what is above it was checked
+    except UnsafePath as exc:
+        why, _, remedy = exc.why.partition("; ")
+        return Finding("state folder", "bad", f"{exc.path} {why}", remedy)
+    except OSError as exc:
+        return Finding("state folder", "bad", f"{folders.state}: {exc.strerror}", _ELSEWHERE)
+    if warnings:
+        return Finding("state folder", "note", "; ".join(warnings), _ELSEWHERE)
     return Finding("state folder", "ok", f"{folders.state}{made}, can be written")
 
 
@@ -293,7 +314,7 @@ def _file_systems(folders: Folders) -> Iterator[Finding]:
 
 
 def _spool(folders: Folders) -> Finding:
-    files = [path for path in folders.spool.glob("*/*") if os.path.isfile(path)]  # noqa: PTH113 - Path raises where it may not look
+    files = [path for path in folders.spool.glob("*/*") if is_plain(path)]
     size = sum(path.lstat().st_size for path in files)
     runs = len({path.parent for path in files})
     found = f"{plain_text(bytes_text(size))} of {counted(runs, 'run')} in {folders.spool}"

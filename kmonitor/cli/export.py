@@ -48,8 +48,7 @@ def export(  # noqa: PLR0913 - options of a command
         host: Ask the hub on this host, over ssh: `gpu-01`, or a name of `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
-    if output is not None and str(output) == "-":
-        output = None
+    output = None if str(output) == "-" else output
     chosen_format = format_ or _format_of(output)
     if fit is not None and chosen_format != "csvlogger":
         raise Misuse("--fit goes with --format csvlogger; other formats have every fit.")
@@ -63,10 +62,11 @@ def export(  # noqa: PLR0913 - options of a command
             exported = writing.into_file(output, chosen_format)
             complain(f"{exported.lines} lines in {output}")
             _tell_sources(exported.columns)
+            _tell_unreadable(exported.unreadable)
         elif chosen_format == "parquet":
             raise Misuse("Parquet is no text for a terminal.", "Name a file with --output.")
         else:
-            writing.as_text(sys.stdout, chosen_format)
+            _tell_unreadable(writing.as_text(sys.stdout, chosen_format).unreadable)
     return DONE
 
 
@@ -90,6 +90,11 @@ def _format_of(output: Path | None) -> ExportFormat:
             "Add --format csv, json or parquet.",
         )
     return found
+
+
+def _tell_unreadable(unreadable: Sequence[str]) -> None:
+    for each in unreadable:
+        complain(f"An event cannot be read: {plain(each)}")
 
 
 def _tell_sources(columns: Sequence[TableColumn]) -> None:

@@ -19,7 +19,7 @@ from kmonitor.connect.ssh_command import ssh_environment
 from kmonitor.errors import Expected
 from kmonitor_agent.local.direct_address import SCHEME
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.private_folders import NotPrivate
 
 HOST_S: Final = 15.0
 """How long one host may take, seconds; all are asked side by side."""

@@ -32,7 +32,8 @@ from kmonitor.hub.options import (
 from kmonitor.hub.store.opening import store_named
 from kmonitor.presenters.formats import bytes_text, duration_text, plain_text
 from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import NotPrivate, view_socket
+from kmonitor_agent.local.private_folders import UnsafePath
+from kmonitor_agent.local.sockets import view_socket
 from kmonitor_agent.protocol.messages import HubTold
 
 _MOST_DAYS = 100_000
@@ -124,7 +125,7 @@ def _serve(folders: Folders, options: HubOptions) -> None:
     try:
         service.run(folders, options)
     except service.CannotStart as exc:
-        if isinstance(exc.__cause__, NotPrivate) or not lack_of_room(folders):
+        if isinstance(exc.__cause__, UnsafePath) or not lack_of_room(folders):
             raise
         remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
         raise Expected(exc.what, exc.remedy or remedy) from exc
@@ -133,7 +134,7 @@ def _serve(folders: Folders, options: HubOptions) -> None:
 def _say_once_it_runs(folders: Folders, is_over: threading.Event) -> None:
     while not is_over.wait(_LOOK_AGAIN_S):
         # What is wrong with the folders, the main thread tells; a reader that left is no fault.
-        with suppress(Expected, NotPrivate, OSError):
+        with suppress(Expected, OSError):
             told = hub_answers(folders, timeout_s=_ANSWER_S)
             if told is not None and told.pid == os.getpid():
                 say("The hub runs here until Ctrl+C, or: kmonitor hub stop")

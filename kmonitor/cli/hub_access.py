@@ -20,7 +20,7 @@ from kmonitor.connect.hub_client import HubClient, HubUnreachable
 from kmonitor.connect.local_hub import ensure_hub
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.private_folders import UnsafePath
 
 _SHIPPING_S = 3.0
 """How long a command waits for a hub that still takes the spools of dead processes, seconds."""
@@ -109,7 +109,7 @@ def folder_faults_named(folders: Folders) -> Generator[None]:
     """Turn what is wrong with our folders into a message with what to do."""
     try:
         yield
-    except NotPrivate as exc:
+    except UnsafePath as exc:
         raise Expected(f"{exc.path} cannot be used: it {exc.why}.") from exc
     except OSError as exc:
         if is_of_output(exc):

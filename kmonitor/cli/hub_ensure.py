@@ -14,6 +14,7 @@ from kmonitor.connect.remote_hub import RemoteHub, RemoteRefusal
 from kmonitor.errors import Expected
 from kmonitor.export.plain_data import fields_of
 from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.plain_files import read_own
 from kmonitor_agent.local.sockets import view_socket
 from kmonitor_agent.protocol.version import MINOR_VERSIONS
 
@@ -73,7 +74,7 @@ def _why_disabled(folders: Folders) -> RemoteRefusal | None:
     if not place.exists():
         return None
     try:
-        why = " ".join(place.read_text("utf-8", "replace").split())[:500]
+        why = " ".join(read_own(place).decode("utf-8", "replace").split())[:500]
     except OSError:
         why = ""
     what = f"the hub is switched off here: {place} exists" + (f" ({why})." if why else ".")

@@ -36,7 +36,6 @@ def mine(*, agent: Annotated[bool, Parameter(name="--agent", negative="")] = Fal
     folders = find_folders()
     if agent:
         with folder_faults_named(folders):
-            folders.state.mkdir(parents=True, exist_ok=True)
             pair = own_keys(folders, "agent")
     else:
         pair = device_keys(folders)

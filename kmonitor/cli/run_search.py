@@ -15,7 +15,8 @@ from kmonitor.connect.remote_hub import Stopped
 from kmonitor.errors import Expected
 from kmonitor_agent.local.direct_address import SCHEME
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import NotPrivate, ipc
+from kmonitor_agent.local.private_folders import NotPrivate
+from kmonitor_agent.local.sockets import ipc
 from kmonitor_agent.protocol.messages import RunSummary
 
 HOST_S: Final = 15.0

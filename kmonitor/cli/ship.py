@@ -19,6 +19,8 @@ from kmonitor.connect.hub_client import HubUnreachable
 from kmonitor.connect.shipped_spools import delete_shipped, why_kept
 from kmonitor.connect.shipper import IngestDoor, Shipped, Shipper
 from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.local.private_folders import UnsafePath
+from kmonitor_agent.local.spool_format import held_bytes, unsafe_in
 from kmonitor_agent.local.spool_tail import SpoolTail, spools_below
 
 _EVERY_S: Final = 1.0
@@ -39,6 +41,7 @@ class _Spool:
     done: Shipped
     n_bytes: int = -1
     kept: str = ""
+    left_alone: str = ""
     deleted: bool = False
     is_told: bool = False
 
@@ -103,6 +106,7 @@ class _Shipping:
         self._delete, self._follow = delete, follow
         self._was_reached = False
         self._n_lost = 0
+        self._named: set[Path] = set()
 
     def go_on(self) -> None:
         """Ship, over a new way whenever one is lost; returns only without `--follow`.
@@ -136,9 +140,14 @@ class _Shipping:
             n += 1
             self._round(door, is_scan=n % _SCAN_EVERY == 0)
 
+    def _name(self, entry: UnsafePath) -> None:
+        if entry.path not in self._named:
+            self._named.add(entry.path)
+            complain(f"kmonitor: {plain(str(entry.path))!r} is left alone: it {entry.why}.")
+
     def _round(self, door: IngestDoor, *, is_scan: bool = True) -> None:
         if is_scan:
-            for path in spools_below(self._place):
+            for path in spools_below(self._place, known=self.spools, refused=self._name):
                 if path not in self.spools:
                     self.spools[path] = _Spool(SpoolTail(path), Shipped(path.name))
         with Shipper(door) as shipper:
@@ -155,17 +164,19 @@ def _ship(
         spool.kept = "your own hub takes it by itself"
         return
     try:
-        n_bytes = sum(each.stat().st_size for each in path.glob("*.events"))
+        n_bytes = held_bytes(path)
         if n_bytes == spool.n_bytes and not spool.done.waits:
             return
         spool.n_bytes = -1
+        spool.left_alone = ", ".join(f"{exc.path.name} {exc.strerror}" for exc in unsafe_in(path))
         shipper.ship(spool.tail, spool.done)
         spool.n_bytes = -1 if spool.done.refused else n_bytes
         if delete and not spool.done.refused:
             spool.kept = why_kept(path, spool.tail, spool.done)
             spool.deleted = not spool.kept and delete_shipped(path)
     except OSError as exc:
-        spool.done.refused = f"it cannot be read: {exc.strerror or exc}"
+        named = f"{exc.path.name} " if isinstance(exc, UnsafePath) else ""
+        spool.done.refused = f"it cannot be read: {named}{exc.strerror or exc}"
 
 
 def _say_new(spools: dict[Path, _Spool]) -> None:
@@ -202,7 +213,8 @@ def _note(spool: _Spool) -> str:
     done = spool.done
     kept = f"kept: {spool.kept}" if spool.kept else ""
     waits = f"{done.waits}; ship again later" if done.waits else ""
-    notes = (done.refused, waits, "deleted" if spool.deleted else kept)
+    left_alone = f"left alone: {spool.left_alone}" if spool.left_alone else ""
+    notes = (done.refused, waits, left_alone, "deleted" if spool.deleted else kept)
     return "; ".join(note for note in notes if note)
 
 

@@ -14,7 +14,7 @@ from kmonitor.errors import Expected
 from kmonitor_agent.local.direct_address import DirectAddress, parse_direct
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.key_pair import KeyPair, key_z85, keys_folder, own_keys
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.private_folders import NotPrivate
 from kmonitor_agent.protocol.access_messages import Role
 
 _REFUSED = zmq.EVENT_HANDSHAKE_FAILED_AUTH
@@ -71,7 +71,6 @@ def device_keys(folders: Folders) -> KeyPair:
 
 def _made(folders: Folders, owner: Literal["desktop", "agent"]) -> KeyPair:
     try:
-        folders.state.mkdir(parents=True, exist_ok=True)
         return own_keys(folders, owner)
     except NotPrivate as exc:
         raise Expected(f"{exc.path} {exc.why}.") from exc

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -18,10 +19,12 @@ from typing import Final, Self
 from kmonitor.connect.local_hub import hub_answers
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.plain_files import read_own
 from kmonitor_agent.local.spool_tail import spools_below
 
 _STARTS_WITHIN_S: Final = 10.0
 _LOOK_AGAIN_S: Final = 0.02
+_LOG_BYTES: Final = 4 * 1024**2
 
 
 class NoSpools(Expected):
@@ -98,7 +101,9 @@ class FolderView:
                 return
             threading.Event().wait(_LOOK_AGAIN_S)
         log = self._private.logs / "hub.log"
-        said = log.read_text("utf-8", "replace").strip()[-500:] if log.exists() else ""
+        said = ""
+        with suppress(OSError):
+            said = read_own(log, _LOG_BYTES).decode("utf-8", "replace").strip()[-500:]
         raise Expected(f"The hub that shows {self.folder} does not start. {said}".strip())
 
 

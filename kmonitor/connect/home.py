@@ -6,7 +6,8 @@ from pathlib import Path
 
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import NotPrivate, make_private_folder
+from kmonitor_agent.local.plain_files import is_plain
+from kmonitor_agent.local.private_folders import UnsafePath, make_own_folder, make_private_folder
 
 _ELSEWHERE = "Set KMONITOR_HOME to a folder that you can write to."
 
@@ -27,11 +28,12 @@ def make_home(folders: Folders) -> None:
         HomeUnusable: One cannot be made, or is open to others.
     """
     try:
-        folders.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_own_folder(folders.state)
+        make_own_folder(folders.logs)
         make_private_folder(folders.runtime)
-    except NotPrivate as exc:
-        raise HomeUnusable(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
+        if isinstance(exc, UnsafePath) and not is_plain(exc.path):
+            raise HomeUnusable(f"{exc.path} {exc.why}.") from exc
         in_the_way = _file_in_the_way(folders.logs) or _file_in_the_way(folders.runtime)
         if in_the_way is not None:
             what = f"{in_the_way} is a file; kmonitor needs a folder there for {folders.state}."

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import stat
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from kmonitor.connect.remote_hub import checked_command
 from kmonitor.connect.ssh_command import checked_address, is_forwardable
 from kmonitor.errors import Expected
 from kmonitor_agent.local.direct_address import SCHEME, parse_direct
+from kmonitor_agent.local.plain_files import is_plain, open_new, read_own
+from kmonitor_agent.local.private_folders import make_own_folder
 from kmonitor_agent.local.run_lock import RunLock
 
 FILE_NAME: Final = "hosts.json"
@@ -77,7 +80,7 @@ class HostFile:
     def stamp(self) -> tuple[int, int, int]:
         """Differs once the file was changed; all zeros: there is none."""
         try:
-            found = self.path.stat()
+            found = self.path.lstat()
         except OSError:
             return (0, 0, 0)
         return (found.st_mtime_ns, found.st_size, found.st_ino)
@@ -91,7 +94,7 @@ class HostFile:
         """
         self._tighten()
         try:
-            return _checked(self.path.read_bytes())
+            return _checked(read_own(self.path))
         except RecursionError as exc:
             raise ValueError("nested too deeply") from exc
         except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
@@ -101,15 +104,15 @@ class HostFile:
         """Replace it; by the holder of the lock. Raises: `BookNotWritten`."""
         new = self.path.with_suffix(f".{os.getpid()}.new")
         try:
-            new.touch(_MODE)
-            with new.open("wb") as file:
+            with os.fdopen(open_new(new), "wb") as file:
                 file.write(msgspec.json.format(msgspec.json.encode(_File(hosts))))
                 file.flush()
                 # What is renamed before it is on the disk may be empty after a crash.
                 os.fsync(file.fileno())
             new.replace(self.path)
         except OSError as exc:
-            new.unlink(missing_ok=True) if new.is_file() else None
+            if is_plain(new):
+                new.unlink(missing_ok=True)
             raise self._not_written(exc) from exc
 
     @contextmanager
@@ -143,7 +146,7 @@ class HostFile:
 
     def _salvaged(self) -> list[RememberedHost]:
         try:
-            found = msgspec.json.decode(self.path.read_bytes(), type=_File).hosts
+            found = msgspec.json.decode(read_own(self.path), type=_File).hosts
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return []
         kept: list[RememberedHost] = []
@@ -155,7 +158,7 @@ class HostFile:
     def _lock(self) -> RunLock:
         end_s = time.monotonic() + _LOCK_S
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_own_folder(self.path.parent)
             while (lock := RunLock.take(self.path.parent, LOCK_NAME)) is None:
                 if time.monotonic() > end_s:
                     raise BookNotWritten(
@@ -174,7 +177,8 @@ class HostFile:
 
     def _tighten(self) -> None:
         """An older kmonitor let others read where this user works."""
-        if os.name == "posix" and self.path.stat().st_mode & 0o077:
+        found = self.path.lstat()
+        if os.name == "posix" and stat.S_ISREG(found.st_mode) and found.st_mode & 0o077:
             with contextlib.suppress(OSError):
                 self.path.chmod(_MODE)
 

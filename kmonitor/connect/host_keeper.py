@@ -13,7 +13,7 @@ from kmonitor.connect.host_trouble import HostTrouble, no_forwarding
 from kmonitor.connect.remote_hub import RemoteHub, Stopped, ensure_remote
 from kmonitor.connect.ssh_tunnel import SshTunnel
 from kmonitor.errors import Expected
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.private_folders import NotPrivate
 
 LOG = logging.getLogger("kmonitor.connect")
 

@@ -15,6 +15,7 @@ from kmonitor.connect.hub_client import HubClient, HubUnreachable
 from kmonitor.connect.silent_hub import silence
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.plain_files import is_plain, open_own, read_own
 from kmonitor_agent.local.sockets import view_socket
 from kmonitor_agent.protocol.messages import HubTold
 
@@ -118,7 +119,7 @@ def _start(folders: Folders) -> "subprocess.Popen[bytes]":
     environ = {k: v for k, v in os.environ.items() if k != "KMONITOR_HOME"}
     if find_folders(environ) != folders:
         environ["KMONITOR_HOME"] = str(folders.state)
-    with _first_words(folders).open("wb") as first_words:
+    with open_own(_first_words(folders), "wb") as first_words:
         # What trainings tell after it ended waits in their spools for the next hub.
         process = subprocess.Popen(
             [sys.executable, "-m", "kmonitor.hub", "--idle-s", "600"],
@@ -148,11 +149,8 @@ def _failure(folders: Folders, status: int | None, timeout_s: float) -> HubDidNo
 
 def _where_it_tells_more(folders: Folders) -> str:
     log = folders.logs / "hub.log"
-    try:
-        if log.stat().st_size:
-            return f"Its log is {log}."
-    except OSError:
-        pass
+    if is_plain(log) and log.lstat().st_size:
+        return f"Its log is {log}."
     return "Run `kmonitor hub` in a terminal to see what it says."
 
 
@@ -162,7 +160,7 @@ def _first_words(folders: Folders) -> Path:
 
 def _said(folders: Folders) -> str:
     try:
-        words = _first_words(folders).read_text("utf-8", "replace").strip()
+        words = read_own(_first_words(folders)).decode("utf-8", "replace").strip()
     except OSError:
         return ""
     return words[-2000:].removeprefix("kmonitor hub: ")

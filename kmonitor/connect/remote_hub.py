@@ -24,6 +24,7 @@ from kmonitor.connect.ssh_command import (
     ssh_environment,
 )
 from kmonitor.errors import Expected
+from kmonitor_agent.local.launcher import LAUNCHER_BYTES
 from kmonitor_agent.protocol.identity import Count, Name, Text
 from kmonitor_agent.protocol.version import MINOR_VERSIONS
 
@@ -56,12 +57,28 @@ _SCRIPT: Final = (
     '[ -d "$HOME/Library/Application Support" ] && '
     '[ "$(uname -s)" = Darwin ] && k="$HOME/Library/Application Support/kmonitor"; '
     "k=${KMONITOR_HOME:-$k}; l=; "
-    'for f in "$k/launcher-$(uname -n).json" "$k"/launcher-*.json; do '
-    '[ -r "$f" ] || continue; r=$(cat "$f"); '
+    # What another user may have written is not run: the rules of private_folders in the host's
+    # own words. `ls -ldn` of POSIX: mode, links, owner, group.
+    "u=$(id -u); g=; "
+    '[ "$(id -gn)" = "$(id -un)" ] && g=$(id -g); '
+    'own() { set -- $(ls -ldn "$1" 2>/dev/null); [ "$3" = "$u" ] || return 1; '
+    "case $1 in ????????w*) return 1;; ?????w*) "
+    '[ "$4" = 0 ] || [ "$4" = "$g" ] || return 1;; esac; }; '
+    'way() { set -- $(ls -ldn "$1" 2>/dev/null); [ "$3" = "$u" ] || [ "$3" = 0 ] || return 1; '
+    "case $1 in ?????????[tT]*) ;; ????????w*) return 1;; esac; }; "
+    'c=$(cd "$k" 2>/dev/null && pwd -P); d=$c; '
+    'if [ -n "$c" ]; then own "$c" || d=; '
+    'while case $d in ""|/) false;; esac; do d=${d%/*}; d=${d:-/}; way "$d" || d=; done; '
+    '[ "$d" ] || { printf "kmonitor-tried launcher unsafe %s" "$k"; echo; c=; l=unsafe; }; fi; '
+    'if [ -n "$c" ]; then for f in "$c/launcher-$(uname -n).json" "$c"/launcher-*.json; do '
+    '[ -f "$f" ] && [ -r "$f" ] || continue; '
+    'o=; [ -L "$f" ] || { own "$f" && o=1; }; '
+    '[ "$o" ] || { printf "kmonitor-tried launcher unsafe %s" "$f"; echo; l=unsafe; continue; }; '
+    f'r=$(head -c {LAUNCHER_BYTES} "$f"); '
     'p=${r#*\\"python\\":\\"}; p=${p%%\\"*}; [ "$p" = "$l" ] && continue; l=$p; '
     'case $p in /*) if [ -x "$p" ]; then try launcher "$p" -m kmonitor; '
     'else printf "kmonitor-tried launcher gone %s" "$p"; echo; fi;; '
-    '*) printf "kmonitor-tried launcher damaged %s" "$f"; echo;; esac; done; '
+    '*) printf "kmonitor-tried launcher damaged %s" "$f"; echo;; esac; done; fi; '
     '[ -n "$l" ] || echo kmonitor-tried launcher none; '
     "PATH=$PATH:$HOME/.local/bin; export PATH; "
     "if command -v kmonitor >/dev/null; then try path kmonitor; "
@@ -265,7 +282,11 @@ _PLACES: Final = {
     "command": "the command remembered for it",
 }
 
-_NOT_RUN: Final = {"gone": "it is there no more", "damaged": "the record is damaged"}
+_NOT_RUN: Final = {
+    "gone": "it is there no more",
+    "damaged": "the record is damaged",
+    "unsafe": "another user may have written it",
+}
 
 
 def _tried_words(words: list[str]) -> str:

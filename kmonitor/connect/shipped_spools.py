@@ -7,8 +7,9 @@ from pathlib import Path
 
 from kmonitor.connect.shipper import Shipped, ends
 from kmonitor_agent.local.file_system import is_shared
+from kmonitor_agent.local.private_folders import UnsafePath
 from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.spool_format import parse_segment, segments_in
+from kmonitor_agent.local.spool_format import parse_segment, read_segment, segments_in
 from kmonitor_agent.local.spool_tail import SpoolTail
 
 
@@ -30,13 +31,20 @@ def why_kept(path: Path, tail: SpoolTail, done: Shipped) -> str:
         return done.refused
     if done.waits or tail.read(1).events:
         return "more of it has come meanwhile"
-    records = parse_segment(segments_in(path)[-1].read_bytes()).records
+    records = parse_segment(read_segment(segments_in(path)[-1])).records
     if records and ends(records[-1].body):
         return ""
     is_ours = tail.facts is not None and tail.facts.host == socket.gethostname()
     if not is_ours or is_shared(path):
         return f"its process on {done.host} may still write"
-    spool = RunSpool.take(path)
+    return _why_taken(path)
+
+
+def _why_taken(path: Path) -> str:
+    try:
+        spool = RunSpool.take(path)
+    except UnsafePath as exc:
+        return str(exc)
     if spool is None:
         return "its process lives"
     spool.close()

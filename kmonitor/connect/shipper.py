@@ -15,11 +15,12 @@ from kmonitor.connect.hub_client import HubClosed, HubUnreachable
 from kmonitor.connect.ingest_link import IngestLink
 from kmonitor.errors import Expected
 from kmonitor_agent.local.run_spool import SpooledEvent, lost_body
-from kmonitor_agent.local.spool_format import BootFacts, parse_segment, segments_in
+from kmonitor_agent.local.spool_format import BootFacts, read_facts, segments_in
 from kmonitor_agent.local.spool_tail import Piece, SpoolTail
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
 from kmonitor_agent.protocol.facts import BootDied, BootEnded
+from kmonitor_agent.protocol.identity import is_id
 from kmonitor_agent.protocol.messages import (
     Ack,
     Again,
@@ -154,6 +155,9 @@ class Shipper:
             OSError: The spool cannot be read.
         """
         done.waits = done.refused = ""
+        if not is_id(tail.run):
+            done.refused = "the name of its folder is no run's id"
+            return
         facts = newest_facts(tail)
         if facts is None:
             done.refused = "no file in it can be read as this run's"
@@ -266,7 +270,7 @@ class Shipper:
 def newest_facts(tail: SpoolTail) -> BootFacts | None:
     """The boot that wrote the newest segment that can be read. Raises: OSError."""
     for path in reversed(segments_in(tail.folder)):
-        facts = parse_segment(path.read_bytes()).facts
+        facts = read_facts(path)
         if facts is not None and facts.run == tail.run:
             return facts
     return None

@@ -11,6 +11,7 @@ import psutil
 
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.plain_files import KEY_BYTES, read_own
 from kmonitor_agent.local.sockets import hub_lock
 
 _TERM_S: Final = 5.0
@@ -40,7 +41,7 @@ def lock_holder(folders: Folders) -> int | None:
     """
     path = hub_lock(folders)
     try:
-        pid = int(path.read_text("ascii").strip())
+        pid = int(read_own(path, KEY_BYTES).decode("ascii").strip())
         process = psutil.Process(pid)
         is_ours = process.username() == psutil.Process().username()
         opened = [each.path for each in process.open_files()]

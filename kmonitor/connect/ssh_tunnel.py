@@ -14,7 +14,7 @@ from typing import Final
 from kmonitor.connect.host_trouble import HostTrouble, ssh_trouble
 from kmonitor.connect.ssh_command import free_socket, ssh_environment, tunnel_arguments
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import make_private_folder
+from kmonitor_agent.local.private_folders import make_private_folder
 
 _LOOK_S: Final = 0.01
 _ENDS_S: Final = 2.0

@@ -6,6 +6,8 @@ from pathlib import Path
 import msgspec
 
 from kmonitor.presenters.alert_rules import AlertSettings
+from kmonitor_agent.local.plain_files import read_own, write_private
+from kmonitor_agent.local.private_folders import make_own_folder
 
 _log = logging.getLogger(__name__)
 _NAME = "alerts.json"
@@ -15,10 +17,10 @@ def load_alert_settings(folder: Path) -> AlertSettings:
     """Rules from `alerts.json` in a folder; the usual ones where it is missing or damaged."""
     path = folder / _NAME
     try:
-        return msgspec.json.decode(path.read_bytes(), type=AlertSettings)
+        return msgspec.json.decode(read_own(path), type=AlertSettings)
     except FileNotFoundError:
         return AlertSettings()
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as exc:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
         _log.warning("%s is not used: %s", path, exc)
         return AlertSettings()
 
@@ -30,12 +32,9 @@ def save_alert_settings(folder: Path, settings: AlertSettings) -> str:
         Why it could not be written; empty: it was.
     """
     path = folder / _NAME
-    new = path.with_suffix(".new")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        new.touch(mode=0o600)
-        new.write_bytes(msgspec.json.format(msgspec.json.encode(settings)))
-        new.replace(path)
+        make_own_folder(folder)
+        write_private(path, msgspec.json.format(msgspec.json.encode(settings)))
     except OSError as exc:
         _log.warning("%s was not written: %s", path, exc)
         return f"{path} cannot be written: {exc.strerror}."

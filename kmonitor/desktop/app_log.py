@@ -4,13 +4,13 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
 from kmonitor.desktop.crash_trail import Crash, CrashTrail, crashes_left
+from kmonitor_agent.local.own_log import OwnLogHandler
 
 _log = logging.getLogger("kmonitor.desktop")
 _QT = logging.getLogger("kmonitor.desktop.qt")
@@ -61,10 +61,7 @@ class AppLog:
 
     def _open(self, folder: Path) -> None:
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handler = RotatingFileHandler(
-                folder / "app.log", maxBytes=_BYTES, backupCount=_FILES - 1, encoding="utf-8"
-            )
+            handler = OwnLogHandler(folder / "app.log", max_bytes=_BYTES, old_files=_FILES - 1)
             self.crashes = crashes_left(folder)
             self._trail = CrashTrail(folder)
         except OSError as exc:

@@ -16,6 +16,7 @@ from typing import Final
 from typing_extensions import override
 
 from kmonitor.desktop import crash_words
+from kmonitor_agent.local.plain_files import open_own, open_plain, write_private
 
 _log = logging.getLogger(__name__)
 _MOST_LINES: Final = 40
@@ -25,7 +26,6 @@ _MOST_A_PROCESS: Final = 3
 
 _MOST_BYTES: Final = 256 * 1024
 _FAULT: Final = re.compile(r"^(Fatal Python error: .*|Windows fatal exception: .*)$", re.MULTILINE)
-_MODE: Final = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,7 @@ class CrashTrail(logging.Handler):
         self._told: set[str] = set()
         self._telling = threading.Lock()
         self._path = folder / f"window-{_stamp()}-{os.getpid()}.trail"
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
-        self._fd = os.open(self._path, flags, _MODE)
+        self._fd = open_plain(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, own=True)
         _hold(self._fd)
         os.ftruncate(self._fd, 0)
         head = _nameless(crash_words.head_text("", _moment())).encode()
@@ -140,7 +139,7 @@ def crashes_left(folder: Path) -> list[Crash]:
 def _settle(trail: Path) -> None:
     """Make a report of a dead window's trail, or remove it where it died of nothing of ours."""
     try:
-        with trail.open("rb") as file:
+        with open_own(trail, "rb") as file:
             if not _hold(file.fileno()):
                 return
             text = file.read(_MOST_BYTES).decode("utf-8", "replace")
@@ -160,7 +159,7 @@ def _settle(trail: Path) -> None:
 
 def _read(path: Path) -> Crash | None:
     try:
-        with path.open("rb") as file:
+        with open_own(path, "rb") as file:
             text = file.read(_MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
@@ -169,8 +168,7 @@ def _read(path: Path) -> Crash | None:
 
 def _write(path: Path, text: str) -> bool:
     try:
-        path.touch(_MODE)
-        path.write_text(text, encoding="utf-8", errors="replace")
+        write_private(path, text.encode("utf-8", "replace"))
     except OSError as exc:
         _log.warning("%s was not written: %s", path, exc)
         return False
@@ -204,7 +202,7 @@ def _nameless(text: str) -> str:
 
 def _written_s(path: Path) -> float:
     try:
-        return path.stat().st_mtime
+        return path.lstat().st_mtime
     except OSError:
         return 0.0
 

@@ -17,7 +17,8 @@ from kmonitor.presenters.desk import Desk
 from kmonitor.presenters.hosts import HERE
 from kmonitor_agent.local.direct_address import SCHEME
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import NotPrivate, ipc, view_socket
+from kmonitor_agent.local.private_folders import NotPrivate
+from kmonitor_agent.local.sockets import ipc, view_socket
 
 _log = logging.getLogger(__name__)
 

@@ -9,6 +9,9 @@ import msgspec
 from kmonitor.presenters.chart_board import MOST_CHARTS, ChartSetup
 from kmonitor.presenters.formats import ByteUnits
 from kmonitor.presenters.settings import Pace
+from kmonitor_agent.local.plain_files import read_own, write_private
+from kmonitor_agent.local.private_folders import make_own_folder
+from kmonitor_agent.protocol.identity import Name, Wall
 
 _log = logging.getLogger(__name__)
 
@@ -28,8 +31,8 @@ class TableLayout(msgspec.Struct, frozen=True, omit_defaults=True):
         widths: Of those that the user has sized, by name.
     """
 
-    order: Annotated[tuple[str, ...], msgspec.Meta(max_length=100)] = ()
-    widths: dict[str, Width] = {}
+    order: Annotated[tuple[Name, ...], msgspec.Meta(max_length=100)] = ()
+    widths: Annotated[dict[Name, Width], msgspec.Meta(max_length=100)] = {}
 
 
 class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -69,8 +72,8 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     left_px: Width | None = None
     right_px: Width | None = None
     below_px: Width | None = None
-    tables: dict[str, TableLayout] = {}
-    hosts_seen: dict[str, float] = {}
+    tables: Annotated[dict[Name, TableLayout], msgspec.Meta(max_length=100)] = {}
+    hosts_seen: Annotated[dict[Name, Wall], msgspec.Meta(max_length=1000)] = {}
     charts: Annotated[tuple[ChartSetup, ...], msgspec.Meta(max_length=MOST_CHARTS)] | None = None
 
 
@@ -78,7 +81,7 @@ def load_settings(folder: Path) -> WindowSettings:
     """Settings from `window.json` in a folder; what is missing, unknown or wrong is the usual."""
     path = folder / "window.json"
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        found = msgspec.json.decode(read_own(path), type=dict[str, Any])
     except FileNotFoundError:
         return WindowSettings()
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
@@ -99,10 +102,8 @@ def load_settings(folder: Path) -> WindowSettings:
 def save_settings(folder: Path, settings: WindowSettings) -> None:
     """Write `window.json`; a failure is logged, the window goes on."""
     path = folder / "window.json"
-    new = path.with_suffix(".new")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        new.write_bytes(msgspec.json.format(msgspec.json.encode(settings)))
-        new.replace(path)
+        make_own_folder(folder)
+        write_private(path, msgspec.json.format(msgspec.json.encode(settings)))
     except OSError as exc:
         _log.warning("%s was not written: %s", path, exc)

@@ -1,14 +1,17 @@
 """Stored events of a run: read, and as plain data."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from kmonitor.export.plain_data import fields_of
-from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.codec import check_foreign, decode_event
 from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.facts import AnyEvent
 from kmonitor_agent.protocol.messages import Row
+
+UNREADABLE: Final = "unreadable"
+"""Field of a stored event that cannot be read: why."""
 
 
 def read_event(row: Row) -> AnyEvent | None:
@@ -22,15 +25,24 @@ def read_event(row: Row) -> AnyEvent | None:
 def event_object(row: Row) -> dict[str, Any]:
     """A row as data: `seq`, `t_s` (run time), `type` and every field of the type.
 
-    An event of a newer agent's unknown type keeps the fields that it came with.
+    An event of a newer agent's unknown type keeps the fields that it came with; one that cannot be
+    read has `unreadable`, which says why.
     """
     event = read_event(row)
     fields: dict[str, Any]
     if event is None:
-        fields = msgspec.msgpack.decode(row.body, type=dict[str, Any])
+        fields = _foreign(row.body)
     else:
         fields = {"type": event.__struct_config__.tag, **fields_of(event)}
     return {"seq": row.seq, "t_s": row.t_s, "type": "", **_without(fields, "seq", "t_s")}
+
+
+def _foreign(body: bytes) -> dict[str, Any]:
+    try:
+        check_foreign(body)
+    except ProtocolError as exc:
+        return {UNREADABLE: str(exc)}
+    return msgspec.msgpack.decode(body, type=dict[str, Any])
 
 
 def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from typing import Any, Final, Literal, TextIO
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.errors import Expected
-from kmonitor.export.events import event_object, read_event
+from kmonitor.export.events import UNREADABLE, event_object, read_event
 from kmonitor.export.parquet_file import see_parquet, write_parquet
 from kmonitor.export.sample_table import TABLE_KINDS, TableColumn, cells, table_columns
 from kmonitor.export.text_file import write_csv, write_json_lines, written_as_text
 from kmonitor.export.whole_file import whole_file
-from kmonitor_agent.protocol.facts import EpochEnded, SourceOf, Sources
+from kmonitor_agent.protocol.facts import EpochEnded, Sample, SourceOf, Sources
 from kmonitor_agent.protocol.messages import Row, RunSummary
 from kmonitor_agent.protocol.sample_columns import SAMPLE_COLUMNS, is_extra
 
@@ -28,6 +28,9 @@ ENDINGS: Final[dict[str, ExportFormat]] = {
 }
 """A file's ending to its format."""
 
+_MOST_NAMED: Final = 20
+"""Unreadable events that are named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -36,10 +39,12 @@ class Exported:
     Attributes:
         lines: Lines or rows, without titles.
         columns: Of the table; empty for JSON, which has the events that tell the sources.
+        unreadable: Events that cannot be read, each with why; a table lacks them.
     """
 
     lines: int
     columns: Sequence[TableColumn] = ()
+    unreadable: Sequence[str] = ()
 
 
 class GivenUp(Expected):
@@ -75,6 +80,7 @@ class RunExport:
         self._run = run
         self._between = between
         self._is_given_up = is_given_up
+        self._unreadable: list[str] = []
 
     def into_file(self, output: Path, format_: ExportFormat) -> Exported:
         """Write into a file, which is replaced. Raises: `Expected`; it is as it was."""
@@ -85,14 +91,14 @@ class RunExport:
         with whole_file(output) as file:
             columns = self.columns()
             lines = write_parquet(columns, self.cells(), file, about=self._about())
-            return Exported(lines, columns)
+            return Exported(lines, columns, self._unreadable)
 
     def as_text(self, file: TextIO, format_: Literal["csv", "json"]) -> Exported:
         """Write text to an open file."""
         if format_ == "json":
-            return Exported(write_json_lines(self.objects(), file))
+            return Exported(write_json_lines(self.objects(), file), (), self._unreadable)
         columns = self.columns()
-        return Exported(write_csv(columns, self.cells(), file), columns)
+        return Exported(write_csv(columns, self.cells(), file), columns, self._unreadable)
 
     def columns(self) -> list[TableColumn]:
         """Of the table, with their sources."""
@@ -110,12 +116,23 @@ class RunExport:
 
     def objects(self) -> Iterator[dict[str, Any]]:
         """All events as data."""
-        return map(event_object, self._rows(()))
+        for row in self._rows(()):
+            told = event_object(row)
+            if UNREADABLE in told:
+                self._note(row, told[UNREADABLE])
+            yield told
 
     def cells(self) -> Iterator[dict[str, Any]]:
         """Lines of the table: cells by column."""
         for row in self._rows(TABLE_KINDS):
-            yield cells(event_object(row))
+            if isinstance(read_event(row), Sample | EpochEnded):
+                yield cells(event_object(row))
+            else:
+                self._note(row, "neither a sample nor an epoch's end")
+
+    def _note(self, row: Row, why: str) -> None:
+        if len(self._unreadable) < _MOST_NAMED:
+            self._unreadable.append(f"row {row.row}: {why}")
 
     def _rows(self, kinds: Sequence[str]) -> Iterator[Row]:
         from_s, to_s = self._between or (0.0, math.inf)

@@ -1,10 +1,11 @@
 """Commands from the moment they are asked to their end; states only move forward."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from kmonitor.hub.run_record import CANNOT_DECODE
 from kmonitor_agent.protocol.commands import (
     FINAL_STATES,
     Arguments,
@@ -13,6 +14,7 @@ from kmonitor_agent.protocol.commands import (
     CommandState,
     CommandStatus,
 )
+from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, Text, Wall
 from kmonitor_agent.protocol.messages import CommandAsked
 
 MAX_OPEN_PER_RUN = 16
@@ -36,17 +38,17 @@ class CommandEntry(msgspec.Struct, omit_defaults=True):
     All others are fields of `Command` or `CommandStatus`.
     """
 
-    id: str
-    run: str
-    boot: str
+    id: Id
+    run: Id
+    boot: Id
     name: CommandName
     args: Arguments
-    ttl_s: float
-    asked_by: str
-    asked_wall_s: float
+    ttl_s: Seconds
+    asked_by: Name
+    asked_wall_s: Wall
     state: CommandState = "queued"
-    why: str = ""
-    row: int | None = None
+    why: Text = ""
+    row: Count | None = None
     was_sent: bool = False
 
     @property
@@ -68,23 +70,36 @@ _decode = msgspec.msgpack.Decoder(CommandEntry).decode
 class CommandBook:
     """Open commands, and the last final ones. Owned by the hub's main thread."""
 
-    def __init__(self, open_entries: Iterable[bytes] = ()) -> None:
+    def __init__(
+        self,
+        open_entries: Iterable[bytes] = (),
+        on_damaged: Callable[[Exception], object] | None = None,
+    ) -> None:
+        """Args: `on_damaged`: told why one of them cannot be read; it is left out."""
         self._open: dict[str, CommandEntry] = {}
         self._final: OrderedDict[str, CommandEntry] = OrderedDict()
         self._dirty: dict[str, CommandEntry] = {}
         self._next_send_s: dict[str, float] = {}
         self._deadline_s: dict[str, float] = {}
         for body in open_entries:
-            entry = _decode(body)
+            try:
+                entry = _decode(body)
+            except CANNOT_DECODE as exc:
+                if on_damaged is not None:
+                    on_damaged(exc)
+                continue
             self._open[entry.id] = entry
 
     def get(self, command: str) -> CommandEntry | None:
         """A command that is open, or was final lately."""
         return self._open.get(command) or self._final.get(command)
 
-    def remember(self, body: bytes) -> CommandEntry:
-        """A final command as the database kept it."""
-        entry = _decode(body)
+    def remember(self, body: bytes) -> CommandEntry | None:
+        """A final command as the database kept it; None if it cannot be read."""
+        try:
+            entry = _decode(body)
+        except CANNOT_DECODE:
+            return None
         self._keep_final(entry)
         return entry
 

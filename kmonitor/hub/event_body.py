@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from kmonitor.hub.guard import HubFaults
 from kmonitor_agent.local.run_spool import SpooledEvent, lost_body
-from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.codec import check_foreign, decode_event
 from kmonitor_agent.protocol.errors import Malformed, ProtocolError, UnsupportedType
 from kmonitor_agent.protocol.facts import AnyEvent, Verdict
 
@@ -17,20 +17,21 @@ def read_event(seq: int, body: bytes) -> TakenEvent:
     try:
         event = decode_event(body)
     except UnsupportedType as exc:
+        check_foreign(body)
         return seq, exc.type_name, None, body
     if isinstance(event, Verdict):
         raise Malformed("only the hub judges")
     return seq, str(event.__struct_config__.tag), event, body
 
 
-def take_spooled(events: Iterable[SpooledEvent], faults: HubFaults) -> list[TakenEvent]:
-    """Events of a spool ready to be taken; a `Lost` stands for each that is none."""
-    return [_taken(event, faults) for event in events]
+def take_spooled(run: str, events: Iterable[SpooledEvent], faults: HubFaults) -> list[TakenEvent]:
+    """Events of a run's spool ready to be taken; a `Lost` stands for each that is none."""
+    return [_taken(run, event, faults) for event in events]
 
 
-def _taken(event: SpooledEvent, faults: HubFaults) -> TakenEvent:
+def _taken(run: str, event: SpooledEvent, faults: HubFaults) -> TakenEvent:
     try:
         return read_event(event.seq, event.body)
     except ProtocolError as exc:
-        faults.record("spools: event", exc)
+        faults.record("spools: event", exc, of=run)
         return read_event(event.seq, lost_body(event.seq, 0.0, str(exc)))

@@ -11,8 +11,12 @@ from kmonitor.hub.event_body import take_spooled
 from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.ledger import Ledger, Origin
 from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.spool_trouble import SpoolTrouble
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.private_folders import UnsafePath
+from kmonitor_agent.local.spool_format import unsafe_in
 from kmonitor_agent.local.spool_tail import Piece, SpoolTail, spools_below
+from kmonitor_agent.protocol.identity import is_id
 
 _SCAN_EVERY_S = 3.0
 _LOOK_EVERY_S = 0.5
@@ -22,6 +26,7 @@ _CALM_AFTER_S = 120.0
 
 _STEP_EVENTS = 256
 _STEP_S = 0.02
+_STEP_EVERY_S = 0.1
 
 
 @dataclass(slots=True)
@@ -40,6 +45,7 @@ class FolderFeed:
         self._ledger = ledger
         self._faults = faults
         self._clock = clock
+        self._trouble = SpoolTrouble(root)
         self._watched: dict[str, _Watched] = {}
         self._due: deque[str] = deque()
         self._scan_s = float("-inf")
@@ -56,6 +62,10 @@ class FolderFeed:
             self._look(self._watched[self._due.popleft()], now_s)
             now_s = self._clock.monotonic_s()
 
+    def wait_s(self) -> float:
+        """Seconds to the next step; none while there is more to read."""
+        return 0.0 if self.is_reading() else _STEP_EVERY_S
+
     def is_reading(self) -> bool:
         """Whether spools were not yet read to their end."""
         has_scanned = self._scan_s > float("-inf")
@@ -68,13 +78,26 @@ class FolderFeed:
 
     def _scan(self, now_s: float) -> None:
         try:
-            found = spools_below(self._root)
+            known = {each.tail.folder for each in self._watched.values()}
+            found = spools_below(self._root, known=known, refused=self._name)
         except OSError as exc:
             self._faults.record("folder", exc)
             return
         for folder in found:
-            if folder.name not in self._watched:
+            if not is_id(folder.name):
+                self._faults.record("folder: name", "its name is no run's id", of=folder.name)
+            elif folder.name not in self._watched:
                 self._watched[folder.name] = _Watched(SpoolTail(folder), now_s, now_s)
+                self._name_unsafe(folder)
+
+    def _name(self, entry: UnsafePath) -> None:
+        self._trouble.left_alone([entry])
+
+    def _name_unsafe(self, folder: Path) -> None:
+        try:
+            self._trouble.left_alone(unsafe_in(folder))
+        except OSError as exc:
+            self._faults.record("folder", exc)
 
     def _look(self, watched: _Watched, now_s: float) -> None:
         is_calm = now_s - watched.gave_s > _CALM_AFTER_S
@@ -88,7 +111,10 @@ class FolderFeed:
         if not piece.events:
             watched.is_read = True
             return
-        watched.is_read, watched.gave_s, watched.due_s = False, now_s, now_s
+        watched.is_read = piece.is_last
+        watched.gave_s = now_s
+        if not piece.is_last:
+            watched.due_s = now_s
         self._take(watched.tail.run, piece)
 
     def _take(self, run: str, piece: Piece) -> None:
@@ -99,6 +125,6 @@ class FolderFeed:
             facts = first.facts
             origin = None if facts is None else Origin.of(facts)
             self._ledger.take_gap(record, first.seq - 1, origin)
-        self._ledger.take(record, take_spooled(piece.events, self._faults))
+        self._ledger.take(record, take_spooled(run, piece.events, self._faults))
         if record.seen:
             record.seen = record.seen_why = ""

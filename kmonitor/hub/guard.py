@@ -9,6 +9,9 @@ from kmonitor.hub.store.connection import CANNOT_NOW
 from kmonitor_agent.protocol.errors import ProtocolError
 
 _MAX_PLACES = 64
+_MAX_NAMED = 1000
+"""Offenders that are named once each; then they are only counted."""
+
 _MAX_WORDS = 500
 
 _NOT_OUR_FAULT = (ProtocolError, OSError, *CANNOT_NOW)
@@ -21,31 +24,43 @@ class HubFaults:
     def __init__(self, log: logging.Logger) -> None:
         self._log = log
         self._counts: Counter[str] = Counter()
+        self._named: set[tuple[str, str]] = set()
 
-    def record(self, where: str, what: object = "") -> None:
-        """Count one fault of the part `where`; the 1st, 2nd, 4th, 8th ... is also logged."""
+    def record(self, where: str, what: object = "", *, of: str = "") -> None:
+        """Count one fault of the part `where`; the 1st, 2nd, 4th, 8th ... is also logged.
+
+        Args:
+            where: Part of the hub.
+            what: Exception, or words.
+            of: The offender: a run, key, file or row. Each is logged once, the first time.
+        """
         if where not in self._counts and len(self._counts) >= _MAX_PLACES:
             where = "other"
         self._counts[where] += 1
         count = self._counts[where]
+        is_named = of and (where, of) in self._named
+        is_new = of and not is_named and len(self._named) < _MAX_NAMED
+        if is_new:
+            self._named.add((where, of))
         # Powers of two: a peer that sends rubbish for a night fills no disk.
-        if count & (count - 1) == 0:
+        if is_new or (not is_named and count & (count - 1) == 0):
             exc = what if isinstance(what, BaseException) else None
             if isinstance(exc, _NOT_OUR_FAULT):
                 exc = None
-            self._log.warning("%s (%d so far): %s", where, count, _words(what), exc_info=exc)
+            told = f"{_words(of)}: {_words(what)}" if of else _words(what)
+            self._log.warning("%s (%d so far): %s", where, count, told, exc_info=exc)
 
     def counts(self) -> dict[str, int]:
         """Faults since the hub started, by part."""
         return dict(self._counts)
 
     @contextmanager
-    def guarded(self, where: str) -> Generator[None]:
-        """Let nothing that is raised inside reach the hub's loop."""
+    def guarded(self, where: str, *, of: str = "") -> Generator[None]:
+        """Let nothing that is raised inside reach the hub's loop. Args: as of `record`."""
         try:
             yield
         except Exception as exc:  # noqa: BLE001 - one bad message must not end the hub
-            self.record(where, exc)
+            self.record(where, exc, of=of)
 
 
 def _words(what: object) -> str:

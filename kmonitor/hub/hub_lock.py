@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kmonitor.errors import Expected
+from kmonitor_agent.local.plain_files import KEY_BYTES, open_plain
 
 _LOCKED_BYTE = 4096
 
@@ -38,7 +39,7 @@ class HubLock:
             OSError: The file cannot be made or written.
         """
         self._path = path
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        self._fd = open_plain(path, os.O_RDWR | os.O_CREAT, limit_bytes=KEY_BYTES, own=True)
         try:
             _lock(self._fd)
         except OSError as exc:
@@ -55,7 +56,7 @@ class HubLock:
     def is_in_place(self) -> bool:
         """Whether the file that is locked still lies at its path."""
         try:
-            there = self._path.stat()
+            there = self._path.lstat()
         except OSError:
             return False
         ours = os.fstat(self._fd)

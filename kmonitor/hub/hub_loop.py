@@ -93,7 +93,7 @@ class HubLoop:
         self._options = options = options or HubOptions()
         database = open_database(folders, options.store or "")
         self.hub = database.hub
-        self._ledger = Ledger(database, faults, clock)
+        self._ledger = Ledger(database, faults, clock, is_lenient=options.is_lenient)
         self._doors = doors = Doors(folders, context, faults, clock)
         self._series = SeriesDesk(database.open_reader, wake.wake)
         self._verdicts = VerdictDesk(database.open_reader, wake.wake)
@@ -179,7 +179,9 @@ class HubLoop:
                 wait_s = min(wait_s, commit_s)
             self._doors.wait(math.ceil(wait_s * 1000))
             self._wake.clear()
-            self._serve()
+            # Whatever one message, run or answer does, it ends neither the loop nor others' turn.
+            with self._faults.guarded("serve"):
+                self._serve()
             schedule.run_due(self._clock.monotonic_s())
             self._commit_if_due()
         return self._is_moved
@@ -248,7 +250,7 @@ class HubLoop:
         if self._team is not None:
             schedule.every(TEAM_EVERY_S, "team", self._team.take)
         if self._feed is not None:
-            schedule.every(0.1, "folder", self._feed.step)
+            schedule.every(self._feed.wait_s, "folder", self._feed.step)
         packing = SamplePacking(self._ledger, self._series, self._clock)
         schedule.every(PACK_EVERY_S, "packing", packing.step)
         schedule.every(0.2, "keys", self._doors.look_at_keys)
@@ -261,18 +263,25 @@ class HubLoop:
     def _serve(self) -> None:
         self._doors.serve(self._ingest.handle, self._views.handle)
         for identity, told in self._series.take_answers():
-            self._doors.to_desktop(identity, told)
-        self._judging.take()
+            with self._faults.guarded("series"):
+                self._doors.to_desktop(identity, told)
+        with self._faults.guarded("judging"):
+            self._judging.take()
 
     def _look_at_memory(self) -> None:
         self._doors.look_at_memory(is_working=self._series.is_working)
 
     def _commit_if_due(self) -> None:
         wait_s = self._ledger.wait_s(self._clock.monotonic_s())
-        if wait_s == 0.0 and self._ledger.commit():
-            self._ingest.acknowledge()
-            self._judging.after_commit()
-            self._views.hint()
+        if wait_s != 0.0 or not self._ledger.commit():
+            return
+        for name, act in (
+            ("acknowledge", self._ingest.acknowledge),
+            ("judging", self._judging.after_commit),
+            ("hints", self._views.hint),
+        ):
+            with self._faults.guarded(name):
+                act()
 
     def _sweep(self) -> None:
         if not self._ledger.database.is_away:

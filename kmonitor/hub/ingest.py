@@ -2,11 +2,11 @@
 
 from typing import assert_never
 
-from kmonitor.hub.access.peers import key_of
+from kmonitor.hub.access.peers import Send, key_of
 from kmonitor.hub.command_book import CommandEntry, as_command
 from kmonitor.hub.event_body import read_event
 from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.intake import Intake, Send
+from kmonitor.hub.intake import Intake
 from kmonitor.hub.ledger import Ledger, Origin
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import MAX_RUNS_PER_SOCKET, Session, Sessions
@@ -83,14 +83,17 @@ class Ingest:
         """After a commit: confirm what is stored, and fetch what was turned away before it."""
         for session in self.sessions.all():
             record = self._ledger.registry.get(session.run)
-            if record is None:
-                continue
-            if session.run in self._behind:
-                self._behind.discard(session.run)
-                self._send(session.identity, Again(run=session.run, acked=record.accepted))
-            elif record.accepted > session.acked:
-                session.acked = record.accepted
-                self._send(session.identity, Ack(run=session.run, acked=record.accepted))
+            if record is not None:
+                with self._faults.guarded("acknowledge", of=session.run):
+                    self._acknowledge(session, record)
+
+    def _acknowledge(self, session: Session, record: RunRecord) -> None:
+        if session.run in self._behind:
+            self._behind.discard(session.run)
+            self._send(session.identity, Again(run=session.run, acked=record.accepted))
+        elif record.accepted > session.acked:
+            session.acked = record.accepted
+            self._send(session.identity, Ack(run=session.run, acked=record.accepted))
 
     def send_commands(self) -> None:
         """Send queued commands whose turn it is, and end those whose time is up."""
@@ -253,7 +256,7 @@ class Ingest:
         try:
             taken = [read_event(seq, body) for seq, body in new]
         except ProtocolError as exc:
-            self._faults.record("ingest: event", exc)
+            self._faults.record("ingest: event", exc, of=batch.run)
             nack = Nack(run=batch.run, first=batch.first, n=len(batch.events), why=str(exc)[:1000])
             self._send(identity, nack)
             return
@@ -265,7 +268,8 @@ class Ingest:
         stored = self._ledger.database.bodies(record.key, batch.first, batch.first + n_known - 1)
         for seq, body in enumerate(batch.events[:n_known], batch.first):
             if seq in stored and stored[seq] != body:
-                self._faults.record("ingest: conflict", f"{record.run} {seq}: kept the first")
+                what = f"{seq}: kept the first"
+                self._faults.record("ingest: conflict", what, of=record.run)
 
     def _ping(self, identity: bytes, ping: Ping) -> None:
         session = self.sessions.on_socket(identity, ping.run)

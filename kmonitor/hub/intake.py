@@ -3,16 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import msgspec
-
+from kmonitor.hub.access.peers import Send, key_of
 from kmonitor.hub.guard import HubFaults
+from kmonitor_agent.protocol.codec import run_named
 from kmonitor_agent.protocol.errors import ProtocolError, UnsupportedType
 from kmonitor_agent.protocol.messages import ErrorMessage
 
 T = TypeVar("T")
-
-Send = Callable[[bytes, msgspec.Struct], bool]
-"""Sends a message to the socket behind a routing id; False if that is gone."""
 
 
 class Intake:
@@ -32,5 +29,10 @@ class Intake:
             text = f"this hub does not know {exc.type_name!r}"
             self._send(frames[0], ErrorMessage(code="unsupported", text=text))
         except ProtocolError as exc:
-            self._faults.record(f"{self._name}: malformed", exc)
+            self._faults.record(f"{self._name}: malformed", exc, of=_sender(frames))
         return None
+
+
+def _sender(frames: Sequence[bytes]) -> str:
+    """Who sent what is no message, as far as that can be known: its key and the run it names."""
+    return " ".join(filter(None, (key_of(frames[0]), run_named(frames[-1]))))

@@ -10,7 +10,7 @@ from kmonitor.hub.access.peers import Peer
 from kmonitor.hub.doors import Doors
 from kmonitor.hub.ledger import Ledger
 from kmonitor_agent.local.clock import Clock
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.private_folders import NotPrivate
 from kmonitor_agent.protocol.access_messages import (
     AuditAsked,
     AuditTold,
@@ -37,9 +37,8 @@ class KeysDesk:
         """Answer an operator, once what was changed is written down."""
         match asked:
             case AuditAsked():
-                rows = self._ledger.database.audit_rows(asked.before, asked.limit + 1)
-                more = len(rows) > asked.limit
-                reply(AuditTold(ask=asked.ask, rows=rows[: asked.limit], more=more))
+                rows, more = self._ledger.database.audit_rows(asked.before, asked.limit)
+                reply(AuditTold(ask=asked.ask, rows=rows, more=more))
             case KeysAsked():
                 told = self._change(peer, asked)
                 # The list is a file of its own: a full database delays only the audit.

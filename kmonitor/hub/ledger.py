@@ -12,11 +12,14 @@ from kmonitor.hub.guard import HubFaults
 from kmonitor.hub.registry import Registry
 from kmonitor.hub.run_fold import fold
 from kmonitor.hub.run_record import RunRecord
-from kmonitor.hub.store.connection import CANNOT_NOW
+from kmonitor.hub.store.connection import CANNOT_NOW, CONFLICTS, NEVER_TAKEN
 from kmonitor.hub.store.database import Changes, Database
 from kmonitor.hub.store.sample_blocks import SampleBlock
+from kmonitor.hub.stored_runs import read_runs
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.run_spool import lost_body
 from kmonitor_agent.local.spool_format import BootFacts
+from kmonitor_agent.protocol.bounds import count_within, seconds_within
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.commands import CommandState
 from kmonitor_agent.protocol.facts import (
@@ -92,12 +95,26 @@ class Ledger:
         unit_ended: Runs of which an epoch or a fit has ended; who judges them takes them out.
     """
 
-    def __init__(self, database: Database, faults: HubFaults, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, faults: HubFaults, clock: Clock, *, is_lenient: bool = False
+    ) -> None:
+        """Read what the database has.
+
+        Args:
+            database: Where runs and commands are kept.
+            faults: Where faults are counted, and whose rows are wrong is named.
+            clock: Time.
+            is_lenient: What the database does not take since it has another row in its place is
+                left out and named; else the hub has to read all anew.
+        """
         self.database = database
         self.registry = Registry(database.next_key)
-        self.registry.load(database.runs(), database.deleted_runs())
-        self.book = CommandBook(database.open_commands())
+        self.registry.load(read_runs(database, faults), database.deleted_runs())
+        self.book = CommandBook(
+            database.open_commands(), lambda exc: faults.record("store: command", exc)
+        )
         self._faults = faults
+        self._is_lenient = is_lenient
         self._clock = clock
         self._next_row = database.head + 1
         self._pending = Changes()
@@ -133,7 +150,7 @@ class Ledger:
         for seq, kind, event, body in events:
             if isinstance(event, BootStarted) and record.is_known and event.boot != record.boot:
                 self._boot_is_over(record, "the process was restarted before it answered")
-            t_s = record.last_t_s if event is None else fold(record, event)
+            t_s = self._applied(record, event)
             row = self._next_row
             self._next_row += 1
             self._pending.events.append((row, record.key, seq, t_s, wall_s, kind, body))
@@ -146,12 +163,21 @@ class Ledger:
             elif _ends_run(event):
                 self._boot_is_over(record, "the training ended before it answered")
             for heard in self.listeners:
-                heard(record, event)
+                with self._faults.guarded("listener", of=record.run):
+                    heard(record, event)
             record.accepted = seq
         record.rows += len(events)
         # What was shipped later did not happen now.
         record.last_wall_s = min(wall_s, record.told_wall_s) if record.is_shipped else wall_s
         self.registry.touch(record)
+
+    def _applied(self, record: RunRecord, event: AnyEvent | None) -> float:
+        """What an event changes of its run; its run time, seconds."""
+        if event is not None:
+            # An event that cannot be applied is stored all the same, and keeps no other from it.
+            with self._faults.guarded("event", of=record.run):
+                return fold(record, event)
+        return record.last_t_s
 
     def take_gap(self, record: RunRecord, last: int, origin: Origin | None) -> None:
         """Write down that events up to number `last` are lost for good."""
@@ -314,7 +340,7 @@ class Ledger:
         changes.deleted += self.registry.take_deleted()
         started_s = self._clock.monotonic_s()
         try:
-            self.database.write(changes)
+            self._write_all(changes)
         except CANNOT_NOW as exc:
             # No acknowledgement leaves; the agents keep what they have and resend.
             self._faults.record("store", exc)
@@ -327,6 +353,50 @@ class Ledger:
         self._unconfirmed.clear()
         self._not_before_s = started_s + COMMIT_INTERVAL_S
         return True
+
+    @property
+    def _never_taken(self) -> tuple[type[Exception], ...]:
+        return (*NEVER_TAKEN, *CONFLICTS) if self._is_lenient else NEVER_TAKEN
+
+    def _write_all(self, changes: Changes) -> None:
+        """Write everything, but for rows that no database takes: those are named and left out.
+
+        Raises: as `Database.write`; what is not written yet is what then waits.
+        """
+        try:
+            self.database.write(changes)
+        except self._never_taken as exc:
+            parts = self._parts(changes, exc)
+        else:
+            return
+        # By halves: which row it is the database does not say.
+        while parts:
+            part = parts.pop(0)
+            try:
+                self.database.write(part)
+            except CANNOT_NOW:
+                for later in parts:
+                    part.add(later)
+                self._pending = part
+                raise
+            except self._never_taken as exc:
+                parts = self._parts(part, exc) + parts
+
+    def _parts(self, changes: Changes, exc: Exception) -> list[Changes]:
+        """What is to be tried of what could not be written: less each time."""
+        if changes.n_rows > 1:
+            return changes.halves()
+        if not changes.events:
+            self._faults.record("store: refused", exc, of=_named(changes))
+            return []
+        row, key, seq, t_s, wall_s, kind, _body = changes.events[0]
+        run = self.registry.id_of(key) or "a run that is gone"
+        self._faults.record("store: refused", exc, of=f"event {seq} of {run}")
+        if kind == "lost":
+            return []
+        # Its number is acknowledged: what stands there says that it is lost.
+        lost = lost_body(count_within(seq), seconds_within(t_s), f"not stored: {exc}")
+        return [Changes(events=[(row, key, seq, t_s, wall_s, "lost", lost)])]
 
     def _has_changes(self) -> bool:
         pending = self._pending
@@ -360,6 +430,17 @@ class Ledger:
     def _audit_end(self, entry: CommandEntry) -> None:
         result = f"{entry.state}: {entry.why}" if entry.why else entry.state
         self.audit(entry.asked_by, f"command {entry.name}", entry.run, entry.id, result)
+
+
+def _named(changes: Changes) -> str:
+    """Whose the one row is that is not an event."""
+    if changes.runs:
+        return f"run {changes.runs[0][1]}"
+    if changes.commands:
+        return f"command {changes.commands[0][0]}"
+    if changes.blocks:
+        return f"samples of run number {changes.blocks[0].run_key}"
+    return "audit" if changes.audit else "deletion"
 
 
 def _newest(rows: Iterable[_Row]) -> list[_Row]:

@@ -1,6 +1,6 @@
 """Whether a run's process still lives: dead, silent or heard."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.local_process import ProcessWatch
@@ -171,7 +171,7 @@ class Liveness:
         is_past = ends_s is not None and self._clock.wall_s() > ends_s
         return f"{words}; the time limit of its job has passed" if is_past else words
 
-    def _see(self, record: RunRecord, seen: str, why: str) -> None:
+    def _see(self, record: RunRecord, seen: Literal["", "silent", "lost"], why: str) -> None:
         if (record.seen, record.seen_why) != (seen, why):
             record.seen, record.seen_why = seen, why
             self._ledger.registry.touch(record)

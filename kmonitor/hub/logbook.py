@@ -5,10 +5,11 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from typing_extensions import override
+
+from kmonitor_agent.local.own_log import OwnLogHandler
 
 LOG = logging.getLogger("kmonitor.hub")
 """The hub's logger."""
@@ -16,7 +17,7 @@ LOG = logging.getLogger("kmonitor.hub")
 _FORMAT = "%(asctime)s %(levelname)s %(process)d %(message)s"
 
 
-class _PatientHandler(RotatingFileHandler):
+class _PatientHandler(OwnLogHandler):
     """Loses what a full disk does not take, in silence; the hub counts its faults besides."""
 
     @override
@@ -68,10 +69,7 @@ def open_log(folder: Path) -> logging.Handler:
         journal.setFormatter(_JournalFormatter("%(message)s"))
         LOG.addHandler(journal)
         return journal
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handler = _PatientHandler(
-        folder / "hub.log", maxBytes=2_000_000, backupCount=4, encoding="utf-8"
-    )
+    handler = _PatientHandler(folder / "hub.log", max_bytes=2_000_000, old_files=4)
     handler.setFormatter(logging.Formatter(_FORMAT))
     LOG.addHandler(handler)
     return handler

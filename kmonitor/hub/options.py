@@ -7,7 +7,8 @@ import msgspec
 
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.local.plain_files import read_own, write_private
+from kmonitor_agent.local.private_folders import make_own_folder
 from kmonitor_agent.protocol.identity import Amount, Count
 
 KEEP_NAME = "hub.json"
@@ -39,6 +40,8 @@ class HubOptions:
             None: as it stands in the settings.
         prometheus: Serve figures for Prometheus at this ADDRESS:PORT; empty: nowhere.
         otlp: Send figures to the OpenTelemetry collector at this address; empty: to none.
+        is_lenient: Rows in whose place others stand are left out and named: reading all anew was
+            of no use.
     """
 
     idle_s: float | None = None
@@ -48,6 +51,7 @@ class HubOptions:
     store: str | None = None
     prometheus: str = ""
     otlp: str = ""
+    is_lenient: bool = False
 
 
 class KeepUnreadable(Expected):
@@ -62,7 +66,7 @@ def stored_keep(folders: Folders) -> Keep:
     """
     path = folders.settings / KEEP_NAME
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Keep)
+        return msgspec.json.decode(read_own(path), type=Keep)
     except FileNotFoundError:
         return Keep()
     except OSError as exc:
@@ -83,5 +87,5 @@ def read_keep(folders: Folders) -> Keep:
 
 def write_keep(folders: Folders, keep: Keep) -> None:
     """Have this user's hubs keep this, one that runs already within seconds. Raises: OSError."""
-    folders.settings.mkdir(parents=True, exist_ok=True)
+    make_own_folder(folders.settings)
     write_private(folders.settings / KEEP_NAME, msgspec.json.encode(keep))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from kmonitor.hub.run_record import RunRecord
+from kmonitor_agent.protocol.version import MAX_DELETED
 
 _RESTART_STEP = 1_000_000
 """Told changes that were not yet committed when a hub died are passed over by this much."""
@@ -13,7 +14,6 @@ _RESTART_STEP = 1_000_000
 _PAGE_RUNS = 200
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(RunRecord).decode
 
 
 class Registry:
@@ -31,15 +31,9 @@ class Registry:
         self.change = 0
         """Newest change given to any run."""
 
-    def load(self, runs: Iterable[tuple[bytes, int]], deleted: Iterable[tuple[str, int]]) -> None:
-        """Take what the database kept: (record, largest seq stored) and (run, change)."""
-        records: list[RunRecord] = []
-        for body, stored in runs:
-            record = _decode(body)
-            # The rows are the truth: a number that is stored is never taken again.
-            record.accepted = max(record.accepted, stored)
-            records.append(record)
-        for record in sorted(records, key=lambda r: r.change):
+    def load(self, runs: Iterable[RunRecord], deleted: Iterable[tuple[str, int]]) -> None:
+        """Take what the database kept: records, and (run, change) of deleted ones."""
+        for record in sorted(runs, key=lambda r: r.change):
             self._runs[record.run] = record
             self._by_key[record.key] = record.run
             self.change = max(self.change, record.change)
@@ -164,12 +158,13 @@ class Registry:
         """Runs deleted after `change`; none when everything is asked anew."""
         if change == 0:
             return []
-        return [
-            run
+        found = {
+            run: deleted
             for gone in (self._deleted, self._others_gone)
             for run, deleted in gone.items()
             if deleted > change and self.find(run) is None
-        ]
+        }
+        return sorted(found, key=lambda run: found[run])[-MAX_DELETED:]
 
     def take_dirty(self) -> list[tuple[int, str, int, bytes]]:
         """(key, run, change, record) of runs to be written; they count as written."""

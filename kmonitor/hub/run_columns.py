@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kmonitor.hub.store.checked import seconds
 from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.sample_blocks import PackedSamples, decoded_samples
 from kmonitor.hub.thinning import Floats
@@ -201,7 +202,7 @@ class RunColumns:
         asked = (self.run_key, "sample", max(self.row, packed), head)
         found = connection.execute(_EVENTS + " ORDER BY row", asked)
         while rows := found.fetchmany(_BLOCK_ROWS):
-            times = np.array([t_s for t_s, _ in rows], dtype=np.float64)
+            times = np.array([seconds(t_s) for t_s, _ in rows], dtype=np.float64)
             self._add(times, decoded_samples([body for _, body in rows]))
 
     def _read_counts(self, connection: Connection, head: int) -> None:
@@ -237,7 +238,7 @@ class RunColumns:
 
     def _rows(self, connection: Connection, kind: str, head: int) -> list[tuple[float, bytes]]:
         found = connection.execute(_EVENTS + " ORDER BY row", self._asked(kind, head))
-        return found.fetchall()
+        return [(seconds(t_s), body) for t_s, body in found]
 
     def _asked(self, kind: str, head: int) -> tuple[int, str, int, int]:
         return self.run_key, kind, self.row, head
@@ -257,5 +258,5 @@ def _as_pairs(points: list[tuple[float, float]]) -> Floats:
 def _decoded(body: bytes) -> object:
     try:
         return decode_event(body)
-    except ProtocolError:
+    except (ProtocolError, TypeError):
         return None  # it was read once when it was taken; never let a chart fail over it

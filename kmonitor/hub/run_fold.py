@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.run_record import MAX_FAULTS, MAX_SOURCES, RunRecord
+from kmonitor_agent.protocol.bounds import seconds_within
 from kmonitor_agent.protocol.facts import (
     ActionRecord,
     AnyEvent,
@@ -61,7 +62,8 @@ def fold(record: RunRecord, event: AnyEvent) -> float:
     apply = _FOLDS.get(type(event))
     if apply is not None:
         apply(record, event)
-    run_t_s = record.boot_offset_s + event.t_s
+        record.keep_within()
+    run_t_s = seconds_within(record.boot_offset_s + event.t_s)
     record.last_t_s = max(record.last_t_s, run_t_s)
     return run_t_s
 
@@ -198,6 +200,8 @@ def _graph(record: RunRecord, event: GraphSize) -> None:
 
 def _sources(record: RunRecord, event: Sources) -> None:
     for source in event.sources:
+        if source.field not in record.sources and len(record.sources) >= MAX_SOURCES:
+            continue
         record.sources[source.field] = source
         if source.absent:
             record.metrics.pop(source.field, None)
@@ -244,7 +248,9 @@ def _end_reclaim(record: RunRecord) -> None:
 
 
 def _fault(record: RunRecord, event: Fault) -> None:
-    record.faults[event.where] = max(event.count, record.faults.get(event.where, 0))
+    is_full = len(record.faults) >= MAX_FAULTS - 1 and event.where not in record.faults
+    where = "other" if is_full else event.where
+    record.faults[where] = max(event.count, record.faults.get(where, 0))
 
 
 def _lost(record: RunRecord, event: Lost) -> None:

@@ -1,18 +1,46 @@
 """What the hub knows of one run: the fold of its events, and its summary for desktops."""
 
-from typing import TypedDict
+from typing import Annotated, Final, Literal, TypedDict
 
 import msgspec
 
+from kmonitor_agent.protocol.agent_messages import RunOrNone
+from kmonitor_agent.protocol.bounds import (
+    count_within,
+    read_within,
+    seconds_within,
+    wall_within,
+    within,
+)
 from kmonitor_agent.protocol.commands import CommandName, LimitSpec
 from kmonitor_agent.protocol.facts import SourceOf
+from kmonitor_agent.protocol.identity import (
+    Amount,
+    Count,
+    Id,
+    Name,
+    Number,
+    Seconds,
+    Text,
+    Wall,
+)
 from kmonitor_agent.protocol.messages import ENDED_STATES, MetricNow, RunState, RunSummary
 from kmonitor_agent.protocol.study_facts import StudyTally
 from kmonitor_agent.protocol.verdicts import VerdictMetric, VerdictState
+from kmonitor_agent.protocol.version import MAX_NAME, MAX_TEXT
+
+MAX_SOURCES: Final = 512
+"""Fields whose sources are kept of a run; 64 columns each of 8 devices are fewer."""
+
+MAX_FAULTS: Final = 64
+"""Parts of kmonitor whose faults are counted of a run."""
 
 _AT_LIMIT_S = 60.0
 """Slurm looks each half minute for jobs past their limit, and leaves them half a minute to end.
 Source: `KillWait` and `slurmctld`'s time-limit thread in slurm.conf(5)."""
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_check: Final = msgspec.msgpack.Decoder(RunSummary).decode
 
 
 class _Place(TypedDict):
@@ -65,72 +93,84 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     All others are fields of `RunSummary`.
     """
 
-    key: int
-    run: str
-    name: str = ""
+    key: Count
+    run: Id
+    name: Name = ""
     renamed: bool = False
-    note: str = ""
-    host: str = ""
-    pid: int = 0
-    pid_namespace: int = 0
-    boot: str = ""
-    started_wall_s: float = 0.0
-    boot_wall_s: float = 0.0
-    boot_offset_s: float = 0.0
-    last_t_s: float = 0.0
-    last_wall_s: float = 0.0
-    accepted: int = 0
-    rows: int = 0
-    backend: str = ""
-    versions: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    note: Text = ""
+    host: Name = ""
+    pid: Count = 0
+    pid_namespace: Count = 0
+    boot: RunOrNone = ""
+    started_wall_s: Wall = 0.0
+    boot_wall_s: Wall = 0.0
+    boot_offset_s: Seconds = 0.0
+    last_t_s: Seconds = 0.0
+    last_wall_s: Wall = 0.0
+    accepted: Count = 0
+    rows: Count = 0
+    backend: Name = ""
+    versions: Annotated[dict[Name, Name], msgspec.Meta(max_length=256)] = msgspec.field(
+        default_factory=dict[str, str]
+    )
     phase: RunState = "starting"
-    phase_why: str = ""
+    phase_why: Text = ""
     before_reclaim: RunState = "training"
-    seen: str = ""
-    seen_why: str = ""
-    stalled_since_s: float | None = None
-    stalled_why: str = ""
-    fit: int = 0
-    fits_done: int = 0
-    epoch: int | None = None
-    epochs: int = 0
-    epochs_done: int = 0
-    step: int = 0
-    steps: int | None = None
-    model: str = ""
-    batch_size: int | None = None
-    optimizer: str = ""
-    learning_rate: float | None = None
-    metrics: dict[str, float] = msgspec.field(default_factory=dict[str, float])
-    sources: dict[str, SourceOf] = msgspec.field(default_factory=dict[str, SourceOf])
-    limits: list[LimitSpec] = msgspec.field(default_factory=list[LimitSpec])
-    actions: list[CommandName] = msgspec.field(default_factory=list[CommandName])
-    checkpoint_epoch: int | None = None
-    checkpoint_bytes: int | None = None
-    checkpoint_wall_s: float | None = None
-    faults: dict[str, int] = msgspec.field(default_factory=dict[str, int])
-    gaps: int = 0
-    cause: str = ""
-    supervisor: int = 0
-    job: str = ""
-    job_ends_wall_s: float | None = None
-    rank: int | None = None
-    world_size: int = 0
-    group: str = ""
+    seen: Literal["", "silent", "lost"] = ""
+    seen_why: Text = ""
+    stalled_since_s: Seconds | None = None
+    stalled_why: Text = ""
+    fit: Count = 0
+    fits_done: Count = 0
+    epoch: Count | None = None
+    epochs: Count = 0
+    epochs_done: Count = 0
+    step: Count = 0
+    steps: Count | None = None
+    model: Name = ""
+    batch_size: Count | None = None
+    optimizer: Name = ""
+    learning_rate: Number | None = None
+    metrics: Annotated[dict[Name, Amount], msgspec.Meta(max_length=64)] = msgspec.field(
+        default_factory=dict[str, float]
+    )
+    sources: Annotated[dict[Name, SourceOf], msgspec.Meta(max_length=MAX_SOURCES)] = msgspec.field(
+        default_factory=dict[str, SourceOf]
+    )
+    limits: Annotated[list[LimitSpec], msgspec.Meta(max_length=32)] = msgspec.field(
+        default_factory=list[LimitSpec]
+    )
+    actions: Annotated[list[CommandName], msgspec.Meta(max_length=16)] = msgspec.field(
+        default_factory=list[CommandName]
+    )
+    checkpoint_epoch: Count | None = None
+    checkpoint_bytes: Count | None = None
+    checkpoint_wall_s: Wall | None = None
+    faults: Annotated[dict[Name, Count], msgspec.Meta(max_length=MAX_FAULTS)] = msgspec.field(
+        default_factory=dict[str, int]
+    )
+    gaps: Count = 0
+    cause: Name = ""
+    supervisor: Count = 0
+    job: Name = ""
+    job_ends_wall_s: Wall | None = None
+    rank: Count | None = None
+    world_size: Count = 0
+    group: Name = ""
     is_shipped: bool = False
     is_elsewhere: bool = False
     pinned: bool = False
-    stored_bytes: int = 0
-    owner: str = ""
-    study: str = ""
-    fold: int | None = None
-    folds: int = 0
-    attempt: int = 0
+    stored_bytes: Count = 0
+    owner: Name = ""
+    study: Name = ""
+    fold: Count | None = None
+    folds: Count = 0
+    attempt: Count = 0
     tally: StudyTally | None = None
-    verdicts: dict[VerdictMetric, VerdictState] = msgspec.field(
-        default_factory=dict[VerdictMetric, VerdictState]
+    verdicts: Annotated[dict[VerdictMetric, VerdictState], msgspec.Meta(max_length=16)] = (
+        msgspec.field(default_factory=dict[VerdictMetric, VerdictState])
     )
-    change: int = 0
+    change: Count = 0
 
     @property
     def state(self) -> RunState:
@@ -149,7 +189,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     @property
     def told_wall_s(self) -> float:
         """When the newest event happened, by the clock of its process; UTC epoch seconds."""
-        return self.boot_wall_s + self.last_t_s - self.boot_offset_s
+        return wall_within(self.boot_wall_s + self.last_t_s - self.boot_offset_s)
 
     @property
     def ends_at_limit(self) -> bool:
@@ -162,8 +202,30 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         """Whether it ever told who it is."""
         return bool(self.boot)
 
+    def keep_within(self) -> None:
+        """Cut what is summed up or put together of several values, each of them within bounds."""
+        self.boot_offset_s = seconds_within(self.boot_offset_s)
+        self.last_t_s = seconds_within(self.last_t_s)
+        self.gaps = count_within(self.gaps)
+        self.phase_why = self.phase_why[:MAX_TEXT]
+        self.cause = self.cause[:MAX_NAME]
+        if self.checkpoint_wall_s is not None:
+            self.checkpoint_wall_s = wall_within(self.checkpoint_wall_s)
+
     def summary(self) -> RunSummary:
-        """As a list of runs shows it."""
+        """As a list of runs shows it, within the bounds of its fields.
+
+        Raises:
+            msgspec.ValidationError: It cannot be shown.
+        """
+        summary = self._summary()
+        try:
+            _check(_encode(summary))
+        except (msgspec.ValidationError, OverflowError):
+            return within(summary)
+        return summary
+
+    def _summary(self) -> RunSummary:
         return RunSummary(
             run=self.run,
             name=self.name or self.run[:8],
@@ -227,7 +289,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         if self.stalled_since_s is None or self.state != "training":
             return None
         # By the hub's clock, as all that people are told the age of: hosts' clocks differ.
-        return self.last_wall_s - (self.last_t_s - self.stalled_since_s)
+        return wall_within(self.last_wall_s - (self.last_t_s - self.stalled_since_s))
 
     def _place(self) -> _Place:
         return {
@@ -251,3 +313,21 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             source=found.source if found is not None else "",
             absent=absent,
         )
+
+
+_decode: Final = msgspec.msgpack.Decoder(RunRecord).decode
+
+CANNOT_DECODE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError)
+"""How what is stored, and damaged, fails to be read."""
+
+
+def read_record(body: object) -> RunRecord | None:
+    """A stored record, cut to the bounds of its fields; None if it is none."""
+    try:
+        return _decode(body)  # pyright: ignore[reportArgumentType] - a damaged cell may hold text
+    except CANNOT_DECODE:
+        pass
+    try:
+        return read_within(RunRecord, msgspec.msgpack.decode(body))  # pyright: ignore[reportArgumentType]
+    except CANNOT_DECODE:
+        return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from kmonitor.hub.guard import HubFaults
 
@@ -9,7 +10,7 @@ from kmonitor.hub.guard import HubFaults
 @dataclass(slots=True)
 class _Task:
     name: str
-    interval_s: float
+    interval_s: Callable[[], float]
     act: Callable[[], None]
     next_s: float
 
@@ -21,17 +22,20 @@ class Schedule:
         self._faults = faults
         self._tasks: list[_Task] = []
 
-    def every(self, interval_s: float, name: str, act: Callable[[], None]) -> None:
-        """Run `act` each `interval_s` seconds, at first at once."""
-        self._tasks.append(_Task(name, interval_s, act, 0.0))
+    def every(
+        self, interval_s: float | Callable[[], float], name: str, act: Callable[[], None]
+    ) -> None:
+        """Run `act` each `interval_s` seconds, as it is after each run; at first at once."""
+        interval = interval_s if callable(interval_s) else partial(float, interval_s)
+        self._tasks.append(_Task(name, interval, act, 0.0))
 
     def run_due(self, now_s: float) -> None:
         """Run what is due."""
         for task in self._tasks:
             if now_s >= task.next_s:
-                task.next_s = now_s + task.interval_s
                 with self._faults.guarded(task.name):
                     task.act()
+                task.next_s = now_s + task.interval_s()
 
     def wait_s(self, now_s: float) -> float:
         """Seconds until something is due."""

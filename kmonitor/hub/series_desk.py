@@ -23,11 +23,14 @@ from kmonitor_agent.protocol.messages import (
     SeriesAsked,
     SeriesTold,
 )
+from kmonitor_agent.protocol.version import MAX_EPOCH_BYTES, MAX_TEXT
 
 _MAX_WAITING = 64
 _MAX_CACHE_BYTES = 256 * 1024 * 1024
 _JOIN_S = 10.0
 _RETRY_MS = 1000
+_MOST_EPOCHS = MAX_EPOCH_BYTES // 8
+_LARGEST_ORDINAL = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,7 @@ class SeriesDesk:
             is_fault = not isinstance(exc, CANNOT_NOW)
             LOG.warning("series of %s: %s", job.asked.run, exc, exc_info=is_fault)
             self._cache.pop(job.run_key, None)
-            text = f"the series could not be read: {exc}"
+            text = f"the series could not be read: {exc}"[:MAX_TEXT]
             retry_ms = _RETRY_MS if isinstance(exc, CANNOT_NOW) else 0
             return ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=job.asked.ask)
 
@@ -183,9 +186,9 @@ def _told(columns: RunColumns, job: _Job) -> SeriesTold:
         row=columns.row,
         columns=[_column(columns, job.asked, name) for name in job.asked.columns],
         sources=job.sources,
-        epoch_t_s=_floats(np.array(epochs.starts)),
-        epoch_end_t_s=_floats(np.array(epochs.ends)),
-        fit_of_epoch=np.array(epochs.fits, dtype="<i4").tobytes(),
+        epoch_t_s=_floats(np.array(epochs.starts[-_MOST_EPOCHS:])),
+        epoch_end_t_s=_floats(np.array(epochs.ends[-_MOST_EPOCHS:])),
+        fit_of_epoch=_ordinals(epochs.fits[-_MOST_EPOCHS:]),
         have=columns.names()[:MOST_COLUMNS],
     )
 
@@ -203,6 +206,11 @@ def _column(columns: RunColumns, asked: SeriesAsked, name: str) -> Column:
     return Column(
         name=name, t_s=_floats(thinned[0]), values=_floats(thinned[1]), n_raw=last - first
     )
+
+
+def _ordinals(fits: list[int]) -> bytes:
+    # An ordinal may be any count; those of charts are 32 bits.
+    return np.minimum(np.array(fits, dtype=np.int64), _LARGEST_ORDINAL).astype("<i4").tobytes()
 
 
 def _floats(values: Floats) -> bytes:

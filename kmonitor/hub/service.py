@@ -2,9 +2,11 @@
 
 import argparse
 import faulthandler
+import logging
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
@@ -25,7 +27,13 @@ from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import NotPrivate, hub_lock, make_private_folder
+from kmonitor_agent.local.private_folders import (
+    UnsafePath,
+    check_own_folder,
+    make_own_folder,
+    make_private_folder,
+)
+from kmonitor_agent.local.sockets import hub_lock
 from kmonitor_agent.release import VERSION
 
 EXIT_ANOTHER = 3
@@ -36,12 +44,16 @@ EXIT_REFUSED = 4
 
 _MIN_FILES = 4096
 
+_DIFFERS_AGAIN_S = 60.0
+"""What differs again so soon after all was read anew differs for good."""
+
 
 class Ending(Enum):
     """Why the hub's loop ended."""
 
     STOPPED = "stopped"
     MOVED = "moved"
+    DIFFERS = "database and memory differ"
 
 
 class CannotStart(Expected):
@@ -126,23 +138,13 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
     options = options or HubOptions()
     os.umask(0o077)
     _raise_file_limit()
-    try:
-        handler = open_log(folders.logs)
-    except OSError as exc:
-        raise CannotStart(f"{folders.logs} cannot be written: {exc.strerror}.") from exc
+    handler = _open_log(folders)
     # To standard error: a stopped process has no business with the rotated file.
     if not faulthandler.is_enabled():
         faulthandler.enable()
     try:
         options = replace(options, store=_store(folders, options))
-        # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted
-        # database) is answered by starting anew: a restart loses nothing.
-        while _run_once(folders, options) is Ending.MOVED:
-            if not folders.state.is_dir():
-                # Everything of ours was removed on purpose; a hub must not bring it back.
-                LOG.warning("%s is gone: the hub ends", folders.state)
-                return
-            LOG.warning("folder, lock or database was moved away: starting anew")
+        _run_again_and_again(folders, options)
     except Expected as exc:
         LOG.error("cannot run: %s", exc)
         raise
@@ -151,6 +153,38 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         raise
     finally:
         close_log(handler)
+
+
+def _run_again_and_again(folders: Folders, options: HubOptions) -> None:
+    # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted database) is
+    # answered by starting anew: a restart loses nothing.
+    differed_s = float("-inf")
+    while (ending := _run_once(folders, options)) is not Ending.STOPPED:
+        if not folders.state.is_dir():
+            # Everything of ours was removed on purpose; a hub must not bring it back.
+            LOG.warning("%s is gone: the hub ends", folders.state)
+            return
+        if ending is Ending.DIFFERS:
+            now_s = time.monotonic()
+            options = replace(options, is_lenient=now_s - differed_s < _DIFFERS_AGAIN_S)
+            differed_s = now_s
+            continue
+        LOG.warning("folder, lock or database was moved away: starting anew")
+
+
+def _open_log(folders: Folders) -> logging.Handler:
+    """The log, once the folder it lies in is seen to be this user's."""
+    try:
+        make_own_folder(folders.state)
+        warnings = check_own_folder(folders.state)
+        handler = open_log(folders.logs)
+    except UnsafePath as exc:
+        raise CannotStart(f"{exc.path} {exc.why}.") from exc
+    except OSError as exc:
+        raise CannotStart(f"{folders.logs} cannot be written: {exc.strerror}.") from exc
+    for words in warnings:
+        LOG.warning("%s", words)
+    return handler
 
 
 def _store(folders: Folders, options: HubOptions) -> str:
@@ -164,8 +198,8 @@ def _run_once(folders: Folders, options: HubOptions) -> Ending:
         make_private_folder(folders.runtime)
         if folders.database.parent != folders.state:
             make_private_folder(folders.database.parent)  # in a folder that all users share
-        folders.database.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except NotPrivate as exc:
+        make_own_folder(folders.database)
+    except UnsafePath as exc:
         raise CannotStart(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
         raise CannotStart(f"{exc.filename} cannot be made: {exc.strerror}.") from exc
@@ -185,6 +219,8 @@ def _run_once(folders: Folders, options: HubOptions) -> Ending:
 def _lock(path: Path) -> HubLock:
     try:
         return HubLock(path)
+    except UnsafePath as exc:
+        raise CannotStart(f"{path} {exc.why}.") from exc
     except OSError as exc:
         raise CannotStart(f"{path} cannot be written: {exc.strerror}.") from exc
 
@@ -192,6 +228,8 @@ def _lock(path: Path) -> HubLock:
 def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions) -> Ending:
     try:
         return _serve(folders, locks, options)
+    except UnsafePath as exc:
+        raise CannotStart(f"{exc.path} {exc.why}.") from exc
     except sqlite3.OperationalError as exc:
         raise CannotStart(f"The database in {folders.database} cannot be used: {exc}.") from exc
     except StoreAway as exc:
@@ -199,6 +237,7 @@ def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions)
     except READ_ANEW:
         # Rows that this hub does not know of: what it knows is read again, agents resend.
         LOG.exception("database and memory differ")
+        return Ending.DIFFERS
     except sqlite3.DatabaseError as exc:
         put_aside(folders.database / DATABASE_NAME, exc)
     return Ending.MOVED

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from kmonitor.hub.event_body import take_spooled
@@ -13,9 +13,11 @@ from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import Sessions
 from kmonitor.hub.spool_trouble import SpoolTrouble
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.private_folders import check_private_folder
 from kmonitor_agent.local.retention import trim_root
 from kmonitor_agent.local.run_spool import RunSpool, SpooledEvent, spooled_runs
-from kmonitor_agent.local.spool_format import BootFacts, segments_in
+from kmonitor_agent.local.spool_format import BootFacts, held_bytes, unsafe_in
+from kmonitor_agent.protocol.identity import is_id
 
 _SCAN_EVERY_S = 5.0
 _LOOK_AGAIN_S = 600.0
@@ -134,7 +136,10 @@ class SpoolShipping:
             self._shipment = None
 
     def _scan(self, now_s: float) -> None:
-        found = {folder.name for folder in spooled_runs(self._root)}
+        named = {folder.name for folder in spooled_runs(self._root)}
+        found = {name for name in named if is_id(name)}
+        for name in sorted(named - found):
+            self._faults.record("spools: name", "its folder's name is no run's id", of=name)
         self._looked_s = {run: at for run, at in self._looked_s.items() if run in found}
         self._held_bytes = {run: n for run, n in self._held_bytes.items() if run in found}
         self._refused.only(found)
@@ -148,7 +153,7 @@ class SpoolShipping:
 
     def _bytes_of(self, run: str) -> int:
         try:
-            return sum(path.stat().st_size for path in segments_in(self._root / run))
+            return held_bytes(self._root / run)
         except OSError:
             return -1  # gone, or not to be read now
 
@@ -160,6 +165,8 @@ class SpoolShipping:
             return
         spool: RunSpool | None = None
         try:
+            check_private_folder(self._root / run)
+            self._refused.left_alone(unsafe_in(self._root / run))
             spool = RunSpool.take(self._root / run)
             if spool is None:
                 self._living.add(run)  # its process lives; asked again with the next scan
@@ -190,10 +197,12 @@ class SpoolShipping:
         record, facts = shipment.record, batch[0].facts
         if facts is not None and self.is_far(facts):
             record.is_shipped = True
-        if batch[0].seq > record.accepted + 1:
-            origin = None if facts is None else Origin.of(facts)
-            self._ledger.take_gap(record, batch[0].seq - 1, origin)
-        self._ledger.take(record, take_spooled(batch, self._faults))
+        for part in _without_jumps(batch):
+            first = part[0]
+            if first.seq > record.accepted + 1:
+                origin = None if first.facts is None else Origin.of(first.facts)
+                self._ledger.take_gap(record, first.seq - 1, origin)
+            self._ledger.take(record, take_spooled(record.run, part, self._faults))
 
     def _refuse(self, run: str, exc: OSError) -> None:
         # What can be had of it was had: whether the run has ended is judged without the rest.
@@ -222,6 +231,17 @@ class SpoolShipping:
 
         # Only what is committed may be forgotten by the disk.
         self._ledger.then(confirm)
+
+
+def _without_jumps(events: list[SpooledEvent]) -> list[list[SpooledEvent]]:
+    """Events in parts whose numbers rise by one."""
+    parts = [[events[0]]]
+    for before, event in pairwise(events):
+        if event.seq == before.seq + 1:
+            parts[-1].append(event)
+        else:
+            parts.append([event])
+    return parts
 
 
 def _no(_facts: BootFacts) -> bool:

@@ -1,9 +1,19 @@
 """Spools that the disk does not let be taken or freed: told as its trouble, until it does."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Final
 
 from kmonitor.hub.logbook import LOG
+from kmonitor_agent.local.private_folders import UnsafePath
+
+_MOST_NAMED: Final = 1000
+
+
+def spool_words(exc: OSError) -> str:
+    """Why something of a spool cannot be used; of a file that is none of ours also its name."""
+    why = exc.strerror or str(exc)
+    return f"{exc.path.name!r} {why}" if isinstance(exc, UnsafePath) else why
 
 
 class SpoolTrouble:
@@ -17,13 +27,21 @@ class SpoolTrouble:
         """
         self._root = root
         self._refused: dict[str, str] = {}
+        self._left_alone: set[Path] = set()
 
     def refused(self, run: str, exc: OSError) -> None:
         """The disk refused something of this run's spool, or of the root where `run` is empty."""
-        why = exc.strerror or str(exc)
+        why = spool_words(exc)
         if self._refused.get(run) != why:
             LOG.warning("%s cannot be taken or freed: %s", self._root / run, why)
         self._refused[run] = why
+
+    def left_alone(self, entries: Iterable[UnsafePath]) -> None:
+        """These are in the way in a spool; the rest of it is read. Each is named once."""
+        for entry in entries:
+            if entry.path not in self._left_alone and len(self._left_alone) < _MOST_NAMED:
+                self._left_alone.add(entry.path)
+                LOG.warning("%a is left alone: it %s", str(entry.path), entry.why)
 
     def obeyed(self, run: str) -> None:
         """It refuses nothing of this spool any more."""

@@ -9,7 +9,7 @@ import msgspec
 
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.logbook import LOG
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.run_record import RunRecord, read_record
 from kmonitor.hub.store.connection import CANNOT_READ, Connection
 from kmonitor.hub.store.numbering import Span
 from kmonitor_agent.local.clock import Clock
@@ -22,8 +22,6 @@ QUIET_AFTER_S: Final = 60.0
 
 _RUNS_AT_ONCE: Final = 200
 _JOIN_S: Final = 10.0
-
-_decode = msgspec.msgpack.Decoder(RunRecord).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +106,9 @@ class TeamWatch:
             keys = changed[first : first + _RUNS_AT_ONCE]
             marks = ",".join("?" for _ in keys)
             query = f"SELECT record FROM runs WHERE key IN ({marks})"  # noqa: S608 - marks only
-            records = [_decode(body) for (body,) in connection.execute(query, keys).fetchall()]
-            self._put(_Found(records, []))
+            found = connection.execute(query, keys).fetchall()
+            records = [read_record(body) for (body,) in found]
+            self._put(_Found([each for each in records if each is not None], []))
             if self._is_stopping.is_set():
                 return
         self._known = stored

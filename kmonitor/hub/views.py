@@ -4,15 +4,17 @@ from typing import TYPE_CHECKING, Literal, Protocol, assert_never
 
 import msgspec
 
-from kmonitor.hub.access.peers import LOCAL_USER, Peer, key_of
+from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, key_of
 from kmonitor.hub.command_desk import CommandDesk
 from kmonitor.hub.edit_desk import EditDesk
 from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.intake import Intake, Send
+from kmonitor.hub.intake import Intake
 from kmonitor.hub.ledger import Ledger
+from kmonitor.hub.store.checked import DAMAGED
 from kmonitor.hub.store.connection import CANNOT_READ
 from kmonitor.hub.store.pages import Wanted
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.run_spool import lost_body
 from kmonitor_agent.protocol.codec import unpack_from_desktop
 from kmonitor_agent.protocol.facts import SourceOf
 from kmonitor_agent.protocol.messages import (
@@ -31,14 +33,20 @@ from kmonitor_agent.protocol.messages import (
     RowsTold,
     RunsAsked,
     RunsTold,
+    RunSummary,
     SeriesAsked,
     VerdictsAsked,
     mark_of,
 )
+from kmonitor_agent.protocol.version import MAX_ANSWER_ROWS_BYTES
 from kmonitor_agent.release import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from kmonitor.hub.run_record import RunRecord
+
+_encode = msgspec.msgpack.Encoder().encode
 
 MAX_VIEWERS = 256
 _VIEWER_EXPIRES_S = 10.0
@@ -208,8 +216,9 @@ class Views:
         registry = self._ledger.registry
         since = asked.since_change
         records, more = registry.changed_since(since)
-        change = records[-1].change if more else registry.change
-        summaries = sorted((r.summary() for r in records), key=lambda s: s.started_wall_s)
+        summaries, n_told = self._summaries(records)
+        more = more or n_told < len(records)
+        change = records[n_told - 1].change if more else registry.change
         return RunsTold(
             ask=asked.ask,
             hub=self._ledger.database.hub,
@@ -217,10 +226,24 @@ class Views:
             head=self._ledger.head,
             version=VERSION,
             host=self.host,
-            runs=summaries,
+            runs=sorted(summaries, key=lambda summary: summary.started_wall_s),
             deleted=registry.deleted_since(since),
             more=more,
         )
+
+    def _summaries(self, records: "Sequence[RunRecord]") -> tuple[list[RunSummary], int]:
+        """Summaries that fit into one answer, and of how many of the records they are."""
+        found: list[RunSummary] = []
+        n_bytes = 0
+        for number, record in enumerate(records):
+            # What is wrong with one run is not to hide all others.
+            with self._faults.guarded("view: run", of=record.run):
+                summary = record.summary()
+                n_bytes += len(_encode(summary))
+                if found and n_bytes > MAX_ANSWER_ROWS_BYTES:
+                    return found, number
+                found.append(summary)
+        return found, len(records)
 
     def _rows(self, asked: RowsAsked) -> RowsTold:
         registry = self._ledger.registry
@@ -244,8 +267,15 @@ class Views:
         for row, key, seq, t_s, body in page.rows:
             run = registry.id_of(key)
             if run is not None:  # else deleted, and not yet swept
-                rows.append(Row(row=row, run=run, seq=max(0, seq), t_s=t_s, body=body))
+                rows.append(self._row(row, run, seq, t_s, body))
         return msgspec.structs.replace(told, cursor=page.cursor, rows=rows, more=page.more)
+
+    def _row(self, row: int, run: str, seq: int, t_s: float, body: bytes) -> Row:
+        seq = max(0, seq)
+        if not body:
+            self._faults.record("store: row", DAMAGED, of=f"row {row} of {run}")
+            body = lost_body(seq, t_s, DAMAGED)
+        return Row(row=row, run=run, seq=seq, t_s=t_s, body=body)
 
     def _ask_series(self, identity: bytes, asked: SeriesAsked) -> None:
         record = self._ledger.registry.find(asked.run)

@@ -1,10 +1,14 @@
 """Arrays in files that are named after what they hold: written once, read by every process."""
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+
+from kmonitor_agent.local.plain_files import check_plain, is_plain, open_new
+from kmonitor_agent.local.private_folders import make_folder
 
 _CHUNK: Final = 2**24
 
@@ -33,9 +37,9 @@ def kept(folder: Path, name: str, data: Any) -> str:
     for begin in range(0, flat.size, _CHUNK):
         digest.update(flat[begin : begin + _CHUNK].tobytes())
     path = folder / f"{name}-{digest.hexdigest()[:32]}.npy"
-    if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with path.with_suffix(".new").open("wb") as file:
+    if not is_plain(path):
+        make_folder(folder)
+        with os.fdopen(open_new(path.with_suffix(".new")), "wb") as file:
             np.save(file, array, allow_pickle=False)
         path.with_suffix(".new").replace(path)
     return str(path)
@@ -43,4 +47,5 @@ def kept(folder: Path, name: str, data: Any) -> str:
 
 def mapped(path: str) -> Any:
     """A kept array `[...]`, read as it is used; what is written to it stays with this process."""
+    check_plain(Path(path), None)
     return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))

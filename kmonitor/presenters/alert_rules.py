@@ -7,6 +7,7 @@ import msgspec
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.limit_words import metric_name
 from kmonitor_agent.protocol.commands import LIMIT_METRICS, LimitMetric
+from kmonitor_agent.protocol.identity import Name
 from kmonitor_agent.protocol.verdicts import VERDICT_METRICS
 
 AlertKind = Literal["limit", "verdict", "host", "died", "ended"]
@@ -45,7 +46,7 @@ class AlertSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         webhook: http or https address that each alert is posted to as JSON; empty: none.
     """
 
-    rules: dict[str, AlertRule] = {}
+    rules: Annotated[dict[Name, AlertRule], msgspec.Meta(max_length=100)] = {}
     command: Annotated[str, msgspec.Meta(max_length=4096)] = ""
     webhook: Annotated[str, msgspec.Meta(max_length=4096)] = ""
 

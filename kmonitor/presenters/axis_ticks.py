@@ -37,6 +37,9 @@ _MOST_DECIMALS: Final = 4
 _SMALL_COUNT: Final = 5000.0
 _STARTS_ABOVE_ZERO_FROM: Final = 0.6
 _NOTHING_PART: Final = 1e-6
+_FINEST: Final = 1e-12
+"""Parts of a value that are still told apart on an axis."""
+
 _NO_NUMBER: Final = 1e-100
 """A plain number may be as small as it likes: a learning rate, a loss."""
 _DURATION_STEPS_S: Final = (
@@ -96,8 +99,9 @@ def value_axis(
     hi = lo + (top - lo) * room / (room - _TOP_AIR_PX)
     if limit is not None:
         hi = max(hi, lo + (limit - lo) * room / (room - AIR_PX))
-    if hi - lo < nothing:
-        hi = lo + _least_span(unit)
+    # Of large numbers what is added must be large too, or it is rounded away.
+    if hi - lo < max(nothing, _FINEST * max(abs(lo), abs(hi))):
+        hi = lo + max(_least_span(unit), 1e3 * _FINEST * abs(lo))
     quarter = _value_step(lo, hi, unit=unit, height_px=height_px) / 4.0
     return axis_between(lo, math.ceil(hi / quarter) * quarter, unit=unit, height_px=height_px)
 

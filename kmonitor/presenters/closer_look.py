@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.presenters.growing_series import GrowingSeries
+from kmonitor.presenters.growing_series import GrowingSeries, column_points, doubles
 from kmonitor.presenters.thinning import MAX_BUCKETS
 from kmonitor_agent.protocol.messages import Column
 
@@ -47,14 +47,14 @@ class CloserLook:
 def series_of(column: Column) -> GrowingSeries:
     """What the hub told of a column."""
     series = GrowingSeries()
-    series.splice(np.frombuffer(column.t_s, "<f8"), np.frombuffer(column.values, "<f8"))
+    series.splice(*column_points(column))
     series.is_thinned = is_thinned(column)
     return series
 
 
 def is_thinned(column: Column) -> bool:
     """Whether there was more than the hub told."""
-    told = np.count_nonzero(~np.isnan(np.frombuffer(column.values, "<f8")))
+    told = np.count_nonzero(~np.isnan(doubles(column.values)))
     return column.n_raw > int(told)
 
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 
 from kmonitor.presenters.language import tr
+from kmonitor_agent.protocol.version import MAX_WALL_S
 
 NARROW_SPACE: Final = "\u202f"
 NOT_KNOWN: Final = "\u2013"
@@ -158,6 +159,8 @@ def seconds_text(seconds: float) -> str:
 
 def duration_text(seconds: float) -> str:
     """A stretch of time in at most two units: "14 s", "4 min", "1 h 52 min", "3 d 4 h"."""
+    if not math.isfinite(seconds):
+        return NOT_KNOWN
     if seconds < _MINUTE_S - 0.5:
         return f"{max(0.0, seconds):.0f}{NARROW_SPACE}s"
     if seconds < _HOUR_S - _MINUTE_S / 2:
@@ -172,18 +175,17 @@ def duration_text(seconds: float) -> str:
 
 def clock_text(wall_s: float, *, seconds: bool = True) -> str:
     """A moment in the viewer's zone: "11:02:41", or "11:02"."""
-    moment = datetime.fromtimestamp(wall_s, tz=UTC).astimezone()
-    return moment.strftime("%H:%M:%S" if seconds else "%H:%M")
+    return _moment_text(wall_s, "%H:%M:%S" if seconds else "%H:%M")
 
 
 def day_text(wall_s: float) -> str:
     """A day in the viewer's zone: "2026-11-22"."""
-    return datetime.fromtimestamp(wall_s, tz=UTC).astimezone().strftime("%Y-%m-%d")
+    return _moment_text(wall_s, "%Y-%m-%d")
 
 
 def day_clock_text(wall_s: float) -> str:
     """A moment for who reads it elsewhere or later: "2026-11-22 11:02:41 +0100"."""
-    return datetime.fromtimestamp(wall_s, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+    return _moment_text(wall_s, "%Y-%m-%d %H:%M:%S %z")
 
 
 def moment_text(wall_s: float, *, now_wall_s: float) -> str:
@@ -195,7 +197,7 @@ def moment_text(wall_s: float, *, now_wall_s: float) -> str:
 
 def day_minute_text(wall_s: float) -> str:
     """A moment with its day, in the viewer's zone: "2026-11-22 08:37"."""
-    return datetime.fromtimestamp(wall_s, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+    return _moment_text(wall_s, "%Y-%m-%d %H:%M")
 
 
 def amount_text(value: float, unit: Unit) -> str:
@@ -246,6 +248,13 @@ def _size_text(size: float, unit: Unit) -> str:
             return amount_text(size, unit)
 
 
+def _moment_text(wall_s: float, how: str) -> str:
+    # Not clamped: a date that was never told would be false.
+    if not 0.0 <= wall_s <= MAX_WALL_S:
+        return NOT_KNOWN
+    return datetime.fromtimestamp(wall_s, tz=UTC).astimezone().strftime(how)
+
+
 def _unit_names() -> tuple[str, ...]:
     return _UNIT_NAMES[_chosen.units]
 
@@ -261,6 +270,8 @@ def _byte_decimals(size: float, index: int) -> int:
 def _three_digits(value: float) -> str:
     if value == 0:
         return "0"
+    if not math.isfinite(value):
+        return NOT_KNOWN
     decimals = max(0, min(2, 2 - math.floor(math.log10(abs(value)))))
     return _grouped(value, decimals)
 

@@ -1,11 +1,13 @@
 """One column of one run in memory: thinned history, then the newest samples as they came."""
 
+import math
 from typing import Final
 
 import numpy as np
 
 from kmonitor.presenters.chart_picture import FloatArray
 from kmonitor.presenters.thinning import bucket_edges, thin
+from kmonitor_agent.protocol.messages import Column
 
 TAIL_SAMPLES: Final = 10_000
 """So many of the newest samples stay as they came."""
@@ -13,8 +15,30 @@ TAIL_SAMPLES: Final = 10_000
 HISTORY_POINTS: Final = 4_000
 """At most so many points stand for everything older."""
 
+MOST_CHARTED: Final = 1e100
+"""Larger numbers are drawn as what they are as good as: infinity, hence not at all."""
+
 _COMPACT_EVERY: Final = 2_500
 _FIRST_CAPACITY: Final = 512
+
+
+def doubles(packed: bytes) -> FloatArray:
+    """Little-endian doubles, as an answer has them, `[n]`; what is behind the last is left out."""
+    return np.frombuffer(packed, "<f8", count=len(packed) // 8)
+
+
+def column_points(column: Column) -> tuple[FloatArray, FloatArray]:
+    """Times and values of a column that a hub sent, `[n]` each; none where times do not rise."""
+    t_s, values = doubles(column.t_s), doubles(column.values)
+    n = min(len(t_s), len(values))
+    t_s, values = t_s[:n], values[:n]
+    is_sound = bool(np.isfinite(t_s).all()) and bool((np.diff(t_s) >= 0.0).all())
+    return (t_s, charted(values)) if is_sound else (np.empty(0), np.empty(0))
+
+
+def charted(values: FloatArray) -> FloatArray:
+    """Values of which no difference, mean or square leaves the range of a double, `[n]`."""
+    return np.where(np.abs(values) > MOST_CHARTED, np.copysign(np.inf, values), values)
 
 
 class GrowingSeries:
@@ -50,6 +74,8 @@ class GrowingSeries:
         """One more sample; one that is not newer than the last is already here and left out."""
         if self._size and t_s <= self._t[self._size - 1]:
             return
+        if abs(value) > MOST_CHARTED:
+            value = math.copysign(math.inf, value)
         if self._size == len(self._t):
             self._t, self._y = _doubled(self._t), _doubled(self._y)
         self._t[self._size], self._y[self._size] = t_s, value
@@ -76,7 +102,7 @@ class GrowingSeries:
         older = int(before.sum()) + len(t_s)
         self._take(
             np.concatenate((self.t_s[before], t_s, self.t_s[after])),
-            np.concatenate((self.values[before], values, self.values[after])),
+            np.concatenate((self.values[before], charted(values), self.values[after])),
         )
         # What the hub thinned is history, whatever is newer is the tail.
         self._history = max(0, min(older, self._size))

@@ -18,7 +18,7 @@ from kmonitor.presenters.closer_look import (
     stretch_to_ask,
 )
 from kmonitor.presenters.epoch_axis import EpochAxis
-from kmonitor.presenters.growing_series import GrowingSeries
+from kmonitor.presenters.growing_series import GrowingSeries, column_points, doubles
 from kmonitor.presenters.thinning import bucket_edges, thin
 from kmonitor_agent.protocol.facts import (
     AnyEvent,
@@ -112,15 +112,17 @@ class SeriesStore:
         held = self._runs.setdefault(told.run, _RunSeries())
         for column in told.columns:
             series = held.columns.setdefault(column.name, GrowingSeries())
-            t_s = np.frombuffer(column.t_s, "<f8")
-            series.splice(t_s, np.frombuffer(column.values, "<f8"))
+            t_s, values = column_points(column)
+            series.splice(t_s, values)
             series.is_thinned |= is_thinned(column)
             if len(t_s):
                 _reached(held, float(t_s[-1]))
-        starts = np.frombuffer(told.epoch_t_s, "<f8")
-        ends = np.frombuffer(told.epoch_end_t_s, "<f8")
+        starts, ends = doubles(told.epoch_t_s), doubles(told.epoch_end_t_s)
+        if len(starts) != len(ends) or not np.isfinite(starts).all() or np.isinf(ends).any():
+            return  # none of ours told that
         held.epochs.take(starts, ends)
-        _take_models(held, starts, ends, np.frombuffer(told.fit_of_epoch, "<i4"))
+        n_fits = len(told.fit_of_epoch) // 4
+        _take_models(held, starts, ends, np.frombuffer(told.fit_of_epoch, "<i4", count=n_fits))
         # The last epoch may have ended after the last sample.
         for t_s in (*starts[-1:], *ends[-1:]):
             if not np.isnan(t_s):
@@ -354,7 +356,7 @@ def _take_models(
     """Each fit from its first epoch's start to its last one's end."""
     if not len(starts) or len(fits) != len(starts):
         return
-    firsts = np.flatnonzero(np.diff(fits, prepend=fits[0] - 1))
+    firsts = np.flatnonzero(np.diff(fits.astype(np.int64), prepend=int(fits[0]) - 1))
     lasts = np.append(firsts[1:], len(fits)) - 1
     held.fit = int(fits[-1])
     held.models.take(starts[firsts], ends[lasts])

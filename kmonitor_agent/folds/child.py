@@ -19,11 +19,12 @@ from kmonitor_agent.folds.fold import Fold, NotAnswered
 from kmonitor_agent.folds.function_source import FoldsRefused, load
 from kmonitor_agent.folds.kept_value import sealed
 from kmonitor_agent.folds.plain import NotPlain, packed, unpacked
-from kmonitor_agent.folds.private_file import open_private
 from kmonitor_agent.folds.pulse import Pulse
 from kmonitor_agent.folds.rereading import loading
 from kmonitor_agent.folds.tidings import MOST_TEXT, Mouth, Order, Ready, Refused, Returned
 from kmonitor_agent.folds.tree import peak_bytes
+from kmonitor_agent.local.plain_files import open_private
+from kmonitor_agent.local.private_folders import make_folder
 from kmonitor_agent.local.supervised import RESTART_STATUS, supervision_of
 
 SHOW_STACKS: Final = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else None
@@ -144,7 +145,7 @@ def write_whole(path: Path, data: bytes) -> None:
     """Replace a file in one step, on the disk when this returns. Raises: OSError."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     for folder in (path.parent.parent, path.parent):
-        folder.mkdir(exist_ok=True, mode=0o700)  # the fold may have removed it
+        make_folder(folder)  # the fold may have removed it
     try:
         with open_private(fresh, "wb") as file:
             file.write(data)

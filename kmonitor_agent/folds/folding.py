@@ -33,7 +33,7 @@ from kmonitor_agent.folds.study import Study, study_of
 from kmonitor_agent.folds.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.folds.telling import Telling
 from kmonitor_agent.local.folders import Folders, find_folders
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.private_folders import NotPrivate
 from kmonitor_agent.local.supervised import make_studies
 
 _MOST_FOLDS: Final = 100_000

@@ -24,7 +24,7 @@ from kmonitor_agent.folds.warden import Warden
 from kmonitor_agent.local.fold_place import VARIABLE as PLACE
 from kmonitor_agent.local.fold_place import FoldPlace, Noun
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import NotPrivate, make_private_folder
+from kmonitor_agent.local.private_folders import NotPrivate, make_private_folder
 from kmonitor_agent.local.supervised import VARIABLE as SUPERVISED
 from kmonitor_agent.local.supervised import Supervision, Terms
 from kmonitor_agent.restart.death import Death

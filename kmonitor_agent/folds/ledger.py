@@ -9,6 +9,7 @@ from typing_extensions import override
 from kmonitor_agent.local.byte_sizes import bytes_text
 from kmonitor_agent.local.fold_place import Noun
 from kmonitor_agent.local.printable import printable
+from kmonitor_agent.protocol.identity import Amount, Change, Count, Name, Seconds, Text, Wall
 from kmonitor_agent.protocol.study_facts import TrialOutcome
 
 Cause = Literal["finished", "error", "out_of_memory", "timeout", "hang", "killed", "interrupted"]
@@ -43,21 +44,21 @@ class Attempt(msgspec.Struct, frozen=True):
         outcome: What a finished one came to, where that is no value.
     """
 
-    fold: int
-    attempt: int
+    fold: Count
+    attempt: Count
     cause: Cause
-    why: str = ""
-    signal: str = ""
-    seconds: float = 0.0
-    steps: int = 0
-    peak_bytes: int = 0
-    growth_bytes: int = 0
-    vram_bytes: float | None = None
-    device: str = ""
+    why: Text = ""
+    signal: Name = ""
+    seconds: Seconds = 0.0
+    steps: Count = 0
+    peak_bytes: Count = 0
+    growth_bytes: Change = 0
+    vram_bytes: Amount | None = None
+    device: Name = ""
     resumed: bool = False
-    began_wall_s: float = 0.0
+    began_wall_s: Wall = 0.0
     private: bool = False
-    node: str = ""
+    node: Name = ""
     noun: Noun = "fold"
     outcome: TrialOutcome = ""
 

@@ -9,8 +9,10 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.folds.ledger import Attempt
-from kmonitor_agent.folds.private_file import open_private
 from kmonitor_agent.local.fold_place import Noun
+from kmonitor_agent.local.plain_files import open_private
+from kmonitor_agent.protocol.bounds import within
+from kmonitor_agent.protocol.identity import Count, Wall
 
 _SCRIPT_ENDED: Final = "the script that ran the study ended before it did"
 
@@ -18,11 +20,14 @@ _SCRIPT_ENDED: Final = "the script that ran the study ended before it did"
 class _Began(msgspec.Struct, frozen=True, rename={"fold": "began"}):
     """An attempt began; no line of an end has this name."""
 
-    fold: int
-    attempt: int
-    began_wall_s: float
+    fold: Count
+    attempt: Count
+    began_wall_s: Wall
     noun: Noun
 
+
+_MOST_BYTES: Final = 256 * 2**20
+"""What lies behind is not read: a million attempts."""
 
 _LINE: Final = (msgspec.json.Decoder(Attempt), msgspec.json.Decoder(_Began))
 
@@ -47,7 +52,7 @@ class LedgerFile:
         begun: dict[tuple[int, int], _Began] = {}
         with open_private(self._path, "a+b") as file:
             file.seek(0)
-            data = file.read()
+            data = file.read(_MOST_BYTES)
             if data and not data.endswith(b"\n"):
                 # A start was cut off within its last line: the next one begins a new line.
                 file.write(b"\n")
@@ -81,12 +86,12 @@ class LedgerFile:
         self._write(attempt)
 
     def _write(self, line: Attempt | _Began) -> None:
-        self._unwritten += msgspec.json.encode(line) + b"\n"
+        self._unwritten += msgspec.json.encode(within(line)) + b"\n"
         # What failed before may have left a part of a line.
         lead = b"\n" if self._has_failed else b""
         self._has_failed = True
         if self._is_there:
-            self._path.stat()  # removed, with all that it said: a new one would hide that
+            self._path.lstat()  # removed, with all that it said: a new one would hide that
         with open_private(self._path, "ab") as file:
             file.write(lead + self._unwritten)
             file.flush()
@@ -96,7 +101,7 @@ class LedgerFile:
 
 def _line_of(line: bytes) -> Attempt | _Began | None:
     for decoder in _LINE:
-        with suppress(msgspec.MsgspecError):
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return decoder.decode(line)
     return None
 

@@ -13,9 +13,9 @@ from typing import Final
 from uuid import uuid4
 
 from kmonitor_agent.folds.child import SHOW_STACKS
-from kmonitor_agent.folds.private_file import open_private
 from kmonitor_agent.folds.tidings import Answer, Ear, Order, Tiding
 from kmonitor_agent.folds.tree import MARK, descendants, end_group, is_told, marked, stopped
+from kmonitor_agent.local.plain_files import open_private
 
 _STARTS: Final = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[2]);"
@@ -114,18 +114,18 @@ class FoldProcess:
 
     def tail(self) -> str:
         """The last that it printed."""
-        with suppress(OSError), self._output.open("rb") as file:
+        with suppress(OSError), open_private(self._output, "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
-            return file.read().decode("utf-8", "replace")
+            return file.read(_TAIL_BYTES).decode("utf-8", "replace")
         return ""
 
     def bound_output(self) -> None:
         """Keep no more than the last part of a fold that prints without end."""
         with suppress(OSError):
-            if self._output.stat().st_size <= _MOST_OUTPUT_BYTES:
+            if self._output.lstat().st_size <= _MOST_OUTPUT_BYTES:
                 return
             # What it printed between our look and the cut would be lost: it holds its breath.
-            with stopped(self.pid), self._output.open("r+b") as file:
+            with stopped(self.pid), open_private(self._output, "r+b") as file:
                 file.seek(-_KEPT_OUTPUT_BYTES, os.SEEK_END)
                 kept = file.read()
                 # It appends, so that what it prints next goes behind this.

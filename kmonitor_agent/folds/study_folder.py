@@ -28,13 +28,18 @@ from kmonitor_agent.folds.kept_value import opened
 from kmonitor_agent.folds.ledger import Attempt, Ledger
 from kmonitor_agent.folds.ledger_file import LedgerFile
 from kmonitor_agent.folds.plain import unpacked
-from kmonitor_agent.folds.private_file import open_private
 from kmonitor_agent.local.fold_place import Noun
+from kmonitor_agent.local.plain_files import SETTING_BYTES, open_private, read_plain, write_private
+from kmonitor_agent.local.private_folders import make_folder
 from kmonitor_agent.local.run_lock import RunLock
-from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.protocol.identity import Count, Id, Name, Text
 
 _BEFORE_BEGIN: Final = frozenset({"data", "space", "splits", "values", "output", "lock"})
 """What a study that is not begun yet may have in its folder: data and splits come first."""
+
+
+VALUE_BYTES: Final = 8 * 2**30
+"""Most that a fold's value holds; what it returned lay in one process's memory."""
 
 
 class StudyFacts(msgspec.Struct, frozen=True):
@@ -48,11 +53,11 @@ class StudyFacts(msgspec.Struct, frozen=True):
         arguments: Checksum of the function's further arguments; empty without.
     """
 
-    id: str
-    function: str
-    folds: int
-    splits: str = ""
-    arguments: str = ""
+    id: Id
+    function: Text
+    folds: Count
+    splits: Name = ""
+    arguments: Name = ""
 
 
 class StudyPaths:
@@ -81,7 +86,7 @@ class StudyPaths:
     def fold_folder(self, index: int) -> Path:
         """A fold's own folder; made. Raises: OSError."""
         folder = self.fold_place(index)
-        folder.mkdir(exist_ok=True, mode=0o700)
+        make_folder(folder)
         return folder
 
     def fold_place(self, index: int) -> Path:
@@ -90,9 +95,8 @@ class StudyPaths:
 
     def make(self) -> None:
         """Make what folds write into, again if a fold removed it. Raises: OSError."""
-        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in ("values", "output"):
-            (self.path / name).mkdir(exist_ok=True, mode=0o700)
+            make_folder(self.path / name)
 
 
 class StudyFolder(StudyPaths):
@@ -248,7 +252,8 @@ class StudyFolder(StudyPaths):
         return self._held.pop(index) if index in self._held else self._read(index)
 
     def _read(self, index: int) -> Any:
-        return unpacked(opened(self.value_file(index).read_bytes(), self._id, index))
+        data = read_plain(self.value_file(index), VALUE_BYTES)
+        return unpacked(opened(data, self._id, index))
 
     def unread(self, index: int) -> str:
         """Why what a fold returned cannot be read, for people; empty when it can."""
@@ -283,17 +288,17 @@ class StudyFolder(StudyPaths):
         import numpy as np  # noqa: PLC0415 - only for folds with indices
 
         folder = splits_folder(self.path)
-        folder.mkdir(exist_ok=True, mode=0o700)
+        make_folder(folder)
         with open_private(folder / f"{name}.new", "wb") as file:
             np.save(file, indices, allow_pickle=False)
         (folder / f"{name}.new").replace(folder / name)
 
     def _facts(self) -> StudyFacts | None:
         try:
-            return msgspec.json.decode((self.path / "study.json").read_bytes(), type=StudyFacts)
+            return msgspec.json.decode(read_facts(self.path), type=StudyFacts)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.MsgspecError) as exc:
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
             raise FoldsRefused(
                 f"run_folds: {self.path / 'study.json'}, which says what the study is, cannot be"
                 f" read ({exc}). Restore that file, or begin anew with another study=."
@@ -311,6 +316,11 @@ class StudyFolder(StudyPaths):
                 self.tell(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}; it runs again")
             return False
         return True
+
+
+def read_facts(study: Path) -> bytes:
+    """What `study.json` holds. Raises: OSError."""
+    return read_plain(study / "study.json", SETTING_BYTES)
 
 
 def _to_nobody(line: str) -> None:

@@ -89,8 +89,9 @@ def _forget_keras3_seed() -> None:
 def _is_same(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(_is_same, one, other))
-    if hasattr(one, "tobytes") and hasattr(other, "tobytes"):
-        return one.tobytes() == other.tobytes()
+    bytes_of: list[Any] = [getattr(each, "tobytes", None) for each in (one, other)]
+    if all(bytes_of):
+        return bytes_of[0]() == bytes_of[1]()
     return one == other
 
 

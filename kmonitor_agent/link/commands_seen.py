@@ -4,13 +4,16 @@ import re
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.local.plain_files import read_own, write_private
 
 COMMANDS_NAME: Final = "commands"
 """File name in the run's folder: one id a line, oldest first."""
 
 SEEN_LIMIT: Final = 1024
 """Ids remembered; a hub repeats one for as long as its time to live, 16 can be open at once."""
+
+COMMANDS_BYTES: Final = SEEN_LIMIT * 65
+"""Most that the file holds."""
 
 _ID: Final = re.compile(r"^[0-9A-Za-z_-]{1,64}$")
 
@@ -32,7 +35,7 @@ class CommandsSeen:
         """Add the ids that the folder holds, and write new ones there from now on."""
         self._path = folder / COMMANDS_NAME
         try:
-            lines = self._path.read_text("ascii").splitlines()
+            lines = read_own(self._path, COMMANDS_BYTES).decode("ascii").splitlines()
         except (OSError, UnicodeDecodeError):
             lines = []
         known = [line for line in lines if _ID.match(line)]

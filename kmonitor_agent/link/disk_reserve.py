@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Final
 
+from kmonitor_agent.local.plain_files import open_new, open_plain
 from kmonitor_agent.local.spool_format import (
     BootFacts,
     Record,
@@ -125,7 +126,7 @@ class DiskReserve:
         if is_new:
             path.unlink(missing_ok=True)  # of this name can only be one without events
             data = segment_head(self._facts) + data
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        descriptor = open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             _write_all(descriptor, data)
         except OSError:
@@ -144,7 +145,11 @@ class DiskReserve:
             return False
         self._left_bytes -= _STEP_BYTES
         try:
-            os.truncate(folder / RESERVE_NAME, self._left_bytes)
+            descriptor = open_plain(folder / RESERVE_NAME, os.O_WRONLY)
+            try:
+                os.ftruncate(descriptor, self._left_bytes)
+            finally:
+                os.close(descriptor)
         except OSError:
             self._left_bytes = 0
             return False
@@ -159,7 +164,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 def _allocated(path: Path) -> int:
     """Make the file, with blocks of its own; its size, bytes. Raises: OSError."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = open_new(path)
     try:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(descriptor, 0, RESERVE_BYTES)

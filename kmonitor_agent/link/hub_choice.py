@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kmonitor_agent.local.bounded_look import DISK
 from kmonitor_agent.local.direct_address import SCHEME, DirectAddress, parse_direct
 from kmonitor_agent.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
 from kmonitor_agent.local.sockets import ingest_socket
@@ -81,7 +82,7 @@ def _socket_path(named: str, source: str) -> Path:
             f'{source}={named!r}: write "off" or the absolute path of a hub\'s socket, such as '
             f"{path.absolute()}"
         )
-    if path.is_dir():
+    if DISK.sees(path, Path.is_dir):
         raise ValueError(
             f"{source}={named!r} is a folder: write the path of the hub's socket, such as "
             f"{path / 'run' / 'agents.sock'}, or move everything with KMONITOR_HOME"

@@ -9,7 +9,7 @@ from kmonitor_agent.link.hub_search import HubReach, HubSearch
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.link.wire import Wire
 from kmonitor_agent.local.clock import Clock
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.private_folders import NotPrivate
 from kmonitor_agent.protocol.messages import ErrorMessage, Ping, Pong, ToAgent
 
 SHORTEST_PING_S: Final = 0.1

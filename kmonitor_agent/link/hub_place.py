@@ -5,7 +5,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmonitor_agent.local.sockets import NotPrivate, check_private_folder
+from kmonitor_agent.local.private_folders import NotPrivate, check_private_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ def look_for_hub(path: Path) -> Sighting | None:
     try:
         check_private_folder(path.parent)
         found = path.lstat()
+    except NotPrivate:
+        raise
     except OSError:
         return None
     if not stat.S_ISSOCK(found.st_mode):

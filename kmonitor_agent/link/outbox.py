@@ -13,9 +13,9 @@ from kmonitor_agent.link.disk_reserve import DiskReserve, means_full
 from kmonitor_agent.link.memory_ring import MemoryRing, rank_of
 from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.private_folders import NotPrivate, UnsafePath
 from kmonitor_agent.local.retention import trim_root
 from kmonitor_agent.local.run_spool import WHY_MISSING, SpooledEvent, lost_body, time_of
-from kmonitor_agent.local.sockets import NotPrivate
 from kmonitor_agent.local.spool_format import Record
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.errors import TooLarge
@@ -47,7 +47,8 @@ class Outbox:
     Attributes:
         last_seq: Newest number given, 0 when none.
         acked: Up to where the hub has committed.
-        degraded: Why the disk is not used, in words; empty when it is.
+        degraded: Why the disk is not used, in words without a path; empty when it is.
+        refused: The file or folder for which it is not used, if it is for one.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Outbox:
         self.last_seq = 0
         self.acked = 0
         self.degraded = ""
+        self.refused: UnsafePath | None = None
         self._writer = writer
         self._tell = tell
         self._now_s = now_s
@@ -86,6 +88,7 @@ class Outbox:
         self._replaced: dict[int, bytes] = {}
         self._reader: Iterator[SpooledEvent] | None = None
         self._read_ahead: SpooledEvent | None = None
+        self._missing_from = 0
         self._marked = 0
         self._unread = 0
         self._kept_why = ""
@@ -235,6 +238,8 @@ class Outbox:
             spool.mark_acked(min(self.acked, spool.last_seq))
         except FileNotFoundError:
             pass  # removed: the next event notices
+        except (IsADirectoryError, UnsafePath) as exc:
+            self._tell_kept(exc.strerror or type(exc).__name__)
         except OSError as exc:
             if exc.errno not in REFUSALS:
                 raise
@@ -337,6 +342,8 @@ class Outbox:
         if spool is None:
             return None
         event = self._read_ahead
+        if event is not None and self._missing_from <= seq < event.seq:
+            return None  # within a jump, which is as long as it is: nothing is read again
         if event is None or event.seq != seq:
             event = next(self._reader, None) if self._reader is not None else None
         if event is None or event.seq != seq:
@@ -345,6 +352,7 @@ class Outbox:
         self._read_ahead = None
         if event is not None and event.seq > seq:
             self._read_ahead = event
+            self._missing_from = seq
             return None
         return None if event is None else event.body
 
@@ -372,6 +380,7 @@ class Outbox:
 
     def _degrade(self, why: Exception) -> None:
         self._is_full = means_full(why)
+        self.refused = why if isinstance(why, UnsafePath) else None
         plain = getattr(why, "strerror", None) or type(why).__name__
         self.degraded = getattr(why, "strerror", None) or str(why) or plain
         if not isinstance(why, OSError | SpoolHeld | NotPrivate):

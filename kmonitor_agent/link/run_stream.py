@@ -32,6 +32,9 @@ AFTER_FAULT_S: Final = 1.0
 HUB_AWAITED_S: Final = 5.0
 """A run that the disk refuses is not called lost before a hub had so long to be found."""
 
+WRITTEN_AT_ONCE: Final = 512
+"""Most events in one write, which goes into one segment: far below `SEGMENT_LIMIT_BYTES`."""
+
 IDLE_LOOK_S: Final = 1.0
 """How often the tasks of an idle run are run."""
 
@@ -97,7 +100,7 @@ class RunStream:
         self._upkeep = Schedule(faults.record)
         self.schedule = Schedule(faults.record)
         self.outbox = Outbox(
-            SpoolWriter(boot.folders.spool, _facts(boot), clock),
+            SpoolWriter(boot.folders.spool, _facts(boot), clock, state=boot.folders.state),
             tell=inbox.put,
             now_s=boot.now_s,
             faults=faults,
@@ -284,7 +287,8 @@ class RunStream:
             self._commands.note(event)
             if isinstance(event, BootEnded):
                 self._ended_why = event.why
-        self.outbox.append(events)
+        for begin in range(0, len(events), WRITTEN_AT_ONCE):
+            self.outbox.append(events[begin : begin + WRITTEN_AT_ONCE])
         self._report_dropped()
         return bool(events)
 
@@ -301,7 +305,8 @@ class RunStream:
 
     def _say_unrecorded(self) -> None:
         if self.outbox.degraded and not self.delivery.hub_seen:
-            self._unrecorded.tell(self.outbox.degraded)
+            refused = None if self.boot.started.private else self.outbox.refused
+            self._unrecorded.tell(self.outbox.degraded if refused is None else str(refused))
 
     def _report_dropped(self) -> None:
         dropped = self.inbox.dropped

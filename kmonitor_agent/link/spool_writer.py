@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.plain_files import open_new
+from kmonitor_agent.local.private_folders import make_own_folder, make_private_folder
 from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.sockets import make_private_folder
 from kmonitor_agent.local.spool_format import (
     SEGMENT_BYTES,
     SEGMENT_S,
@@ -32,8 +33,19 @@ class SpoolWriter:
         was_removed: Whether somebody removed what this process was writing.
     """
 
-    def __init__(self, root: Path, facts: BootFacts, clock: Clock) -> None:
+    def __init__(
+        self, root: Path, facts: BootFacts, clock: Clock, *, state: Path | None = None
+    ) -> None:
+        """Nothing is made before `open`.
+
+        Args:
+            root: The spool root.
+            facts: The boot that writes.
+            clock: For the age of a segment.
+            state: The state folder; where the root lies below it, it must be this user's too.
+        """
         self.root = root
+        self._state = state
         self.n_bytes = 0
         self._facts = facts
         self._clock = clock
@@ -130,6 +142,8 @@ class SpoolWriter:
 
     def _take(self) -> RunSpool | None:
         folder = self.root / self._facts.run
+        if self._state is not None and self.root.is_relative_to(self._state):
+            make_own_folder(self._state)
         make_private_folder(self.root)
         make_private_folder(folder)
         return RunSpool.take(folder)
@@ -160,9 +174,7 @@ class SpoolWriter:
     def _begin_segment(self, spool: RunSpool, first_seq: int) -> None:
         path = spool.folder / segment_name(first_seq)
         # One of this name can only be without events: what has the number is yet to be written.
-        path.unlink(missing_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-        self._descriptor = os.open(path, flags, 0o600)
+        self._descriptor = open_new(path, os.O_APPEND)
         spool.active = self._segment = path
         self._segment_bytes = 0
         self._segment_since_s = self._clock.monotonic_s()

@@ -4,6 +4,8 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
+from kmonitor_agent.protocol.bounds import wall_within
+
 
 class Clock(Protocol):
     """Where time comes from. Intervals are taken on `monotonic_s` only."""
@@ -26,5 +28,5 @@ class SystemClock:
         return time.monotonic()
 
     def wall_s(self) -> float:
-        """Seconds of `time.time`."""
-        return time.time()
+        """Seconds of `time.time`, as far as messages can say them: 1970 to 2200."""
+        return wall_within(time.time())

@@ -50,5 +50,5 @@ def fold_place(environ: Mapping[str, str]) -> FoldPlace | None:
         return None
     try:
         return msgspec.json.decode(written.encode("utf-8", "replace"), type=FoldPlace)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return None

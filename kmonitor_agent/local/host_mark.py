@@ -12,6 +12,9 @@ import socket
 from pathlib import Path
 from typing import Final
 
+from kmonitor_agent.local.plain_files import KEY_BYTES, check_secret, open_new, read_own
+from kmonitor_agent.local.private_folders import check_own_folder, make_own_folder
+
 SALT_NAME: Final = "host-salt"
 """File in the state folder; 0600."""
 
@@ -45,14 +48,11 @@ def read_salt(state: Path) -> bytes | None:
     """This user's salt, or None if there is none that only this user can have written."""
     path = state / SALT_NAME
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        check_own_folder(state)
+        check_secret(path)
+        salt = read_own(path, KEY_BYTES)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
-            return None
-        salt = file.read(_SALT_BYTES + 1)
     return salt if len(salt) == _SALT_BYTES else None
 
 
@@ -63,17 +63,17 @@ def make_salt(state: Path) -> bytes:
     """
     salt = os.urandom(_SALT_BYTES)
     with contextlib.suppress(OSError):
-        state.mkdir(parents=True, exist_ok=True)
+        make_own_folder(state)
         _put(state / SALT_NAME, salt)
     return read_salt(state) or salt
 
 
 def _put(path: Path, salt: bytes) -> None:
     """Write a file that is never seen half written, and that whoever is first decides."""
-    if path.exists():
+    if path.is_symlink() or path.exists():
         return
     fresh = path.with_name(f"{SALT_NAME}.{os.getpid()}.new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = open_new(fresh)
     try:
         os.write(descriptor, salt)
         os.link(fresh, path)

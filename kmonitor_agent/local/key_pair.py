@@ -7,13 +7,13 @@ hexadecimal digits; the public key follows from it.
 import contextlib
 import os
 import secrets
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import NotPrivate, make_private_folder
+from kmonitor_agent.local.plain_files import KEY_BYTES, check_secret, open_new, read_own
+from kmonitor_agent.local.private_folders import NotPrivate, make_own_folder, make_private_folder
 
 Purpose = Literal["hub", "desktop", "agent"]
 """Whose keys: the hub's own, those of app and command line, those of trainings."""
@@ -69,34 +69,13 @@ def own_keys(folders: Folders, purpose: Purpose) -> KeyPair:
         OSError: It cannot be read or made.
     """
     folder = keys_folder(folders)
+    make_own_folder(folders.state)
     make_private_folder(folder)
     path = folder / f"{purpose}.key"
     with contextlib.suppress(FileNotFoundError):
         return _read(path)
     _make(path)
     return _read(path)
-
-
-def check_private_file(path: Path, why_open: str) -> None:
-    """See that a file is this user's alone.
-
-    Args:
-        path: The file.
-        why_open: What is wrong and what to do when others may read or write it.
-
-    Raises:
-        NotPrivate: It is no plain file, someone else's, or others may read it.
-        OSError: It cannot be read.
-    """
-    found = path.lstat()
-    if not stat.S_ISREG(found.st_mode):
-        raise NotPrivate(path, "is not a plain file; remove it")
-    if not hasattr(os, "getuid"):
-        return
-    if found.st_uid != os.getuid():
-        raise NotPrivate(path, f"belongs to user id {found.st_uid}; remove it")
-    if found.st_mode & 0o077:
-        raise NotPrivate(path, why_open)
 
 
 def _read(path: Path) -> KeyPair:
@@ -109,13 +88,13 @@ def _read(path: Path) -> KeyPair:
         if is_hub
         else "has to be authorized anew"
     )
-    check_private_file(
+    check_secret(
         path,
         "can be read by others, so its secret may be known; remove it, and a new one is "
         f"made, which {anew}",
     )
     try:
-        secret = key_z85(path.read_text("ascii").strip())
+        secret = key_z85(read_own(path, KEY_BYTES).decode("ascii").strip())
     except ValueError as exc:
         raise NotPrivate(path, "holds no key; remove it, and a new one is made") from exc
     return KeyPair(zmq.curve_public(secret), secret)
@@ -127,7 +106,7 @@ def _make(path: Path) -> None:
     _public, secret = zmq.curve_keypair()
     # Whole before it has its name: who dies in between leaves no half a key behind.
     new = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
-    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    file = open_new(new)
     try:
         try:
             os.write(file, key_text(secret).encode() + b"\n")

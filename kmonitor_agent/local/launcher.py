@@ -7,13 +7,18 @@ therefore leaves behind which interpreter has kmonitor installed.
 import os
 import re
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.local.plain_files import read_own, write_private
+from kmonitor_agent.local.private_folders import check_own_folder, make_own_folder
 from kmonitor_agent.protocol.identity import Name, Text
 from kmonitor_agent.protocol.messages import Wall
+
+LAUNCHER_BYTES: Final = 16 * 1024
+"""Most that a record holds. The script that a window sends to a host reads no more either."""
 
 
 class Launcher(msgspec.Struct, frozen=True):
@@ -42,14 +47,19 @@ def leave_launcher(folders: Folders, launcher: Launcher) -> None:
     last = read_launcher(folders, launcher.host)
     if last is not None and (last.python, last.version) == (launcher.python, launcher.version):
         return
-    folders.state.mkdir(parents=True, exist_ok=True)
+    make_own_folder(folders.state)
     write_private(launcher_path(folders, launcher.host), msgspec.json.encode(launcher))
 
 
 def read_launcher(folders: Folders, host: str) -> Launcher | None:
-    """The record of a host, or None if none is there, readable and still an executable file."""
+    """The record of a host; None if there is none.
+
+    None too if another user could have written it, and if its interpreter cannot be run any more.
+    """
     try:
-        found = msgspec.json.decode(launcher_path(folders, host).read_bytes(), type=Launcher)
+        check_own_folder(folders.state)
+        data = read_own(launcher_path(folders, host), LAUNCHER_BYTES)
+        found = msgspec.json.decode(data, type=Launcher)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return found if os.access(found.python, os.X_OK) else None

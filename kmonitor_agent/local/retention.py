@@ -1,11 +1,23 @@
 """Keeps all spools of a host together within their bound."""
 
+import os
 from pathlib import Path
+from typing import Final
 
+from kmonitor_agent.local.plain_files import open_new
+from kmonitor_agent.local.private_folders import UnsafePath
 from kmonitor_agent.local.run_spool import ROOT_LIMIT_BYTES, RunSpool, spooled_runs
-from kmonitor_agent.local.spool_format import encode_record, parse_segment, segment_head
+from kmonitor_agent.local.spool_format import (
+    encode_record,
+    parse_segment,
+    read_segment,
+    segment_head,
+)
 from kmonitor_agent.protocol.codec import event_type
 from kmonitor_agent.protocol.errors import ProtocolError
+
+_BLOCK_BYTES: Final = 512
+"""Unit of `st_blocks`. Source: stat(3type)."""
 
 
 def spooled_bytes(root: Path) -> int:
@@ -29,24 +41,38 @@ def trim_root(
     freed = 0
     if excess <= 0:
         return 0
-    taken = [own] if own is not None else []
-    for folder in spooled_runs(root):
-        spool = None if own is not None and folder == own.folder else RunSpool.take(folder)
-        if spool is not None:
-            taken.append(spool)
+    refused: list[UnsafePath] = []
+    others = _others(root, own, refused)
     try:
-        freed += _delete_acked(taken, excess)
+        freed += _delete_acked([*([own] if own is not None else []), *others], excess)
     finally:
-        for spool in taken:
-            if spool is not own:
-                spool.close()
+        for spool in others:
+            spool.close()
     if own is not None and freed < excess:
         freed += _drop_samples(own, excess - freed)
+    if refused:
+        raise refused[0]
     return freed
 
 
+def _others(root: Path, own: RunSpool | None, refused: list[UnsafePath]) -> list[RunSpool]:
+    """Spools of dead processes, locked; what keeps one from being taken is added to `refused`."""
+    taken: list[RunSpool] = []
+    for folder in spooled_runs(root):
+        if own is not None and folder == own.folder:
+            continue
+        try:
+            spool = RunSpool.take(folder)
+        except UnsafePath as exc:
+            refused.append(exc)
+            continue
+        if spool is not None:
+            taken.append(spool)
+    return taken
+
+
 def _delete_acked(spools: list[RunSpool], excess: int) -> int:
-    acked = [(p.stat().st_mtime, p, spool) for spool in spools for p in spool.acked_segments()]
+    acked = [(p.lstat().st_mtime, p, spool) for spool in spools for p in spool.acked_segments()]
     freed = 0
     for _, path, spool in sorted(acked, key=lambda entry: entry[:2]):
         if freed >= excess:
@@ -65,7 +91,7 @@ def _drop_samples(own: RunSpool, excess: int) -> int:
 
 
 def _without_samples(path: Path) -> int:
-    data = path.read_bytes()
+    data = read_segment(path)
     segment = parse_segment(data)
     if segment.facts is None:
         return 0
@@ -73,8 +99,8 @@ def _without_samples(path: Path) -> int:
     thin = segment_head(segment.facts) + b"".join(encode_record(*r) for r in kept)
     if len(thin) < len(data):
         fresh = path.with_suffix(".thin")
-        fresh.write_bytes(thin)
-        fresh.chmod(0o600)
+        with os.fdopen(open_new(fresh), "wb") as file:
+            file.write(thin)
         fresh.replace(path)
     return len(data) - len(thin)
 
@@ -88,6 +114,8 @@ def _is_sample(body: bytes) -> bool:
 
 def _size(path: Path) -> int:
     try:
-        return path.lstat().st_size
+        found = path.lstat()
     except FileNotFoundError:
         return 0
+    # A file may be far larger than what it takes of the disk.
+    return min(found.st_size, getattr(found, "st_blocks", found.st_size) * _BLOCK_BYTES)

@@ -4,6 +4,8 @@ import os
 import sys
 from pathlib import Path
 
+from kmonitor_agent.local.plain_files import KEY_BYTES, open_plain
+
 LOCK_NAME = "lock"
 """File name of the lock in a run's folder; it may lie there unheld."""
 
@@ -28,9 +30,7 @@ class RunLock:
         """
         path = folder / name
         while True:
-            descriptor = os.open(
-                path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600
-            )
+            descriptor = open_plain(path, os.O_RDWR | os.O_CREAT, limit_bytes=KEY_BYTES)
             try:
                 if not _lock(descriptor):
                     os.close(descriptor)
@@ -56,7 +56,7 @@ class RunLock:
 
 def _is_still(path: Path, descriptor: int) -> bool:
     try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
     except FileNotFoundError:
         return False
 

@@ -19,18 +19,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
+from kmonitor_agent.local.plain_files import open_plain, read_plain, write_private
 from kmonitor_agent.local.run_lock import LOCK_NAME, RunLock
 from kmonitor_agent.local.spool_format import (
+    SEGMENT_LIMIT_BYTES,
     BootFacts,
     Record,
     Segment,
     first_seq_of,
+    is_run_name,
     parse_segment,
+    read_segment,
     segments_in,
+    unsafe_in,
 )
 from kmonitor_agent.protocol.codec import decode_event, encode_event
 from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.facts import Lost
+from kmonitor_agent.protocol.version import MAX_COUNT
 
 KEEP_ACKED_S: Final = 24 * 3600.0
 """How long acknowledged events stay for a hub that lost its commits, seconds."""
@@ -42,6 +48,9 @@ OPEN_FILES_CAN_GO: bool = os.name != "nt"
 """Whether a file that is open can be deleted."""
 
 ACKED_NAME: Final = "acked"
+LARGE_GAP: Final = 512
+"""More missing numbers than this in a row are one jump, and not one event each."""
+
 WHY_MISSING: Final = "unreadable in the spool, or dropped there for want of space"
 
 _ACKED: Final = struct.Struct("<QI")
@@ -131,10 +140,11 @@ class RunSpool:
         return list(found.values())
 
     def events(self, after: int = 0) -> Iterator[SpooledEvent]:
-        """All events with a number above `after`, in order and without holes.
+        """All events with a number above `after`, in order.
 
         It begins at `max(after + 1, first_seq)`: what lies between is gone, and for the reader to
-        note. A number that cannot be read comes as a `Lost` event of the last known time.
+        note. A number that cannot be read comes as a `Lost` event of the last known time; of more
+        than `LARGE_GAP` in a row none comes, and the jump is for the reader to note too.
 
         Raises:
             OSError: A segment cannot be read.
@@ -151,7 +161,8 @@ class RunSpool:
                 t_s = 0.0
                 if record.seq > expected and before is not None and before[1] == segment.facts:
                     t_s = time_of(before[0].body)
-                for seq in range(expected, record.seq):
+                missing = range(expected, record.seq)
+                for seq in missing if len(missing) <= LARGE_GAP else ():
                     yield SpooledEvent(seq, lost_body(seq, t_s, WHY_MISSING), segment.facts)
                 yield SpooledEvent(record.seq, record.body, segment.facts)
                 expected = record.seq + 1
@@ -168,7 +179,7 @@ class RunSpool:
         old, self._acked = self._acked, seq
         for path, end in self._ends():
             if old < end <= seq:
-                os.utime(path)
+                os.utime(path, follow_symlinks=False)
         write_private(self.folder / ACKED_NAME, _ACKED.pack(seq, zlib.crc32(seq.to_bytes(8))))
 
     def acked_segments(self) -> list[Path]:
@@ -185,13 +196,13 @@ class RunSpool:
 
     def expire(self, wall_s: float, *, keep_s: float = KEEP_ACKED_S) -> int:
         """Delete segments confirmed more than `keep_s` ago; bytes freed. Raises: OSError."""
-        old = [p for p in self.acked_segments() if p.stat().st_mtime < wall_s - keep_s]
+        old = [p for p in self.acked_segments() if p.lstat().st_mtime < wall_s - keep_s]
         return sum(self.delete(path) for path in old)
 
     def delete(self, segment: Path) -> int:
         """Delete one segment; bytes freed. Raises: OSError."""
         self.last_seq  # noqa: B018 - known from now on, also when the last segment goes
-        n_bytes = segment.stat().st_size
+        n_bytes = segment.lstat().st_size
         segment.unlink()
         return n_bytes
 
@@ -201,7 +212,7 @@ class RunSpool:
         Raises:
             OSError: It cannot be deleted.
         """
-        if segments_in(self.folder):
+        if segments_in(self.folder) or unsafe_in(self.folder):
             return False
         for path in sorted(self.folder.iterdir(), key=lambda p: p.name == LOCK_NAME):
             if path.name == LOCK_NAME and not OPEN_FILES_CAN_GO:
@@ -250,9 +261,9 @@ class RunSpool:
         return records[-1].seq if records else _named(path) - 1
 
     def _read(self, path: Path) -> Segment:
-        size = path.stat().st_size
+        size = path.lstat().st_size
         if self._parsed is None or self._parsed[:2] != (path, size):
-            self._parsed = (path, size, parse_segment(path.read_bytes()))
+            self._parsed = (path, size, parse_segment(read_segment(path)))
         return self._parsed[2]
 
     def _cut_torn_tail(self) -> None:
@@ -260,16 +271,22 @@ class RunSpool:
         if not paths:
             return
         good_bytes = self._read(paths[-1]).good_bytes
-        if good_bytes < paths[-1].stat().st_size:
-            os.truncate(paths[-1], good_bytes)
+        if good_bytes < paths[-1].lstat().st_size:
+            descriptor = open_plain(paths[-1], os.O_WRONLY, limit_bytes=SEGMENT_LIMIT_BYTES)
+            try:
+                os.ftruncate(descriptor, good_bytes)
+            finally:
+                os.close(descriptor)
 
 
 def spooled_runs(root: Path) -> list[Path]:
     """Folders of all runs below a spool root, by name; empty when there is no root yet."""
     try:
-        return sorted(p for p in root.iterdir() if p.is_dir() and not p.is_symlink())
+        with os.scandir(root) as entries:
+            found = [e for e in entries if is_run_name(e.name) and e.is_dir(follow_symlinks=False)]
     except FileNotFoundError:
         return []
+    return [root / name for name in sorted(entry.name for entry in found)]
 
 
 def time_of(body: bytes) -> float:
@@ -285,28 +302,13 @@ def lost_body(seq: int, t_s: float, why: str) -> bytes:
     return encode_event(Lost(t_s=t_s, first=seq, last=seq, why=why[:4096]))
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Replace a small file of mode 0600 in one step; or leave it as it is. Raises: OSError."""
-    fresh = path.with_name(path.name + ".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        try:
-            os.write(descriptor, data)
-        finally:
-            os.close(descriptor)
-        fresh.replace(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)  # a full disk leaves no empty file behind
-        raise
-
-
 def _named(path: Path) -> int:
-    return first_seq_of(path) or 1
+    return first_seq_of(path.name) or 1
 
 
 def _read_acked(path: Path) -> int:
     try:
-        seq, crc = _ACKED.unpack(path.read_bytes())
+        seq, crc = _ACKED.unpack(read_plain(path, _ACKED.size))
     except (OSError, struct.error):
         return 0
-    return seq if zlib.crc32(seq.to_bytes(8)) == crc else 0
+    return seq if zlib.crc32(seq.to_bytes(8)) == crc and seq <= MAX_COUNT else 0

@@ -6,18 +6,28 @@ and what one host has written another may see late, and in another order.
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.local.run_spool import WHY_MISSING, SpooledEvent, lost_body, time_of
+from kmonitor_agent.local.private_folders import UnsafePath
+from kmonitor_agent.local.run_spool import (
+    LARGE_GAP,
+    WHY_MISSING,
+    SpooledEvent,
+    lost_body,
+    time_of,
+)
 from kmonitor_agent.local.spool_format import (
     BootFacts,
     Segment,
     first_seq_of,
+    is_run_name,
     parse_rest,
     parse_segment,
+    read_segment,
     segments_in,
 )
 
@@ -28,10 +38,12 @@ may only not have arrived here yet."""
 DEPTH: Final = 8
 """How far below a folder spools are looked for."""
 
-LARGE_GAP: Final = 512
-"""More missing numbers than this in a row are told as one jump, and not one by one."""
-
 _LOOK_AGAIN_S: Final = 5.0
+_LONGEST_PAUSE_S: Final = 60.0
+"""A damaged file that somebody keeps changing is searched less and less often, as far as this."""
+
+_MOST_ENTRIES: Final = 100_000
+"""More entries of one folder are not looked at."""
 
 
 @dataclass(slots=True)
@@ -43,6 +55,7 @@ class _Place:
     facts: BootFacts | None = None
     seq: int = 0
     not_before_s: float = 0.0
+    pause_s: float = _LOOK_AGAIN_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +66,13 @@ class Piece:
         events: In order, without holes.
         skipped: How many numbers before the first of `events` nobody has any more.
         lost: Which numbers of `events` stand for one that is missing.
+        is_last: Nothing followed when it was read.
     """
 
     events: list[SpooledEvent]
     skipped: int = 0
     lost: tuple[int, ...] = ()
+    is_last: bool = False
 
 
 @dataclass(slots=True)
@@ -113,7 +128,7 @@ class SpoolTail:
                     return Piece(events, skipped, tuple(lost))
             if self.waits:
                 break
-        return Piece(events, skipped, tuple(lost))
+        return Piece(events, skipped, tuple(lost), is_last=True)
 
     def go_on_after(self, seq: int) -> None:
         """Give out next what follows this number: the newest that a hub has."""
@@ -133,7 +148,7 @@ class SpoolTail:
     def _unread(self) -> list[tuple[Path, bool]]:
         """Segments that can hold what comes next, and whether each is the last."""
         paths = segments_in(self.folder)
-        begins = [first_seq_of(path) or 1 for path in paths]
+        begins = [first_seq_of(path.name) or 1 for path in paths]
         first = max((at for at, begin in enumerate(begins) if begin <= self.seq + 1), default=0)
         self._places = {path.name: self._places.get(path.name, _Place()) for path in paths[first:]}
         return [(path, path == paths[-1]) for path in paths[first:]]
@@ -144,51 +159,79 @@ class SpoolTail:
             self.waits = f"{path.name} cannot be read in full yet"
             return
         try:
-            found = path.stat()
+            found = path.lstat()
             if found.st_ino != place.inode or found.st_size < place.offset:
                 place.inode, place.offset = found.st_ino, 0  # replaced by a thinner one
             segment = _parse(path, place)
         except FileNotFoundError:
             return  # freed meanwhile: its numbers are missing from here on
-        may_change = time.time() - found.st_mtime < SETTLED_S
+        # Another host's clock may be ahead, though not by much.
+        may_change = abs(time.time() - found.st_mtime) < SETTLED_S
         if segment.is_damaged and may_change:
-            place.not_before_s = time.monotonic() + _LOOK_AGAIN_S
+            place.not_before_s = time.monotonic() + place.pause_s
+            place.pause_s = min(_LONGEST_PAUSE_S, 2 * place.pause_s)
             self.waits = f"{path.name} cannot be read in full yet"
             return
-        for record in segment.records:
+        begin = place.offset
+        place.facts = segment.facts
+        for record, end in zip(segment.records, segment.ends, strict=True):
             if record.seq > self.seq:
                 yield SpooledEvent(record.seq, record.body, segment.facts)
-        # Only what was taken whole is passed over the next time.
-        place.offset += segment.good_bytes
-        place.facts = segment.facts
-        place.seq = segment.records[-1].seq if segment.records else place.seq
+            # Who took no more read on from behind the record before.
+            place.offset = begin + end
+            place.seq = record.seq
+        place.offset = begin + segment.good_bytes
         if place.offset < found.st_size and may_change and not is_last:
             self.waits = f"{path.name} is not here in full yet"
 
 
-def spools_below(folder: Path, *, depth: int = DEPTH) -> list[Path]:
+def spools_below(
+    folder: Path,
+    *,
+    known: Collection[Path] = (),
+    refused: Callable[[UnsafePath], object] | None = None,
+) -> list[Path]:
     """Every run's spool in a folder, by path: a folder with segments; links are not followed.
+
+    Args:
+        folder: Where to look, `DEPTH` folders deep.
+        known: Spools that were found before: they are not looked into once more.
+        refused: Called with a spool whose name can be no run's, each time; it is left out.
 
     Raises:
         OSError: The folder itself cannot be read; what cannot be read below it is left out.
     """
-    with os.scandir(folder) as entries:
-        listed = sorted(entries, key=lambda each: each.name)
-    if any(first_seq_of(Path(entry.path)) for entry in listed):
-        return [folder]
     found: list[Path] = []
-    for entry in listed:
-        if depth and entry.is_dir(follow_symlinks=False):
-            try:
-                found += spools_below(Path(entry.path), depth=depth - 1)
-            except OSError:
-                continue
+    left = [(folder, DEPTH)]
+    while left:
+        place, depth = left.pop()
+        try:
+            is_spool, below = (True, []) if place in known else _look_into(place)
+        except OSError:
+            if place == folder:
+                raise
+            continue
+        if not is_spool:
+            left += [(place / name, depth - 1) for name in reversed(below) if depth]
+        elif is_run_name(place.name):
+            found.append(place)
+        elif refused is not None:
+            refused(UnsafePath(place, "has no name of a run; rename or remove it"))
     return found
 
 
+def _look_into(folder: Path) -> tuple[bool, list[str]]:
+    """Whether a folder is a run's spool; if not, the folders in it by name. Raises: OSError."""
+    below: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in islice(entries, _MOST_ENTRIES):
+            if first_seq_of(entry.name) and entry.is_file(follow_symlinks=False):
+                return True, []
+            if entry.is_dir(follow_symlinks=False):
+                below.append(entry.name)
+    return False, sorted(below)
+
+
 def _parse(path: Path, place: _Place) -> Segment:
-    with path.open("rb") as file:
-        if not place.offset:
-            return parse_segment(file.read())
-        file.seek(place.offset)
-        return parse_rest(file.read(), place.facts, place.seq)
+    data = read_segment(path, start=place.offset)
+    return parse_rest(data, place.facts, place.seq) if place.offset else parse_segment(data)

@@ -16,13 +16,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import write_private
-from kmonitor_agent.local.sockets import make_private_folder
+from kmonitor_agent.local.plain_files import read_own, write_private
+from kmonitor_agent.local.private_folders import make_own_folder, make_private_folder
 from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, new_id
 
 VARIABLE: Final = "KMONITOR_SUPERVISED"
@@ -30,6 +30,9 @@ VARIABLE: Final = "KMONITOR_SUPERVISED"
 
 RESTART_STATUS: Final = 75
 """Exit status of a script that wants to be started again (`EX_TEMPFAIL`: try again later)."""
+
+MOST_RUNS: Final = 100_000
+"""Names of runs that a supervision knows; a search has one for each trial."""
 
 LEAVE_WITHIN_S: Final = 30.0
 """How long a script may take to leave once its state is saved, seconds; then it is ended."""
@@ -47,6 +50,9 @@ class Terms(msgspec.Struct, frozen=True):
     supervisor: Count
     saves_each_epoch: bool = False
     leave_within_s: Seconds = LEAVE_WITHIN_S
+
+
+_Runs = Annotated[dict[Name, Id], msgspec.Meta(max_length=MOST_RUNS)]
 
 
 class Leaving(msgspec.Struct, frozen=True):
@@ -76,8 +82,8 @@ class Supervision:
     def terms(self) -> Terms | None:
         """What the supervisor told; None if it cannot be read."""
         try:
-            return msgspec.json.decode((self.folder / "terms.json").read_bytes(), type=Terms)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return msgspec.json.decode(read_own(self.folder / "terms.json"), type=Terms)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
 
     def set_terms(self, terms: Terms) -> None:
@@ -87,9 +93,9 @@ class Supervision:
     def runs(self) -> dict[str, str]:
         """Run name to run id."""
         try:
-            data = (self.folder / "runs.json").read_bytes()
-            return msgspec.json.decode(data, type=dict[str, Id])
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            data = read_own(self.folder / "runs.json")
+            return msgspec.json.decode(data, type=_Runs)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return {}
 
     def run_id(self, name: str) -> str:
@@ -137,8 +143,8 @@ class Supervision:
 
     def _read(self, name: str) -> Leaving | None:
         try:
-            return msgspec.json.decode((self.folder / name).read_bytes(), type=Leaving)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return msgspec.json.decode(read_own(self.folder / name), type=Leaving)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
 
 
@@ -164,6 +170,7 @@ def make_studies(folders: Folders) -> Path:
         is_ours = not hasattr(os, "getuid") or place.stat().st_uid == os.getuid()
         if is_ours and not place.is_symlink():
             place.chmod(0o700)
+    make_own_folder(folders.state)
     make_private_folder(place)
     return place
 
@@ -176,6 +183,7 @@ def new_supervision(folders: Folders) -> Supervision:
         OSError: It cannot be made.
     """
     place = supervisions(folders)
+    make_own_folder(folders.state)
     make_private_folder(place)
     folder = place / new_id()
     make_private_folder(folder)

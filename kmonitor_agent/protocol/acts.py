@@ -11,7 +11,7 @@ from kmonitor_agent.protocol.commands import (
     LimitMetric,
     LimitSpec,
 )
-from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
+from kmonitor_agent.protocol.identity import Amount, Change, Count, Id, Name, Seconds, Text
 from kmonitor_agent.protocol.lifecycle import Event
 
 
@@ -106,7 +106,7 @@ class ObjectGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     kind: Name
     count: Count
-    grown: int | None = None
+    grown: Change | None = None
 
 
 class AllocationGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -119,8 +119,8 @@ class AllocationGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
     """
 
     place: Text
-    grown_bytes: int
-    grown_blocks: int = 0
+    grown_bytes: Change
+    grown_blocks: Change = 0
 
 
 class Diagnosis(Event, frozen=True, tag="diagnosis"):

@@ -4,11 +4,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, Text
-from kmonitor_agent.protocol.version import MAX_BATCH_EVENTS, MAX_EVENT_BYTES
-
-Wall = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
-"""UTC epoch seconds."""
+from kmonitor_agent.protocol.identity import Count, Id, Name, Seconds, Text, Wall
+from kmonitor_agent.protocol.version import MAX_BATCH_EVENTS, MAX_COUNT, MAX_EVENT_BYTES
 
 Minor = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 RunOrNone = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z_-]{0,64}\Z")]
@@ -85,8 +82,13 @@ class Batch(Message, frozen=True, tag="batch"):
 
     run: Id
     boot: Id
-    first: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+    first: Annotated[int, msgspec.Meta(ge=1, le=MAX_COUNT)]
     events: Annotated[list[EventBytes], msgspec.Meta(min_length=1, max_length=MAX_BATCH_EVENTS)]
+
+    def __post_init__(self) -> None:
+        # Each number within its bound says nothing of their sum, which is stored too.
+        if self.first + len(self.events) - 1 > MAX_COUNT:
+            raise ValueError(f"the last number is above {MAX_COUNT}")
 
 
 class Ack(Message, frozen=True, tag="ack"):

@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from kmonitor_agent.protocol.bounds import read_within
 from kmonitor_agent.protocol.errors import Malformed, NotOurs, TooLarge, UnsupportedType
 from kmonitor_agent.protocol.facts import AnyEvent, Event
 from kmonitor_agent.protocol.identity import Text
@@ -27,19 +28,34 @@ class _Tagged(msgspec.Struct):
     type: Text
 
 
+class _Named(msgspec.Struct):
+    """Only the run, of what is no message otherwise."""
+
+    run: str = ""
+
+
+_named: Final = msgspec.msgpack.Decoder(_Named)
 _tagged: Final = msgspec.msgpack.Decoder(_Tagged)
 
 
 def encode_event(event: Event) -> bytes:
-    """An event as msgpack; what is no UTF-8 in its texts (a byte of a file's name) becomes "?".
+    """An event as msgpack, as every hub takes it.
+
+    What is no UTF-8 in its texts (a byte of a file's name) becomes "?"; a number, text or list
+    out of its bounds becomes the nearest within them (`bounds.within`).
 
     Raises:
         TooLarge: Over `MAX_EVENT_BYTES`.
+        msgspec.MsgspecError, TypeError: It is no event of ours.
     """
     try:
         body = _encoder.encode(event)
-    except UnicodeEncodeError:
-        body = _encoder.encode(_with_plain_texts(msgspec.to_builtins(event)))
+        if len(body) <= MAX_EVENT_BYTES:
+            # A decode costs a microsecond, a refused event all that it says.
+            _events.decode(body)
+    except (UnicodeEncodeError, OverflowError, msgspec.ValidationError):
+        plain = _with_plain_texts(msgspec.to_builtins(event, builtin_types=(bytes,)))
+        body = _encoder.encode(read_within(type(event), plain))
     if len(body) > MAX_EVENT_BYTES:
         raise TooLarge(len(body), MAX_EVENT_BYTES)
     return body
@@ -65,6 +81,26 @@ def event_type(body: bytes) -> str:
         Malformed: The bytes are no tagged map.
     """
     return _decode(_tagged, body).type
+
+
+def run_named(body: bytes) -> str:
+    """The run that bytes name, to say whose they were; empty if they name none."""
+    try:
+        return _named.decode(body).run[:64]
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return ""
+
+
+def check_foreign(body: bytes) -> None:
+    """See that an event of an unknown type can be read as plain data, and shown as such.
+
+    Raises:
+        Malformed: It cannot.
+    """
+    try:
+        msgspec.json.encode(msgspec.msgpack.decode(body, type=dict[str, Any]))
+    except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as exc:
+        raise Malformed(f"no plain data: {exc}") from exc
 
 
 def pack(message: msgspec.Struct) -> tuple[bytes, bytes]:

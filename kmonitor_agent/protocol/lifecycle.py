@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from kmonitor_agent.protocol.commands import CommandName
-from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
+from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Number, Seconds, Text, Wall
+from kmonitor_agent.protocol.version import MAX_LOGS
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"):
@@ -56,19 +57,19 @@ class BootStarted(Event, frozen=True, tag="boot"):
     name: Name
     host: Name
     pid: Count
-    started_wall_s: Seconds
+    started_wall_s: Wall
     pid_namespace: Count = 0
     user: Name = ""
     script: Text = ""
     argv: Annotated[list[Text], msgspec.Meta(max_length=256)] = []
-    versions: dict[Name, Name] = {}
+    versions: Annotated[dict[Name, Name], msgspec.Meta(max_length=256)] = {}
     backend: Name = ""
     actions: Annotated[list[CommandName], msgspec.Meta(max_length=16)] = []
-    unavailable: dict[Name, Text] = {}
+    unavailable: Annotated[dict[Name, Text], msgspec.Meta(max_length=64)] = {}
     sample_interval_s: Seconds = 1.0
     private: bool = False
     job: Name = ""
-    job_ends_wall_s: Seconds | None = None
+    job_ends_wall_s: Wall | None = None
     rank: Count | None = None
     world_size: Count = 0
     group: Name = ""
@@ -147,7 +148,7 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
     batch_size: Count | None = None
     steps_per_execution: Count = 1
     optimizer: Name = ""
-    learning_rate: float | None = None
+    learning_rate: Number | None = None
     jit_compile: bool | None = None
     run_eagerly: bool = False
     checkpoint_dir: Text = ""
@@ -230,8 +231,8 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
     epoch: Count
     seconds: Seconds
     steps: Count = 0
-    logs: dict[Name, float] = {}
-    learning_rate: float | None = None
+    logs: Annotated[dict[Name, Number], msgspec.Meta(max_length=MAX_LOGS)] = {}
+    learning_rate: Number | None = None
     step_times: StepTimes | None = None
     ram_process_bytes: Amount | None = None
     python_blocks: Amount | None = None

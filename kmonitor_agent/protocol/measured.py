@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from kmonitor_agent.protocol.identity import Amount, Count, Name, Seconds, Text
+from kmonitor_agent.protocol.identity import Amount, Count, Name, Number, Seconds, Text
 from kmonitor_agent.protocol.lifecycle import Event
 
 MOST_MORE_DEVICES: Final = 7
@@ -122,7 +122,7 @@ class Sample(Event, frozen=True, tag="sample"):
     graph_operations: Amount | None = None
     functions: Amount | None = None
     step_time_s: Seconds | None = None
-    logs: Annotated[dict[Name, float], msgspec.Meta(max_length=MOST_STEP_LOGS)] = {}
+    logs: Annotated[dict[Name, Number], msgspec.Meta(max_length=MOST_STEP_LOGS)] = {}
     more_devices: Annotated[list[DeviceNow], msgspec.Meta(max_length=MOST_MORE_DEVICES)] = []
 
 

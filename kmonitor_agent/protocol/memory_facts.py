@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from kmonitor_agent.protocol.bounds import within
 from kmonitor_agent.protocol.identity import Amount, Count, Name
 from kmonitor_agent.protocol.lifecycle import Event
 from kmonitor_agent.protocol.model_layout import ModelLayout
@@ -18,6 +19,9 @@ MOST_PARTS: Final = 64
 
 _LARGEST_LAYOUT_BYTES: Final = 64 * 1024**2
 """Unpacked; what claims to be more is none of ours."""
+
+
+_layouts: Final = msgspec.msgpack.Decoder(ModelLayout)
 
 
 class LayoutPart(Event, frozen=True, tag="layout"):
@@ -60,8 +64,13 @@ class StepPeak(Event, frozen=True, tag="step_peak"):
 
 
 def packed_layout(layout: ModelLayout) -> bytes:
-    """A layout as the bodies of its parts together."""
-    return zlib.compress(msgspec.msgpack.encode(layout), 1)
+    """A layout as the bodies of its parts together, cut to the bounds of its fields."""
+    try:
+        plain = msgspec.msgpack.encode(layout)
+        _layouts.decode(plain)
+    except (OverflowError, UnicodeEncodeError, msgspec.ValidationError):
+        plain = msgspec.msgpack.encode(within(layout))
+    return zlib.compress(plain, 1)
 
 
 def layout_of_parts(parts: Iterable[LayoutPart]) -> ModelLayout | None:
@@ -77,6 +86,21 @@ def layout_of_parts(parts: Iterable[LayoutPart]) -> ModelLayout | None:
     reader = zlib.decompressobj()
     try:
         plain = reader.decompress(body, _LARGEST_LAYOUT_BYTES)
-        return msgspec.msgpack.decode(plain, type=ModelLayout) if reader.eof else None
+        layout = _layouts.decode(plain) if reader.eof else None
     except (zlib.error, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return None
+    return layout if layout is not None and _is_whole(layout) else None
+
+
+def _is_whole(layout: ModelLayout) -> bool:
+    """Whether every number of an item is that of one in the layout."""
+    n_tensors = len(layout.tensors)
+    tensors = [layout.inputs, layout.outputs]
+    for call in layout.calls:
+        tensors += [call.inputs, call.outputs]
+    variables = [layer.variables for layer in layout.layers]
+    return (
+        all(number < n_tensors for numbers in tensors for number in numbers)
+        and all(number < len(layout.variables) for numbers in variables for number in numbers)
+        and all(call.layer < len(layout.layers) for call in layout.calls)
+    )

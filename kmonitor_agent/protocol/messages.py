@@ -22,10 +22,10 @@ from kmonitor_agent.protocol.agent_messages import (
     Nack,
     Ping,
     Pong,
-    Wall,
     Welcome,
 )
 from kmonitor_agent.protocol.commands import Command
+from kmonitor_agent.protocol.identity import Wall
 from kmonitor_agent.protocol.run_summary import (
     ENDED_STATES,
     MetricNow,

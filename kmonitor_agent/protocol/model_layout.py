@@ -1,9 +1,19 @@
 """What a model is made of, so that its memory can be foretold without a framework."""
 
+from typing import Annotated
+
 import msgspec
 
-Setting = bool | int | float | str | None
+from kmonitor_agent.protocol.identity import Change, Count, Name, Number, Text
+from kmonitor_agent.protocol.version import MAX_LAYOUT_ITEMS, MAX_RANK
+
+Setting = bool | Change | Number | Text | None
 """A plain value of a layer's or optimizer's configuration."""
+
+
+Settings = Annotated[dict[Name, Setting], msgspec.Meta(max_length=1024)]
+Places = Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)]
+"""Numbers of items in one of the model's lists, from 0."""
 
 
 class VariableLayout(msgspec.Struct, frozen=True):
@@ -16,9 +26,9 @@ class VariableLayout(msgspec.Struct, frozen=True):
         is_trainable: Whether training changes it by gradients; a frozen one is not.
     """
 
-    path: str
-    shape: tuple[int, ...]
-    dtype: str
+    path: Text
+    shape: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_RANK)]
+    dtype: Name
     is_trainable: bool = True
 
 
@@ -30,8 +40,8 @@ class TensorLayout(msgspec.Struct, frozen=True):
         dtype: That it is computed in.
     """
 
-    shape: tuple[int | None, ...]
-    dtype: str
+    shape: Annotated[tuple[Count | None, ...], msgspec.Meta(max_length=MAX_RANK)]
+    dtype: Name
 
 
 class LayerLayout(msgspec.Struct, frozen=True):
@@ -46,10 +56,10 @@ class LayerLayout(msgspec.Struct, frozen=True):
         is_own: Whether the class is the user's, not Keras'.
     """
 
-    path: str
-    kind: str
-    variables: tuple[int, ...] = ()
-    settings: dict[str, Setting] = {}
+    path: Text
+    kind: Name
+    variables: Places = ()
+    settings: Settings = {}
     is_trainable: bool = True
     is_own: bool = False
 
@@ -63,9 +73,9 @@ class CallLayout(msgspec.Struct, frozen=True):
         outputs: Tensors made.
     """
 
-    layer: int
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
+    layer: Count
+    inputs: Places
+    outputs: Places
 
 
 class OptimizerLayout(msgspec.Struct, frozen=True):
@@ -78,9 +88,11 @@ class OptimizerLayout(msgspec.Struct, frozen=True):
         loss_scaling: Whether it is wrapped to scale the loss, as with mixed_float16.
     """
 
-    kind: str
-    settings: dict[str, Setting] = {}
-    slots: tuple[VariableLayout, ...] | None = None
+    kind: Name
+    settings: Settings = {}
+    slots: (
+        Annotated[tuple[VariableLayout, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)] | None
+    ) = None
     loss_scaling: bool = False
 
 
@@ -105,18 +117,20 @@ class ModelLayout(msgspec.Struct, frozen=True):
         why_no_calls: Why `calls` is empty or does not tell all, in words.
     """
 
-    name: str
-    kind: str
-    variables: tuple[VariableLayout, ...] = ()
-    layers: tuple[LayerLayout, ...] = ()
-    tensors: tuple[TensorLayout, ...] = ()
-    calls: tuple[CallLayout, ...] = ()
-    inputs: tuple[int, ...] = ()
-    outputs: tuple[int, ...] = ()
+    name: Text
+    kind: Name
+    variables: Annotated[
+        tuple[VariableLayout, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)
+    ] = ()
+    layers: Annotated[tuple[LayerLayout, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)] = ()
+    tensors: Annotated[tuple[TensorLayout, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)] = ()
+    calls: Annotated[tuple[CallLayout, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)] = ()
+    inputs: Places = ()
+    outputs: Places = ()
     optimizer: OptimizerLayout | None = None
-    precision: str = "float32"
-    loss: str = ""
+    precision: Name = "float32"
+    loss: Text = ""
     has_metrics: bool = True
-    backend: str = ""
+    backend: Name = ""
     jit_compile: bool | None = None
-    why_no_calls: str = ""
+    why_no_calls: Text = ""

@@ -1,12 +1,11 @@
 """What a list of runs shows of one: its state, its progress and its four metrics."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
-from kmonitor_agent.protocol.agent_messages import Wall
 from kmonitor_agent.protocol.commands import CommandName, LimitSpec
-from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
+from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Number, Seconds, Text, Wall
 from kmonitor_agent.protocol.study_facts import StudyTally
 from kmonitor_agent.protocol.verdicts import VerdictMetric, VerdictState
 
@@ -125,7 +124,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     duration_s: Seconds = 0.0
     state_why: Text = ""
     backend: Name = ""
-    versions: dict[Name, Name] = {}
+    versions: Annotated[dict[Name, Name], msgspec.Meta(max_length=256)] = {}
     fit: Count = 0
     fits_done: Count = 0
     epoch: Count | None = None
@@ -136,13 +135,13 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     model: Name = ""
     batch_size: Count | None = None
     optimizer: Name = ""
-    learning_rate: float | None = None
+    learning_rate: Number | None = None
     ram: MetricNow = MetricNow()
     vram: MetricNow = MetricNow()
     graph: MetricNow = MetricNow()
     step_time: MetricNow = MetricNow()
-    limits: list[LimitSpec] = []
-    actions: list[CommandName] = []
+    limits: Annotated[list[LimitSpec], msgspec.Meta(max_length=32)] = []
+    actions: Annotated[list[CommandName], msgspec.Meta(max_length=16)] = []
     checkpoint_epoch: Count | None = None
     checkpoint_bytes: Count | None = None
     checkpoint_wall_s: Wall | None = None
@@ -157,7 +156,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     is_shipped: bool = False
     is_elsewhere: bool = False
     pinned: bool = False
-    verdicts: dict[VerdictMetric, VerdictState] = {}
+    verdicts: Annotated[dict[VerdictMetric, VerdictState], msgspec.Meta(max_length=16)] = {}
     stored_bytes: Count = 0
     study: Name = ""
     fold: Count | None = None

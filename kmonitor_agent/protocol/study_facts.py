@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from kmonitor_agent.protocol.identity import Amount, Count, Name, Seconds, Text
+from kmonitor_agent.protocol.identity import Amount, Count, Name, Seconds, Text, Wall
 from kmonitor_agent.protocol.lifecycle import Event
+from kmonitor_agent.protocol.version import MAX_AMOUNT
 
 FoldCause = Literal[
     "finished", "error", "out_of_memory", "timeout", "hang", "killed", "interrupted"
@@ -22,7 +23,7 @@ TrialOutcome = Literal["", "pruned", "too_large", "failed"]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 """Part of a fold's work that is done."""
 
-Change = Annotated[float, msgspec.Meta(ge=-1e18, le=1e18)]
+GrowthBytes = Annotated[float, msgspec.Meta(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
 """By how much a size grew, bytes; negative when it fell."""
 
 
@@ -90,7 +91,7 @@ class FoldBegan(Event, frozen=True, tag="fold_begin"):
 
     fold: Count
     attempt: Count
-    began_wall_s: Seconds
+    began_wall_s: Wall
     device: Name = ""
     resumed: bool = False
     tally: StudyTally = StudyTally()
@@ -150,11 +151,11 @@ class FoldEnded(Event, frozen=True, tag="fold_end"):
     seconds: Seconds = 0.0
     steps: Count = 0
     peak_bytes: Amount | None = None
-    growth_bytes: Change = 0.0
+    growth_bytes: GrowthBytes = 0.0
     vram_bytes: Amount | None = None
     device: Name = ""
     resumed: bool = False
-    began_wall_s: Seconds = 0.0
+    began_wall_s: Wall = 0.0
     noun: Literal["fold", "trial"] = "fold"
     outcome: TrialOutcome = ""
     tally: StudyTally = StudyTally()

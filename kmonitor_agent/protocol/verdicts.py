@@ -4,7 +4,7 @@ from typing import Annotated, Literal, get_args
 
 import msgspec
 
-from kmonitor_agent.protocol.identity import Amount, Count, Name, Seconds, Text
+from kmonitor_agent.protocol.identity import Amount, Count, Name, Number, Seconds, Text
 from kmonitor_agent.protocol.lifecycle import Event
 
 VerdictMetric = Literal["ram", "vram", "graph", "step_time"]
@@ -31,9 +31,9 @@ class GrewWith(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """
 
     kind: Name
-    per_unit: float
-    low: float
-    high: float
+    per_unit: Number
+    low: Number
+    high: Number
     name: Text = ""
 
 
@@ -96,10 +96,10 @@ class Verdict(Event, frozen=True, tag="verdict"):
     from_s: Seconds = 0.0
     to_s: Seconds = 0.0
     window: Count = 0
-    slope: float | None = None
-    slope_low: float | None = None
-    slope_high: float | None = None
-    rise: float = 0.0
+    slope: Number | None = None
+    slope_low: Number | None = None
+    slope_high: Number | None = None
+    rise: Number = 0.0
     why_not: Name = ""
     cause: Name = ""
     sureness: Name = ""

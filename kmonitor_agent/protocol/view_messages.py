@@ -10,18 +10,23 @@ from typing import Annotated, Final
 import msgspec
 
 from kmonitor_agent.protocol.access_messages import Role
-from kmonitor_agent.protocol.agent_messages import EventBytes, Message, Wall
+from kmonitor_agent.protocol.agent_messages import EventBytes, Message
 from kmonitor_agent.protocol.commands import (
     Arguments,
     CommandName,
     CommandStatus,
     NoArguments,
 )
-from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text
+from kmonitor_agent.protocol.identity import Amount, Count, Id, Name, Seconds, Text, Wall
 from kmonitor_agent.protocol.measured import SourceOf
 from kmonitor_agent.protocol.run_summary import RunSummary
 from kmonitor_agent.protocol.verdicts import Verdict
-from kmonitor_agent.protocol.version import MAX_PAGE_ROWS
+from kmonitor_agent.protocol.version import (
+    MAX_COLUMN_BYTES,
+    MAX_DELETED,
+    MAX_EPOCH_BYTES,
+    MAX_PAGE_ROWS,
+)
 
 
 class RunsAsked(Message, frozen=True, tag="runs"):
@@ -58,7 +63,7 @@ class RunsTold(Message, frozen=True, tag="runs_told"):
     version: Name
     host: Name
     runs: Annotated[list[RunSummary], msgspec.Meta(max_length=200)]
-    deleted: list[Id] = []
+    deleted: Annotated[list[Id], msgspec.Meta(max_length=MAX_DELETED)] = []
     more: bool = False
 
 
@@ -123,6 +128,9 @@ SeriesColumn = Annotated[str, msgspec.Meta(max_length=64)]
 epochs; one value an epoch: "epoch:step_time_s" (medians), "epoch:learning_rate", "log:NAME"."""
 
 
+ColumnBytes = Annotated[bytes, msgspec.Meta(max_length=MAX_COLUMN_BYTES)]
+EpochBytes = Annotated[bytes, msgspec.Meta(max_length=MAX_EPOCH_BYTES)]
+
 MOST_COLUMNS: Final = 512
 """Names of columns in one answer."""
 
@@ -158,8 +166,8 @@ class Column(msgspec.Struct, frozen=True, gc=False):
     """
 
     name: SeriesColumn
-    t_s: bytes
-    values: bytes
+    t_s: ColumnBytes
+    values: ColumnBytes
     n_raw: Count
 
 
@@ -184,9 +192,9 @@ class SeriesTold(Message, frozen=True, tag="series_told"):
     row: Count
     columns: Annotated[list[Column], msgspec.Meta(max_length=16)]
     sources: Annotated[list[SourceOf], msgspec.Meta(max_length=64)] = []
-    epoch_t_s: bytes = b""
-    epoch_end_t_s: bytes = b""
-    fit_of_epoch: bytes = b""
+    epoch_t_s: EpochBytes = b""
+    epoch_end_t_s: EpochBytes = b""
+    fit_of_epoch: EpochBytes = b""
     have: Annotated[list[SeriesColumn], msgspec.Meta(max_length=MOST_COLUMNS)] = []
 
 
@@ -338,7 +346,7 @@ class HubTold(Message, frozen=True, tag="hub_told"):
     rows: Count
     database_bytes: Count
     wall_s: Wall
-    faults: dict[Name, Count] = {}
+    faults: Annotated[dict[Name, Count], msgspec.Meta(max_length=128)] = {}
     is_shipping: bool = False
     folder: Text = ""
     keep_days: Amount = 0.0

@@ -23,6 +23,8 @@ import psutil
 from kmonitor_agent.frameworks.base import EmptyArray
 from kmonitor_agent.local.byte_sizes import bytes_text
 from kmonitor_agent.local.clock import Clock, SystemClock
+from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.local.private_folders import make_folder, make_own_folder
 from kmonitor_agent.reclaim.beside import Beside
 from kmonitor_agent.reclaim.disk_file import DiskFile, flush_folder
 from kmonitor_agent.reclaim.state_file import (
@@ -222,7 +224,8 @@ class CheckpointStore:
 
     def _make_folder(self) -> None:
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            is_own = self.folder.is_relative_to(find_folders().state)
+            (make_own_folder if is_own else make_folder)(self.folder)
         except OSError as exc:
             raise SaveRefused(f"the checkpoint folder cannot be made: {exc}"[:1000]) from exc
 
@@ -287,7 +290,7 @@ def unfinished_export_path(checkpoint: Path) -> Path:
 def _as_checkpoint(path: Path, header: StateHeader) -> Checkpoint:
     return Checkpoint(
         path=path,
-        n_bytes=path.stat().st_size,
+        n_bytes=path.lstat().st_size,
         wall_s=header.wall_s,
         epoch=header.tag.epoch,
         checksum=header.checksum,

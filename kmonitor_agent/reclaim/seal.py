@@ -13,9 +13,11 @@ import os
 import zlib
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from kmonitor_agent.local.plain_files import open_plain
 from kmonitor_agent.reclaim.state_facts import NotAStateFile, StateHeader, StoredFacts, Tag
 
 BLOCK_BYTES: Final = 4096
@@ -27,6 +29,11 @@ HDF5_SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
 _FORMAT: Final = 2
 _CRC_END: Final = len(MAGIC) + 4
 _CHUNK_BYTES: Final = 1024 * 1024
+_INDEX_BYTES: Final = 256 * 1024 * 1024
+"""No index is larger: that of a million variables."""
+
+_REST_BYTES: Final = 1024 * 1024 * 1024
+"""Nor has HDF5 more to say of them beside their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,11 @@ def write_seal(file: WritableFile, sealed: Sealed) -> None:
     file.write(memoryview(MAGIC + zlib.crc32(text).to_bytes(4, "big") + text))
 
 
+def open_checkpoint(path: Path) -> FileIO:
+    """Open a checkpoint without a buffer; plain files only, of any size. Raises: OSError."""
+    return FileIO(open_plain(path), "rb")
+
+
 def read_header(path: Path) -> StateHeader:
     """What a listing tells of a file; only its block is read, and its length compared.
 
@@ -130,14 +142,14 @@ def read_header(path: Path) -> StateHeader:
         NotAStateFile: It is not a whole checkpoint.
         OSError: It cannot be read.
     """
-    with path.open("rb", buffering=0) as file:
+    with open_checkpoint(path) as file:
         return _read_block(file).header
 
 
 def begins_as_ours(path: Path) -> bool:
     """Whether a file can be read and says that it is sealed, whole or not."""
     try:
-        with path.open("rb", buffering=0) as file:
+        with open_checkpoint(path) as file:
             return file.read(len(MAGIC)) == MAGIC
     except OSError:
         return False
@@ -152,12 +164,14 @@ def opened(path: Path) -> Generator[tuple[Sealed, Any]]:
         NotAStateFile: It is not a whole checkpoint.
         OSError: It cannot be read.
     """
-    with path.open("rb", buffering=0) as file:
+    with open_checkpoint(path) as file:
         yield _read_seal(file), file
 
 
 def _read_seal(file: SeekableFile) -> Sealed:
     block = _read_block(file)
+    if block.n_bytes - block.index_at > _INDEX_BYTES:
+        raise NotAStateFile("its index is larger than any")
     index = b"".join(_chunks(file, block.index_at, block.n_bytes))
     if zlib.crc32(index) != block.index_crc32:
         raise NotAStateFile("its index has another checksum")
@@ -230,6 +244,8 @@ def _all_pieces(sealed: Sealed) -> list[Piece]:
 def _crc_of_rest(file: SeekableFile, pieces: Sequence[Piece], end: int) -> int:
     """The CRC-32 of what lies behind the block, before `end` and in no piece."""
     crc, at = 0, BLOCK_BYTES
+    if end - at - sum(each.n_bytes for each in pieces) > _REST_BYTES:
+        raise NotAStateFile("too much lies between its values")
     for offset, n_bytes in [*((each.offset, each.n_bytes) for each in pieces), (end, 0)]:
         if offset < at:
             raise NotAStateFile("two of its values lie in one place")

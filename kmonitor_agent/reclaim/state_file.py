@@ -26,6 +26,7 @@ from kmonitor_agent.reclaim.seal import (
     BLOCK_BYTES,
     Piece,
     Sealed,
+    open_checkpoint,
     opened,
     read_header,
     write_seal,
@@ -306,7 +307,7 @@ def _holds(raw: FileIO, piece: Piece, array: Any, path: Path) -> bool:
 
 
 def _is_at_path(path: Path, offset: int, flat: Any) -> bool:
-    with path.open("rb", buffering=0) as raw:
+    with open_checkpoint(path) as raw:
         return _is_at(raw, offset, flat)
 
 

@@ -52,7 +52,7 @@ def _asked(paths: Sequence[Path]) -> list[str]:
     n_bytes = 0
     for path in paths:
         with contextlib.suppress(OSError):
-            n_bytes += path.stat().st_size
+            n_bytes += path.lstat().st_size
     try:
         answered = subprocess.run(  # noqa: S603 - our own code
             [sys.executable, "-P", "-c", _CHILD],

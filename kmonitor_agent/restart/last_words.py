@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders
+from kmonitor_agent.local.private_folders import NotPrivate
 from kmonitor_agent.local.run_spool import RunSpool, time_of
-from kmonitor_agent.local.sockets import NotPrivate
 from kmonitor_agent.local.spool_format import BootFacts, Record
 from kmonitor_agent.protocol.codec import decode_event, encode_event
 from kmonitor_agent.protocol.errors import ProtocolError
@@ -110,7 +110,7 @@ def _words(
 
 
 def _append(folders: Folders, last: _Last, event: BootDied) -> bool | None:
-    writer = SpoolWriter(folders.spool, last.facts, SystemClock())
+    writer = SpoolWriter(folders.spool, last.facts, SystemClock(), state=folders.state)
     spool = writer.open()
     try:
         # Since it was read a hub may have shipped it, but nobody else writes there.

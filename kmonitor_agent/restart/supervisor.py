@@ -8,8 +8,8 @@ from typing import Final
 
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.memory_kills import memory_kills
+from kmonitor_agent.local.private_folders import NotPrivate
 from kmonitor_agent.local.run_lock import RunLock
-from kmonitor_agent.local.sockets import NotPrivate
 from kmonitor_agent.local.supervised import (
     LEAVE_WITHIN_S,
     VARIABLE,

@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from kmonitor_agent.frameworks.base import IteratorBegan, StateVariable
+from kmonitor_agent.local.plain_files import KEY_BYTES, open_new, read_plain, write_private
 from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused
 from kmonitor_agent.reclaim.disk_file import flush_folder
 from kmonitor_agent.reclaim.state_file import NotAStateFile, StoredVariable, Tag, read_header
 from kmonitor_agent.resuming.plain_values import ArrayShelf, from_json, to_json
 
 FORMAT: Final = "kmonitor-fit-1"
+STATE_BYTES: Final = 256 * 2**20
+"""Most that the JSON of a fit's state holds; arrays lie beside it."""
 
 
 class CannotResume(Exception):
@@ -177,10 +180,10 @@ class FitStates:
             CannotResume: What is there cannot be read.
         """
         try:
-            document = json.loads(self._path(fit).read_bytes())
+            document = json.loads(read_plain(self._path(fit), STATE_BYTES))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as exc:
+        except (OSError, ValueError, RecursionError) as exc:
             raise CannotResume(f"the saved state of fit {fit} cannot be read: {exc}") from exc
         return SavedFit(document, self._store_folder(fit))
 
@@ -191,9 +194,12 @@ class FitStates:
             OSError: That could not be noted.
         """
         path = self._folder / f"{fit}.taken"
-        if path.exists() and path.read_text() == checksum:
-            return False
-        path.write_text(checksum)
+        try:
+            if read_plain(path, KEY_BYTES) == checksum.encode():
+                return False
+        except FileNotFoundError:
+            pass
+        write_private(path, checksum.encode())
         return True
 
     def forget(self, fit: int) -> None:
@@ -296,7 +302,7 @@ def _crc_of(plain: Any) -> int:
 
 def _commit(path: Path, data: bytes) -> None:
     fresh = path.with_name(f"{path.name}.new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = open_new(fresh)
     try:
         rest = memoryview(data)
         while rest:

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ingest_socket, make_private_folder
+from kmonitor_agent.local.private_folders import make_private_folder
+from kmonitor_agent.local.sockets import ingest_socket
 from kmonitor_agent.protocol.codec import event_type, pack
 from kmonitor_agent.protocol.facts import EpochEnded, Lost, Notice
 from kmonitor_agent.protocol.messages import Ack, ErrorMessage, Hello, Ping, Welcome

@@ -28,7 +28,8 @@ from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.local.direct_address import parse_direct
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.key_pair import keys_folder, own_keys
-from kmonitor_agent.local.sockets import ingest_socket, ipc, make_private_folder, view_socket
+from kmonitor_agent.local.private_folders import make_private_folder
+from kmonitor_agent.local.sockets import ingest_socket, ipc, view_socket
 from kmonitor_agent.protocol.access_messages import KeyGrant
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.identity import new_id

@@ -130,7 +130,7 @@ def test_an_edit_that_finds_no_room_is_refused_at_once_and_not_done_later(
     again = parts.ledger.registry.get(record.run)
     assert again is not None
     assert (again.name, again.pinned, again.note) == ("net", False, "")
-    rows = parts.database.audit_rows(0, 1000)
+    rows = parts.database.audit_rows(0, 1000)[0]
     assert [(row.who, row.what, "is full" in row.result) for row in rows] == [
         ("anna", "rename", True)
     ]

@@ -9,7 +9,8 @@ from typing import Self
 import msgspec
 import zmq
 
-from kmonitor_agent.local.sockets import ipc, make_private_folder
+from kmonitor_agent.local.private_folders import make_private_folder
+from kmonitor_agent.local.sockets import ipc
 from kmonitor_agent.protocol.codec import decode_event, pack, unpack_from_agent
 from kmonitor_agent.protocol.facts import AnyEvent
 from kmonitor_agent.protocol.messages import (

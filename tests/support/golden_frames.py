@@ -78,7 +78,7 @@ def _value(kind: inspect.Type, numbers: "itertools.count[int]") -> Any:
         case inspect.UnionType():
             parts = [part for part in kind.types if not isinstance(part, inspect.NoneType)]
             return _value(parts[-1], numbers)
-        case inspect.ListType():
+        case inspect.ListType() | inspect.VarTupleType():
             return [_value(kind.item_type, numbers) for _ in range(max(1, kind.min_length or 0))]
         case inspect.DictType():
             return {_value(kind.key_type, numbers): _value(kind.value_type, numbers)}

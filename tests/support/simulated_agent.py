@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Self
 
 import zmq
 
+from kmonitor.hub.event_body import read_event
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import ingest_socket, ipc
-from kmonitor_agent.protocol.codec import decode_event, encode_event, pack, unpack_to_agent
+from kmonitor_agent.protocol.codec import encode_event, pack, unpack_to_agent
 from kmonitor_agent.protocol.commands import Command, CommandName, LimitSpec, SetLimits
 from kmonitor_agent.protocol.errors import Malformed
 from kmonitor_agent.protocol.facts import (
@@ -387,7 +388,7 @@ class SimulatedAgent:
         """A real agent bisects; this one looks which of them are no events."""
         for seq in range(nack.first, nack.first + nack.n):
             try:
-                decode_event(self.bodies[seq - 1])
+                read_event(seq, self.bodies[seq - 1])
             except Malformed:
                 lost = Lost(t_s=self.now_s(), first=seq, last=seq, why=nack.why[:200])
                 self.bodies[seq - 1] = encode_event(lost)

@@ -15,7 +15,7 @@ from kmonitor.hub.guard import HubFaults
 from kmonitor_agent.local.direct_address import DirectAddress
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.key_pair import keys_folder, own_keys
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.private_folders import NotPrivate
 
 if TYPE_CHECKING:
     from kmonitor_agent.local.key_pair import KeyPair

@@ -6,11 +6,10 @@ import msgspec
 
 from kmonitor.hub.access.allowance import RETRY_MS, Allowance
 from kmonitor.hub.access.key_list import KeyList
-from kmonitor.hub.access.peers import LOCAL_USER, Peer, key_of, peer_of
+from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, key_of, peer_of
 from kmonitor.hub.access.refusals import Refusals
 from kmonitor.hub.access.roles import KNOWN_TAGS, may_send, why_not
 from kmonitor.hub.guard import HubFaults
-from kmonitor.hub.intake import Send
 from kmonitor_agent.local.clock import Clock
 from kmonitor_agent.protocol.codec import event_type
 from kmonitor_agent.protocol.errors import ProtocolError

@@ -7,9 +7,8 @@ import msgspec
 
 from kmonitor.errors import Expected
 from kmonitor.hub.guard import HubFaults
-from kmonitor_agent.local.key_pair import check_private_file
-from kmonitor_agent.local.run_spool import write_private
-from kmonitor_agent.local.sockets import NotPrivate, make_private_folder
+from kmonitor_agent.local.plain_files import check_secret, read_own, write_private
+from kmonitor_agent.local.private_folders import NotPrivate, make_private_folder
 from kmonitor_agent.protocol.access_messages import KeyGrant
 
 MAX_KEYS: Final = 1000
@@ -135,8 +134,8 @@ def read_key_list(path: Path) -> dict[str, KeyGrant]:
     """
     open_to_others = f"can be read or written by others; see whom it lists, then: chmod 600 {path}"
     try:
-        check_private_file(path, open_to_others)
-        found = msgspec.json.decode(path.read_bytes(), type=_File)
+        check_secret(path, open_to_others)
+        found = msgspec.json.decode(read_own(path), type=_File)
     except FileNotFoundError:
         return {}
     except NotPrivate as exc:

@@ -5,8 +5,11 @@ for a connection from the network, with the key that its handshake proved: so no
 by identity can be had by another key.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kmonitor_agent.protocol.access_messages import KeyGrant, Role
 
@@ -15,6 +18,9 @@ _FAR: Final = b"\x00key:"
 ZeroMQ's own are five bytes long."""
 
 _KEY_BYTES: Final = 32
+
+Send = Callable[[bytes, msgspec.Struct], bool]
+"""Sends a message to the socket behind an identity; False if that is gone."""
 
 THIS_USER: Final = "this user"
 """Who did something over a socket that only the hub's own user can reach."""

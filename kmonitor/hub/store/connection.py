@@ -15,13 +15,35 @@ class StoreDiffers(Exception):
     """The database holds something else than this hub knows of: it has to be read anew."""
 
 
+class RowConflicts(StoreDiffers):
+    """Another row stands where one is to be stored."""
+
+
+class RowRefused(Exception):
+    """The database takes no row with such a value, now or later."""
+
+
 CANNOT_NOW: Final = (sqlite3.OperationalError, StoreAway)
 """Trying again later may do: a full disk, a lock, a server that is away."""
 
 READ_ANEW: Final = (sqlite3.IntegrityError, StoreDiffers)
 """What the hub knows and what is stored differ."""
 
-CANNOT_READ: Final = (sqlite3.Error, StoreAway, StoreDiffers)
+CONFLICTS: Final = (sqlite3.IntegrityError, RowConflicts)
+"""Those of them that are about one row."""
+
+NEVER_TAKEN: Final = (
+    RowRefused,
+    sqlite3.DataError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    OverflowError,
+    ValueError,
+    TypeError,
+)
+"""A value of one row cannot be stored: all other rows can."""
+
+CANNOT_READ: Final = (sqlite3.Error, StoreAway, StoreDiffers, RowRefused)
 """Any way in which a question to the database fails."""
 
 

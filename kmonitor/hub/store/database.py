@@ -6,13 +6,16 @@ The statements are those of every database; what each does in its own way is a m
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
 
 from kmonitor.hub.store.audit import bound_audit, newest_audit, read_audit
+from kmonitor.hub.store.checked import whole
 from kmonitor.hub.store.connection import Connection, newest_row
 from kmonitor.hub.store.numbering import Span
 from kmonitor.hub.store.pages import Page, Wanted, read_page
 from kmonitor.hub.store.sample_blocks import SampleBlock, remove_blocks, write_blocks
+from kmonitor_agent.protocol.identity import is_id
 from kmonitor_agent.protocol.messages import AuditRow
 
 NewEvent = tuple[int, int, int, float, float, str, bytes]
@@ -61,6 +64,29 @@ class Changes:
     )
     deleted: list[tuple[int, str, int]] = field(default_factory=list[tuple[int, str, int]])
     blocks: list[SampleBlock] = field(default_factory=list[SampleBlock])
+
+    @property
+    def n_rows(self) -> int:
+        """How much it is."""
+        return sum(len(getattr(self, name)) for name in _PARTS)
+
+    def add(self, later: "Changes") -> None:
+        """Take in what comes after it."""
+        for name in _PARTS:
+            getattr(self, name).extend(getattr(later, name))
+
+    def halves(self) -> "list[Changes]":
+        """The same in two: rows of one kind apart from the others, else the first of them."""
+        kinds = [name for name in _PARTS if getattr(self, name)]
+        rows: list[Any] = getattr(self, kinds[0])
+        if len(kinds) > 1:
+            rest = {name: getattr(self, name) for name in kinds[1:]}
+            return [Changes(**{kinds[0]: rows}), Changes(**rest)]
+        middle = len(rows) // 2
+        return [Changes(**{kinds[0]: part}) for part in (rows[:middle], rows[middle:])]
+
+
+_PARTS: Final = tuple(each.name for each in fields(Changes))
 
 
 class Database(ABC):
@@ -152,6 +178,7 @@ class Database(ABC):
         Raises:
             CANNOT_NOW: Nothing was written: the disk is full, or the server is away.
             READ_ANEW: Nothing was written: rows are there of which this hub knows nothing.
+            NEVER_TAKEN: Nothing was written: a value of one row is none of its column's.
         """
         self._prepare(changes)
         audit = [(self._audit + n, *row) for n, row in enumerate(changes.audit, 1)]
@@ -169,10 +196,11 @@ class Database(ABC):
         if changes.events:
             self.head = changes.events[-1][0]
 
-    def runs(self) -> Iterator[tuple[bytes, int]]:
-        """(record, largest seq stored) of every run of this hub."""
+    def runs(self) -> Iterator[tuple[int, object, object, object]]:
+        """(key, run, record, largest seq) of every run of this hub, as they are stored."""
         yield from self._connection.execute(
-            "SELECT record, (SELECT coalesce(max(seq), 0) FROM events WHERE run_key = key)"
+            "SELECT key, run, record,"
+            " (SELECT coalesce(max(seq), 0) FROM events WHERE run_key = key)"
             " FROM runs WHERE key BETWEEN ? AND ?",
             self._ends,
         )
@@ -190,9 +218,10 @@ class Database(ABC):
 
     def deleted_runs(self) -> list[tuple[str, int]]:
         """(run, change) of every run that was deleted."""
-        return self._connection.execute(
+        found = self._connection.execute(
             "SELECT run, change FROM deleted WHERE run_key BETWEEN ? AND ?", self._ends
-        ).fetchall()
+        )
+        return [(run, whole(change)) for run, change in found if is_id(str(run))]
 
     def page(self, wanted: Wanted) -> Page:
         """One page of rows; of one hub's after the other's where runs of several are wanted."""
@@ -206,8 +235,8 @@ class Database(ABC):
                 return replace(page, more=page.more or n < len(by_hub))
         return Page([], wanted.cursor, more=False)
 
-    def audit_rows(self, before: int, limit: int) -> list[AuditRow]:
-        """What was done, newest first: at most `limit` rows older than `before` (0: all)."""
+    def audit_rows(self, before: int, limit: int) -> tuple[list[AuditRow], bool]:
+        """What was done, newest first, and whether there is more; as `read_audit`."""
         return read_audit(self._connection, self.span, before, limit)
 
     def bound_audit(self) -> None:

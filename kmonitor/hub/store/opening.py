@@ -9,7 +9,9 @@ from kmonitor.extras import how_to_add
 from kmonitor.hub.store.database import Database
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.local.plain_files import read_own, write_private
+from kmonitor_agent.local.private_folders import make_own_folder
+from kmonitor_agent.protocol.identity import Text
 
 if TYPE_CHECKING:
     from kmonitor.hub.store.postgresql.team_database import TeamDatabase
@@ -28,7 +30,7 @@ class StoreRefused(Expected):
 
 
 class _Setting(msgspec.Struct, frozen=True):
-    store: str = ""
+    store: Text = ""
 
 
 def open_database(folders: Folders, store: str) -> Database:
@@ -133,17 +135,21 @@ def stored_store(folders: Folders) -> str:
     """
     path = folders.settings / SETTING_NAME
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Setting).store
+        return msgspec.json.decode(read_own(path), type=_Setting).store
     except FileNotFoundError:
         return ""
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as exc:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
         remedy = "Write it anew: kmonitor hub store URL, or kmonitor hub store here"
         raise StoreRefused(
-            f"{path}, which says where hubs store, cannot be read.", remedy
+            f"{path}, which says where hubs store, cannot be read: {_why(exc)}.", remedy
         ) from exc
+
+
+def _why(exc: Exception) -> str:
+    return (exc.strerror or str(exc)) if isinstance(exc, OSError) else str(exc)
 
 
 def write_store(folders: Folders, store: str) -> None:
     """Have this user's hubs store there from their next start on. Raises: OSError."""
-    folders.settings.mkdir(parents=True, exist_ok=True)
+    make_own_folder(folders.settings)
     write_private(folders.settings / SETTING_NAME, msgspec.json.encode(_Setting(store)))

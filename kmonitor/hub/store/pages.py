@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from kmonitor.hub.store.checked import is_event_body, number, seconds
 from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.numbering import Span
 from kmonitor_agent.protocol.version import MAX_BATCH_BYTES
@@ -13,7 +14,7 @@ _WINDOW_ROWS = 20_000
 _FIELDS = "row, run_key, seq, t_s, body"
 
 StoredRow = tuple[int, int, int, float, bytes]
-"""row, run key, seq, run time in seconds, body."""
+"""row, run key, seq (below 0: the hub's own), run time in seconds, body (empty: damaged)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def _window_page(connection: Connection, wanted: Wanted, head: int) -> Page:
         where.append(f"kind IN ({_marks(wanted.kinds)})")
         values += wanted.kinds
     query = f"SELECT {_FIELDS} FROM events WHERE {' AND '.join(where)} ORDER BY row LIMIT ?"  # noqa: S608 - placeholders only
-    found: list[StoredRow] = connection.execute(query, [*values, wanted.limit]).fetchall()
+    found = _checked(connection.execute(query, [*values, wanted.limit]))
     rows = _within_bytes(found)
     is_cut = len(rows) == wanted.limit or len(rows) < len(found)
     if is_cut:
@@ -103,15 +104,17 @@ def _behind(connection: Connection, end: int, head: int) -> tuple[int, bool]:
 
 def _rows_of_run(connection: Connection, run_key: int, wanted: Wanted) -> list[StoredRow]:
     after_seq = seq_at_row(connection, run_key, wanted.cursor)
-    rows: list[StoredRow] = connection.execute(
+    found = connection.execute(
         f"SELECT {_FIELDS} FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - constant
         (run_key, after_seq, wanted.limit),
-    ).fetchall()
+    )
+    rows = _checked(found)
     # The hub's own rows, a few at most, have negative numbers.
-    own: list[StoredRow] = connection.execute(
+    found = connection.execute(
         f"SELECT {_FIELDS} FROM events WHERE run_key = ? AND seq < 0 AND row > ?",  # noqa: S608 - constant
         (run_key, wanted.cursor),
-    ).fetchall()
+    )
+    own = _checked(found)
     return sorted(rows + own) if own else rows
 
 
@@ -126,7 +129,7 @@ def _rows_of_kinds(connection: Connection, run_key: int, wanted: Wanted) -> list
     for kind in kinds:
         values += [run_key, kind, wanted.cursor, wanted.limit]
     query = " UNION ALL ".join([one] * len(kinds)) + " ORDER BY 1 LIMIT ?"
-    return connection.execute(query, [*values, wanted.limit]).fetchall()
+    return _checked(connection.execute(query, [*values, wanted.limit]))
 
 
 def seq_at_row(connection: Connection, run_key: int, row: int) -> int:
@@ -156,6 +159,14 @@ def seq_at_row(connection: Connection, run_key: int, row: int) -> int:
         else:
             high = int(found[0]) - 1
     return low
+
+
+def _checked(found: Iterable[tuple[int, int, object, object, object]]) -> list[StoredRow]:
+    """Rows with cells of the types and bounds of their columns; a damaged body is empty."""
+    return [
+        (row, key, number(seq), seconds(t_s), body if is_event_body(body) else b"")
+        for row, key, seq, t_s, body in found
+    ]
 
 
 def _within_bytes(rows: Sequence[StoredRow]) -> list[StoredRow]:

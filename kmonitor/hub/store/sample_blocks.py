@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from kmonitor.hub.store.checked import seconds
 from kmonitor.hub.store.connection import Connection
 from kmonitor_agent.protocol.measured import DeviceNow
 from kmonitor_agent.protocol.sample_columns import SAMPLE_COLUMNS, extra_values
@@ -46,6 +47,7 @@ _Charted: type[Any] = msgspec.defstruct(
     gc=False,
 )
 _decode_charted = msgspec.msgpack.Decoder(_Charted).decode
+_CANNOT_DECODE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError)
 
 
 class DamagedBlocks(Exception):
@@ -79,7 +81,7 @@ def decoded_samples(bodies: list[bytes]) -> dict[str, Floats]:
 
     A column in which nothing was read is left out.
     """
-    samples = [_decode_charted(body) for body in bodies]
+    samples = _charted(bodies)
     n_fields = len(SAMPLE_COLUMNS)
     values = np.array(
         [msgspec.structs.astuple(sample)[:n_fields] for sample in samples], dtype=np.float64
@@ -99,6 +101,21 @@ def decoded_samples(bodies: list[bytes]) -> dict[str, Floats]:
     return columns
 
 
+def _charted(bodies: list[bytes]) -> list[Any]:
+    try:
+        return [_decode_charted(body) for body in bodies]
+    except _CANNOT_DECODE:
+        return [_charted_or_absent(body) for body in bodies]
+
+
+def _charted_or_absent(body: bytes) -> Any:
+    """A damaged sample is one in which nothing was read."""
+    try:
+        return _decode_charted(body)
+    except _CANNOT_DECODE:
+        return _Charted()
+
+
 def next_block(
     connection: Connection, run_key: int, n_samples: int = BLOCK_SAMPLES
 ) -> SampleBlock | None:
@@ -114,7 +131,7 @@ def next_block(
     if enough is None:
         return None
     rows = connection.execute(_EVENTS, (run_key, packed, n_samples)).fetchall()
-    columns = {TIMES: _packed(np.array([t_s for _, t_s, _ in rows], dtype=np.float64))}
+    columns = {TIMES: _packed(np.array([seconds(t_s) for _, t_s, _ in rows], dtype=np.float64))}
     found = decoded_samples([body for _, _, body in rows])
     columns |= {name: _packed(values) for name, values in found.items()}
     return SampleBlock(run_key, rows[-1][0], len(rows), columns)
@@ -224,7 +241,9 @@ def _packed(values: Floats) -> bytes:
 
 def _unpacked(body: bytes, n_samples: int) -> Floats:
     try:
-        as_bytes = np.frombuffer(zlib.decompress(body), np.uint8).reshape(8, n_samples)
-    except (zlib.error, ValueError) as exc:
+        # One byte more than there can be tells a body that unpacks to more than it should.
+        plain = zlib.decompressobj().decompress(body, 8 * n_samples + 1)
+        as_bytes = np.frombuffer(plain, np.uint8).reshape(8, n_samples)
+    except (zlib.error, ValueError, TypeError, OverflowError, MemoryError) as exc:
         raise DamagedBlocks(str(exc)) from exc
     return np.ascontiguousarray(as_bytes.T).view("<f8").reshape(n_samples)

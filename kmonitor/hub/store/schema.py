@@ -81,6 +81,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         sqlite3.DatabaseError: It is no database, or is damaged.
     """
     connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S)
+    connection.text_factory = _text
     try:
         version = _version(connection, path)
         _configure(connection)
@@ -95,7 +96,14 @@ def open_writer(path: Path) -> sqlite3.Connection:
 def open_reader(path: Path) -> sqlite3.Connection:
     """A connection that can only read, for a thread of its own."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
-    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
+    connection.text_factory = _text
+    return connection
+
+
+def _text(cell: bytes) -> str:
+    # Python's own raises for a damaged one, and with it for all rows behind it.
+    return cell.decode("utf-8", "replace")
 
 
 def _configure(connection: sqlite3.Connection) -> None:

@@ -2,18 +2,21 @@
 
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from typing_extensions import override
 
+from kmonitor.hub.logbook import LOG
 from kmonitor.hub.store.aside import newest_put_aside, put_aside
 from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.database import Changes, Database
 from kmonitor.hub.store.numbering import Span
 from kmonitor.hub.store.schema import open_reader, open_writer
-from kmonitor_agent.protocol.identity import new_id
+from kmonitor_agent.local.plain_files import check_own
+from kmonitor_agent.local.private_folders import make_own_folder
+from kmonitor_agent.protocol.identity import is_id, new_id
 
 DATABASE_NAME: Final = "hub.sqlite3"
 """File name of the hub's database in its folder."""
@@ -34,16 +37,23 @@ class SqliteDatabase(Database):
 
         Raises:
             NewerDatabase: A newer program wrote it.
+            UnsafePath: Its folder or file is not this user's alone, or no plain file.
             OSError: Its folder cannot be made.
             sqlite3.Error: It cannot be opened even when new.
         """
         self.path = path
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_own_folder(path.parent)
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with suppress(FileNotFoundError):
+                check_own(path.with_name(path.name + suffix))
         self._file = _open(path)
         super().__init__(self._file, Span.of_hub(0))
-        self._inode = path.stat().st_ino
+        self._inode = path.lstat().st_ino
         self.hub = self._fact_or_new("hub", new_id())
-        self._load(int(self._fact_or_new("head", 0)))
+        if not is_id(self.hub):
+            LOG.error("the id of the hub in %s is none: it gets another one", path)
+            self.hub = self._new_fact("hub", new_id())
+        self._load(self._stored_head())
 
     @override
     def open_reader(self) -> Connection:
@@ -84,7 +94,7 @@ class SqliteDatabase(Database):
     @override
     def is_in_place(self) -> bool:
         try:
-            return self.path.stat().st_ino == self._inode
+            return self.path.lstat().st_ino == self._inode
         except OSError:
             return False
 
@@ -118,6 +128,18 @@ class SqliteDatabase(Database):
 
     def _pragma(self, name: str) -> int:
         return int(self._file.execute(f"PRAGMA {name}").fetchone()[0])
+
+    def _stored_head(self) -> int:
+        stored = self._fact_or_new("head", 0)
+        if stored.isdecimal() and int(stored) in self.span:
+            return int(stored)
+        LOG.error("%s remembers %.40r as its newest row: it is looked for", self.path, stored)
+        self._new_fact("head", 0)
+        return 0
+
+    def _new_fact(self, name: str, value: str | int) -> str:
+        self._file.execute("UPDATE facts SET value = ? WHERE name = ?", (value, name))
+        return str(value)
 
     def _fact_or_new(self, name: str, value: str | int) -> str:
         self._file.execute("INSERT OR IGNORE INTO facts VALUES (?,?)", (name, value))

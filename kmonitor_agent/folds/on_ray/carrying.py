@@ -12,7 +12,7 @@ from typing import Final
 from kmonitor_agent.folds.on_ray.messages import Events
 from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
 from kmonitor_agent.local.clock import SystemClock
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.private_folders import NotPrivate
 from kmonitor_agent.local.spool_format import Record
 
 _EVERY_S: Final = 5.0

@@ -13,6 +13,8 @@ from kmonitor_agent.folds.function_source import FoldsRefused
 from kmonitor_agent.folds.ledger import Cause
 from kmonitor_agent.limits import Limit
 from kmonitor_agent.local.byte_sizes import bytes_text
+from kmonitor_agent.local.plain_files import write_private
+from kmonitor_agent.local.private_folders import make_folder
 
 _NOT_INSTALLED: Final = (
     'run_folds: on="ray" needs Ray, which is not installed here. Install it where kmonitor is'
@@ -291,7 +293,5 @@ def _fits(node: dict[str, float], needs: Needs) -> bool:
 
 def write_file(path: str, data: bytes) -> None:
     """On a node: write a small file, whole."""
-    fresh = Path(f"{path}.new")
-    fresh.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh.write_bytes(data)
-    fresh.replace(path)
+    make_folder(Path(path).parent)
+    write_private(Path(path), data)

@@ -10,9 +10,10 @@ from kmonitor_agent.folds.function_source import FunctionSource
 from kmonitor_agent.folds.launch import Wanted
 from kmonitor_agent.folds.on_ray.ground import computing, host_id, placing
 from kmonitor_agent.folds.on_ray.messages import Errand
-from kmonitor_agent.folds.study_folder import StudyFacts
+from kmonitor_agent.folds.study_folder import VALUE_BYTES, StudyFacts
 from kmonitor_agent.link.hub_choice import HUB_VARIABLE
 from kmonitor_agent.local.direct_address import SCHEME
+from kmonitor_agent.local.plain_files import read_plain
 
 
 class Errands:
@@ -82,7 +83,7 @@ class Errands:
 
     def _splits(self, fold: int) -> dict[str, bytes]:
         folder = splits_folder(self._folder)
-        return {path.name: path.read_bytes() for path in folder.glob(f"{fold}-*.npy")}
+        return {path.name: read_plain(path, VALUE_BYTES) for path in folder.glob(f"{fold}-*.npy")}
 
 
 def _scripts(source: FunctionSource) -> dict[str, bytes]:

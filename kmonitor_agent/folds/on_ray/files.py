@@ -5,8 +5,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from kmonitor_agent.folds.on_ray.messages import Part
-from kmonitor_agent.folds.private_file import open_private
 from kmonitor_agent.folds.study_folder import StudyPaths
+from kmonitor_agent.local.plain_files import is_plain, open_private
+from kmonitor_agent.local.private_folders import make_folder
 
 _PART_BYTES: Final = 4 * 2**20
 _FOLD: Final = "fold/"
@@ -28,7 +29,7 @@ def parts_of(paths: StudyPaths, fold: int, *, with_files: bool) -> Iterator[Part
         return
     folder = paths.fold_folder(fold)
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink():
+        if is_plain(path):
             yield from _parts(f"{_FOLD}{path.relative_to(folder).as_posix()}", path)
     yield from _parts("value", paths.value_file(fold))
 
@@ -72,7 +73,7 @@ class Unpacking:
         if not name.startswith(_FOLD) or path.is_absolute() or ".." in path.parts:
             raise ValueError(f"no file of a fold: {name!r}")
         place = self._paths.fold_folder(self._fold) / path
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(place.parent)
         return place
 
     def _write(self, path: Path, data: bytes, *, is_first: bool) -> None:
@@ -81,9 +82,9 @@ class Unpacking:
 
 
 def _parts(name: str, path: Path) -> Iterator[Part]:
-    if not path.is_file():
+    if not is_plain(path):
         return
-    with path.open("rb") as file:
+    with open_private(path, "rb") as file:
         is_first = True
         while (data := file.read(_PART_BYTES)) or is_first:
             yield Part(name, data, is_first)

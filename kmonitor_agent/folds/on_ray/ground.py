@@ -18,10 +18,11 @@ import msgspec
 from kmonitor_agent.folds.fold import splits_folder
 from kmonitor_agent.folds.function_source import FunctionSource
 from kmonitor_agent.folds.on_ray.messages import Errand
-from kmonitor_agent.folds.study_folder import StudyFacts, StudyPaths
+from kmonitor_agent.folds.study_folder import StudyFacts, StudyPaths, read_facts
 from kmonitor_agent.link.hub_choice import HUB_VARIABLE
 from kmonitor_agent.local.folders import PLACE_VARIABLES, SPOOL_VARIABLE, find_folders
-from kmonitor_agent.local.sockets import make_private_folder
+from kmonitor_agent.local.plain_files import write_private
+from kmonitor_agent.local.private_folders import make_folder, make_private_folder
 from kmonitor_agent.local.supervised import Supervision, make_studies
 
 _COMPUTING: Final = (
@@ -128,21 +129,21 @@ def placing(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _is_study(folder: Path, study: str) -> bool:
     try:
-        facts = msgspec.json.decode((folder / "study.json").read_bytes(), type=StudyFacts)
-    except (OSError, msgspec.MsgspecError):
+        facts = msgspec.json.decode(read_facts(folder), type=StudyFacts)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
     return facts.id == study
 
 
 def _make(paths: StudyPaths, errand: Errand) -> None:
     for folder in (paths.value_file(0).parent, paths.output_file(0).parent):
-        folder.mkdir(exist_ok=True, mode=0o700)
+        make_folder(folder)
     paths.output_file(errand.fold).unlink(missing_ok=True)  # the study has what was printed before
     paths.value_file(errand.fold).unlink(missing_ok=True)
     splits = splits_folder(paths.path)
-    splits.mkdir(exist_ok=True)
+    make_folder(splits)
     for name, data in errand.splits.items():
-        (splits / name).write_bytes(data)
+        write_private(splits / name, data)
     if errand.runs:
         make_private_folder(paths.resume_folder(errand.fold).parent)
         make_private_folder(paths.resume_folder(errand.fold))
@@ -172,9 +173,9 @@ def _source(source: FunctionSource, scripts: Mapping[str, bytes], own: Path) -> 
     text, file = scripts.get(source.file), source.file
     if text is not None and not _has_text(Path(file), text):
         folder = own / "script"
-        folder.mkdir(exist_ok=True, mode=0o700)
+        make_folder(folder)
         path = folder / f"{os.getpid()}-{Path(file).name}"
-        path.write_bytes(text)
+        write_private(path, text)
         file = str(path)
     return msgspec.structs.replace(source, file=file, functions=functions)
 

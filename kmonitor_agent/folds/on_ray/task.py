@@ -37,6 +37,7 @@ from kmonitor_agent.folds.runner import wait_for
 from kmonitor_agent.folds.running import Running
 from kmonitor_agent.folds.study_folder import StudyFacts
 from kmonitor_agent.local.folders import find_folders
+from kmonitor_agent.local.plain_files import SETTING_BYTES, read_plain
 from kmonitor_agent.local.spool_tail import SpoolTail, spools_below
 from kmonitor_agent.restart.death import Death
 
@@ -143,7 +144,7 @@ class _Watch:
     def _obey(self, running: Running) -> None:
         if not self._ground.verdict.exists():
             return
-        verdict = verdict_of(self._ground.verdict.read_bytes())
+        verdict = verdict_of(read_plain(self._ground.verdict, SETTING_BYTES))
         if verdict is not None:
             running.kill(verdict.cause, verdict.why)
 

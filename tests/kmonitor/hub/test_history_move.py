@@ -93,7 +93,7 @@ def test_all_that_was_in_the_file_is_in_the_team_s_database(
         assert charted(there, record) == charts[record.run]
         assert record.accepted == records[record.run].accepted
     assert there.ledger.registry.was_deleted(deleted)
-    assert [row.what for row in there.database.audit_rows(0, 9)] == ["note"]
+    assert [row.what for row in there.database.audit_rows(0, 9)[0]] == ["note"]
 
 
 def test_runs_go_on_where_they_were(here: HubParts, moved: Callable[[], HubParts]):

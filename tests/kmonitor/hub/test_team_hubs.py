@@ -268,6 +268,6 @@ def test_nothing_is_lost_while_the_server_comes_and_goes(
             agent.wait_acked()
         with idle_hub.client() as client:
             rows = list(client.all_rows(agent.run))
-            assert client.hub().troubles == []
+            wait_until(lambda: client.hub().troubles == [], what="no trouble any more")
 
     assert [row.body for row in rows] == agent.bodies

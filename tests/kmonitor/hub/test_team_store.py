@@ -124,7 +124,7 @@ def test_a_commit_whose_answer_was_lost_is_not_made_twice(
     committed(team)
 
     assert seqs(team, record) == [1, 2, 3]
-    assert [row.what for row in team.database.audit_rows(0, 10)] == ["pin", "note"]
+    assert [row.what for row in team.database.audit_rows(0, 10)[0]] == ["pin", "note"]
     team.reopen()
     assert seqs(team, record) == [1, 2, 3]
     caplog.clear()
@@ -322,5 +322,5 @@ def test_a_name_that_a_server_cannot_hold_is_still_written_down(team: HubParts):
     team.ledger.audit("me", "rename", "run", "a\0b", "done")
     committed(team)
 
-    (row,) = team.database.audit_rows(0, 10)
+    (row,) = team.database.audit_rows(0, 10)[0]
     assert row.subject == "a\ufffdb"

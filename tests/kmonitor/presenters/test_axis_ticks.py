@@ -3,7 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmonitor.presenters.axis_ticks import AIR_PX, axis_between, log_axis, value_axis, x_axis
+from kmonitor.presenters.chart_picture import XKind
 from kmonitor.presenters.formats import Unit
+from kmonitor.presenters.growing_series import MOST_CHARTED
 
 GIB = 2.0**30
 MIB = 2.0**20
@@ -151,3 +153,33 @@ def test_logarithms_have_numbers_from_the_lowest_to_the_highest(
     lowest: float, highest: float, expected: tuple[str, ...]
 ):
     assert log_axis(lowest, highest, height_px=100.0).texts == expected
+
+
+FAR = st.floats(-MOST_CHARTED, MOST_CHARTED)
+
+
+@given(FAR, FAR, st.none() | FAR, st.sampled_from(UNITS), st.floats(1, 900))
+def test_an_axis_holds_whatever_is_charted(
+    one: float, other: float, limit: float | None, unit: Unit, height: float
+):
+    lowest, highest = sorted((one, other))
+    axis = value_axis(lowest, highest, unit=unit, height_px=height, limit=limit)
+
+    assert axis.lo <= axis.hi
+    assert len(axis.texts) == len(axis.ticks)
+
+
+@given(st.floats(-324, 100), st.floats(-324, 100), st.floats(1, 900))
+def test_a_logarithmic_axis_holds_whatever_is_charted(one: float, other: float, height: float):
+    lowest, highest = sorted((one, other))
+    axis = log_axis(lowest, highest, height_px=height)
+
+    assert len(axis.texts) == len(axis.ticks)
+
+
+@given(st.floats(0, 1e9), st.floats(0, 1e9), st.sampled_from(["epochs", "seconds"]))
+def test_a_time_axis_holds_every_duration(one: float, other: float, kind: XKind):
+    lo, hi = sorted((one, other))
+    axis = x_axis(kind, lo, max(hi, lo + 1e-6), width_px=400)
+
+    assert len(axis.texts) == len(axis.ticks)

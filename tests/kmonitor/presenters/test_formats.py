@@ -1,4 +1,5 @@
 import math
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -6,6 +7,7 @@ from hypothesis import strategies as st
 
 from kmonitor.presenters import formats
 from kmonitor.presenters.formats import plain_text
+from kmonitor_agent.protocol.version import MAX_WALL_S
 
 MIB, GIB = 2.0**20, 2.0**30
 
@@ -106,3 +108,43 @@ def test_parts_and_plain_numbers():
     assert plain_text(formats.percent_text(0.64)) == "64 %"
     assert formats.number_text(-0.00012) == "\u22120.00012"
     assert formats.number_text(math.pi) == "3.142"
+
+
+ANY_FLOAT = st.floats(allow_nan=True, allow_infinity=True)
+OF_ONE_NUMBER = (
+    formats.bytes_text,
+    formats.round_bytes_text,
+    formats.count_text,
+    formats.percent_text,
+    formats.number_text,
+    formats.seconds_text,
+    formats.duration_text,
+    formats.clock_text,
+    formats.day_text,
+    formats.day_clock_text,
+    formats.day_minute_text,
+)
+
+
+@given(ANY_FLOAT, ANY_FLOAT)
+def test_no_number_is_too_strange_to_be_written(one: float, other: float):
+    texts = [text(one) for text in OF_ONE_NUMBER]
+    texts += [formats.moment_text(one, now_wall_s=other), formats.bytes_change_text(one, other)]
+    for unit in get_args(formats.Unit):
+        texts += [
+            formats.amount_text(one, unit),
+            formats.change_text(one, unit),
+            formats.rate_text(one, unit, "epoch"),
+        ]
+
+    assert all(texts)
+
+
+@pytest.mark.parametrize("wall_s", [-1.0, MAX_WALL_S + 1.0, 253402300800.0, math.nan, math.inf])
+def test_a_moment_that_no_clock_shows_is_not_known(wall_s: float):
+    assert (
+        formats.clock_text(wall_s)
+        == formats.day_text(wall_s)
+        == formats.day_clock_text(wall_s)
+        == formats.NOT_KNOWN
+    )

@@ -17,7 +17,7 @@ from kmonitor_agent.link.hub_search import HubReach
 from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.spool_writer import SpoolWriter
 from kmonitor_agent.link.timing import Timing
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.private_folders import NotPrivate
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.commands import Command
 from kmonitor_agent.protocol.facts import Event, Lost, Notice

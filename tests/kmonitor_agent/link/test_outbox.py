@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
 import pytest
 
@@ -13,6 +13,7 @@ from kmonitor_agent.link import outbox as module
 from kmonitor_agent.link.memory_ring import MemoryRing
 from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.local import run_spool
 from kmonitor_agent.local.run_spool import RunSpool
 from kmonitor_agent.local.spool_format import segment_name, segments_in
 from kmonitor_agent.protocol.codec import decode_event
@@ -169,7 +170,7 @@ def test_a_disk_that_gives_nothing_back_is_asked_again_before_it_counts_as_lost(
     assert spool is not None
     spool._parsed = None
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", _full)
+        patch.setattr(run_spool, "read_segment", _full)
         for _ in range(module.UNREAD_LIMIT - 1):
             with pytest.raises(OSError, match="No space"):
                 case.outbox.read(1, 1, LOTS)
@@ -181,8 +182,9 @@ def test_a_disk_that_gives_nothing_back_is_asked_again_before_it_counts_as_lost(
 
 def test_an_event_that_cannot_be_encoded_keeps_its_place_as_lost(root: Path):
     case = _opened(root)
+    odd: Any = object()
     huge = LimitsInForce(t_s=0.0, limits=[LimitSpec(metric="ram", set_by="x" * 70_000)])
-    case.outbox.append([sample(1), huge, Sample(t_s=0.0, step=2**70), sample(2)])
+    case.outbox.append([sample(1), huge, Sample(t_s=0.0, step=odd), sample(2)])
 
     assert case.steps() == [1, "Lost", "Lost", 2]
     assert case.faults.counts() == {"link.outbox.encode": 2}

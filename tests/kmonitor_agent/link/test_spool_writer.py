@@ -7,8 +7,8 @@ from typing import Never
 import pytest
 
 from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
+from kmonitor_agent.local.private_folders import NotPrivate
 from kmonitor_agent.local.run_spool import RunSpool
-from kmonitor_agent.local.sockets import NotPrivate
 from kmonitor_agent.local.spool_format import (
     SEGMENT_BYTES,
     SEGMENT_S,

@@ -11,8 +11,8 @@ import zmq
 
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.key_pair import key_text, key_z85, keys_folder, own_keys
-from kmonitor_agent.local.run_spool import write_private
-from kmonitor_agent.local.sockets import NotPrivate
+from kmonitor_agent.local.plain_files import write_private
+from kmonitor_agent.local.private_folders import NotPrivate
 
 
 @pytest.fixture

@@ -6,15 +6,12 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import (
+from kmonitor_agent.local.private_folders import (
     NotPrivate,
     check_private_folder,
-    hub_lock,
-    ingest_socket,
-    ipc,
     make_private_folder,
-    view_socket,
 )
+from kmonitor_agent.local.sockets import hub_lock, ingest_socket, ipc, view_socket
 
 
 def test_all_sockets_and_the_lock_lie_in_the_runtime_folder(folders: Folders):

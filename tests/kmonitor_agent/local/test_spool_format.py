@@ -129,6 +129,6 @@ def test_segments_are_named_and_listed_by_their_first_number(tmp_path: Path):
         (tmp_path / segment_name(seq)).touch()
     (tmp_path / "acked").touch()
 
-    assert [first_seq_of(p) for p in segments_in(tmp_path)] == [1, 2, 1000]
-    assert first_seq_of(tmp_path / "acked") is None
+    assert [first_seq_of(p.name) for p in segments_in(tmp_path)] == [1, 2, 1000]
+    assert first_seq_of("acked") is None
     assert RECORD_HEADER.size == 16

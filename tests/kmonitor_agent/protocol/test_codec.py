@@ -51,13 +51,23 @@ from kmonitor_agent.protocol.messages import (
     RunsAsked,
     Welcome,
 )
-from kmonitor_agent.protocol.version import MAGIC, MAX_BATCH_EVENTS, MAX_EVENT_BYTES
+from kmonitor_agent.protocol.version import (
+    MAGIC,
+    MAX_AMOUNT,
+    MAX_BATCH_EVENTS,
+    MAX_COUNT,
+    MAX_DURATION_S,
+    MAX_EVENT_BYTES,
+    MAX_NAME,
+    MAX_WALL_S,
+)
 
 IDS = st.from_regex(r"\A[0-9A-Za-z_-]{1,64}\Z")
-COUNTS = st.integers(0, 2**63 - 1)
-SECONDS = st.floats(0, 1e12)
-AMOUNTS = st.none() | st.floats(0, 1e18)
-NAMES = st.text(max_size=200)
+COUNTS = st.integers(0, MAX_COUNT)
+SECONDS = st.floats(0, MAX_DURATION_S)
+WALLS = st.floats(0, MAX_WALL_S)
+AMOUNTS = st.none() | st.floats(0, MAX_AMOUNT)
+NAMES = st.text(max_size=MAX_NAME)
 TEXTS = st.text(max_size=300)
 
 SAMPLES = st.builds(Sample, t_s=SECONDS, fit=COUNTS, ram_bytes=AMOUNTS, step_time_s=SECONDS)
@@ -103,7 +113,7 @@ EVENTS = st.one_of(
         name=NAMES,
         host=NAMES,
         pid=COUNTS,
-        started_wall_s=SECONDS,
+        started_wall_s=WALLS,
         argv=st.lists(TEXTS, max_size=3),
         versions=st.dictionaries(NAMES, NAMES, max_size=3),
     ),
@@ -118,14 +128,14 @@ FROM_AGENT = st.one_of(
         last=COUNTS,
         pid=COUNTS,
         host=NAMES,
-        start_wall=SECONDS,
+        start_wall=WALLS,
         mono=SECONDS,
     ),
     st.builds(
         Batch,
         run=IDS,
         boot=IDS,
-        first=st.integers(1, 2**63 - 1),
+        first=st.integers(1, MAX_COUNT - 4),
         events=st.lists(st.binary(max_size=50), min_size=1, max_size=5),
     ),
 )
@@ -253,7 +263,7 @@ def test_text_that_is_not_utf8_is_malformed():
         ("t_s", math.nan),
         ("t_s", math.inf),
         ("t_s", -1.0),
-        ("fit", 2**63),
+        ("fit", MAX_COUNT + 1),
         ("fit", True),
         ("ram_bytes", -1.0),
         ("ram_bytes", 1e19),

@@ -9,7 +9,7 @@ import psycopg
 from psycopg import errors
 
 from kmonitor.errors import Expected
-from kmonitor.hub.store.connection import StoreAway, StoreDiffers
+from kmonitor.hub.store.connection import RowConflicts, RowRefused, StoreAway
 from kmonitor.hub.store.postgresql.address import Address
 
 _MOST_WORDS: Final = 400
@@ -48,7 +48,9 @@ def translated() -> Generator[None]:
     try:
         yield
     except psycopg.IntegrityError as exc:
-        raise StoreDiffers(words_of(exc)) from exc
+        raise RowConflicts(words_of(exc)) from exc
+    except psycopg.DataError as exc:
+        raise RowRefused(words_of(exc)) from exc
     except psycopg.Error as exc:
         raise StoreAway(words_of(exc)) from exc
 

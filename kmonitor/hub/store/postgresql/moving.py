@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from kmonitor.errors import Expected
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.run_record import read_record
 from kmonitor.hub.store.postgresql.team_database import TeamDatabase, put_events
 from kmonitor.hub.store.schema import open_writer
 
@@ -44,7 +44,6 @@ _SUM_OF_BLOCKS: Final = (
 )
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(RunRecord).decode
 
 
 class CannotMove(Expected):
@@ -131,9 +130,11 @@ class _Move:
             raise CannotMove(f"{self._path} has too many events to be moved.")
 
     def _move_run(self, key: int) -> None:
-        record = _decode(
+        record = read_record(
             self._source.execute("SELECT record FROM runs WHERE key = ?", (key,)).fetchone()[0]
         )
+        if record is None:
+            raise CannotMove(f"Run number {key} in {self._path} is damaged.")
         there = self._key_of(record.run)
         if there is not None:
             self._moved.before += there == self._first + key

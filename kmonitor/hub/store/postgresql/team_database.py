@@ -28,7 +28,7 @@ from kmonitor.hub.store.postgresql.link import (
     connect,
 )
 from kmonitor.hub.store.postgresql.tables import bring_forward
-from kmonitor_agent.local.run_spool import write_private
+from kmonitor_agent.local.plain_files import KEY_BYTES, read_own, write_private
 from kmonitor_agent.protocol.identity import new_id
 
 IDENTITY_NAME: Final = "team-hub-id"
@@ -310,7 +310,7 @@ def _one(connection: BoundedConnection, query: str, number: int) -> tuple[Any, .
 
 def _identity(path: Path) -> str:
     try:
-        found = path.read_text("ascii").strip()
+        found = read_own(path, KEY_BYTES).decode("ascii").strip()
     except FileNotFoundError:
         found = ""
     if not found:

@@ -1,0 +1,146 @@
+"""Every field of every message, event and spool record has bounds, and keeps them."""
+
+import math
+import re
+import sys
+from typing import Any
+
+import msgspec
+import pytest
+
+from kmonitor_agent.folds.ledger import Attempt
+from kmonitor_agent.folds.study_folder import StudyFacts
+from kmonitor_agent.local.fold_place import FoldPlace
+from kmonitor_agent.local.launcher import Launcher
+from kmonitor_agent.local.spool_format import BootFacts
+from kmonitor_agent.local.supervised import Leaving, Terms
+from kmonitor_agent.protocol.bounds import (
+    count_within,
+    read_within,
+    seconds_within,
+    wall_within,
+    within,
+)
+from kmonitor_agent.protocol.codec import decode_event, encode_event, unpack_from_agent
+from kmonitor_agent.protocol.errors import Malformed, ProtocolError
+from kmonitor_agent.protocol.facts import EpochEnded, FitStarted, LimitsInForce, Sample
+from kmonitor_agent.protocol.messages import Batch
+from kmonitor_agent.protocol.model_layout import ModelLayout
+from kmonitor_agent.protocol.version import (
+    MAGIC,
+    MAX_COUNT,
+    MAX_DURATION_S,
+    MAX_EVENT_BYTES,
+    MAX_WALL_S,
+)
+from tests.support.extremes import extremes, unbounded
+from tests.support.golden_frames import kinds
+
+KINDS = kinds()
+IDS = [f"{side}-{kind.__name__}" for side, kind, _ in KINDS]
+FILES = (BootFacts, ModelLayout, Launcher, Terms, Leaving, FoldPlace, StudyFacts, Attempt)
+
+
+@pytest.mark.parametrize("kind", [*(kind for _, kind, _ in KINDS), *FILES])
+def test_every_field_has_bounds(kind: type[msgspec.Struct]):
+    assert unbounded(kind) == []
+
+
+@pytest.mark.parametrize(("side", "kind", "decode"), KINDS, ids=IDS)
+def test_what_is_at_a_bound_passes_and_one_beyond_does_not(side: str, kind: Any, decode: Any):
+    wrong: list[str] = []
+    for extreme in extremes(kind):
+        body = extreme.body
+        is_within = extreme.is_within and (side != "event" or len(body) <= MAX_EVENT_BYTES)
+        try:
+            decode(body)
+        except ProtocolError:
+            passed = False
+        else:
+            passed = True
+        if passed != is_within and not _is_sum(kind, extreme.plain):
+            wrong.append(f"{extreme.path} {'refused' if is_within else 'taken'}: {body[:80]!r}")
+
+    assert wrong == []
+
+
+def _is_sum(kind: Any, plain: Any) -> bool:
+    return kind is Batch and plain["first"] + len(plain["events"]) - 1 > MAX_COUNT
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_file_s_field_at_a_bound_passes_and_one_beyond_does_not(kind: Any):
+    for extreme in extremes(kind):
+        try:
+            msgspec.msgpack.decode(extreme.body, type=kind)
+        except msgspec.ValidationError:
+            assert not extreme.is_within, extreme.path
+        else:
+            assert extreme.is_within, extreme.path
+
+
+@pytest.mark.parametrize(("first", "n"), [(MAX_COUNT, 1), (MAX_COUNT - 1, 2)])
+def test_a_batch_may_end_at_the_largest_number_and_not_behind_it(first: int, n: int):
+    def batch(n: int) -> tuple[bytes, bytes]:
+        plain = {"type": "batch", "run": "r", "boot": "b", "first": first, "events": [b"x"] * n}
+        return MAGIC, msgspec.msgpack.encode(plain)
+
+    assert isinstance(unpack_from_agent(batch(n)), Batch)
+    with pytest.raises(Malformed):
+        unpack_from_agent(batch(n + 1))
+
+
+@pytest.mark.parametrize(("side", "kind", "decode"), KINDS, ids=IDS)
+def test_numbers_texts_and_lists_beyond_are_cut_to_their_bounds(side: str, kind: Any, decode: Any):
+    for extreme in extremes(kind):
+        why = _why_not_cut(kind, decode, extreme.plain)
+        # Of another type, no id, no word of a closed set, too few or too many bytes: no cut helps.
+        assert not why or _CANNOT_BE_CUT.search(why), f"{extreme.path}: {why}"
+
+
+_CANNOT_BE_CUT = re.compile(
+    r"got `|Invalid enum|matching regex|`bytes` of length|of length >=|the last number is above"
+)
+
+
+def _why_not_cut(kind: Any, decode: Any, plain: Any) -> str:
+    try:
+        body = msgspec.msgpack.encode(read_within(kind, plain))
+    except msgspec.ValidationError as exc:
+        return str(exc)
+    if len(body) <= MAX_EVENT_BYTES:
+        decode(body)
+    return ""
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        FitStarted(t_s=0.0, fit=1, model="m" * 300, epochs=sys.maxsize, steps=10**30),
+        FitStarted(t_s=math.nan, fit=-1, model="m", learning_rate=math.inf),
+        EpochEnded(t_s=1e300, fit=1, epoch=0, seconds=-1.0, logs={"a" * 300: math.nan}),
+        Sample(t_s=1.0, ram_bytes=1e30, logs={f"m{n}": 1.0 for n in range(100)}),
+        LimitsInForce(t_s=0.0, limits=[]),
+    ],
+)
+def test_no_event_that_is_sent_is_refused_for_a_bound(event: Any):
+    found = decode_event(encode_event(event))
+
+    assert type(found) is type(event)
+
+
+def test_what_is_within_its_bounds_is_not_changed():
+    event = FitStarted(t_s=1.5, fit=3, model="net", epochs=MAX_COUNT, learning_rate=math.inf)
+
+    assert within(event) == event
+
+
+@pytest.mark.parametrize("far", [math.nan, -math.inf, -1.0, -0.0])
+def test_times_below_their_bounds_are_zero(far: float):
+    assert (seconds_within(far), wall_within(far)) == (0.0, 0.0)
+
+
+def test_times_and_counts_above_their_bounds_are_at_them():
+    assert seconds_within(math.inf) == MAX_DURATION_S
+    assert wall_within(1e300) == MAX_WALL_S
+    assert (count_within(2**80), count_within(-1)) == (MAX_COUNT, 0)
