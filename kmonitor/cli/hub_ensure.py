@@ -71,7 +71,7 @@ def _why_disabled(folders: Folders) -> RemoteRefusal | None:
         what = "the hub is switched off here: KMONITOR_HUB=off is set."
         return RemoteRefusal("disabled", what, "Unset it for logins without a terminal.")
     place = folders.settings / OFF_FILE
-    if not place.exists():
+    if not os.path.lexists(place):
         return None
     try:
         why = " ".join(read_own(place).decode("utf-8", "replace").split())[:500]

@@ -178,7 +178,8 @@ class HostFile:
     def _tighten(self) -> None:
         """An older kmonitor let others read where this user works."""
         found = self.path.lstat()
-        if os.name == "posix" and stat.S_ISREG(found.st_mode) and found.st_mode & 0o077:
+        is_ours = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+        if os.name == "posix" and is_ours and found.st_mode & 0o077:
             with contextlib.suppress(OSError):
                 self.path.chmod(_MODE)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from kmonitor.hub.run_record import RunRecord
-from kmonitor_agent.protocol.version import MAX_DELETED
+from kmonitor_agent.protocol.version import MAX_COUNT, MAX_DELETED
 
 _RESTART_STEP = 1_000_000
 """Told changes that were not yet committed when a hub died are passed over by this much."""
@@ -14,6 +14,13 @@ _RESTART_STEP = 1_000_000
 _PAGE_RUNS = 200
 
 _encode = msgspec.msgpack.Encoder().encode
+
+_MOST_CHANGES = MAX_COUNT // 2
+"""More were never told: a stored number above it is damaged, and would leave no room."""
+
+
+def _told(change: int) -> int:
+    return change if change <= _MOST_CHANGES else 0
 
 
 class Registry:
@@ -33,11 +40,15 @@ class Registry:
 
     def load(self, runs: Iterable[RunRecord], deleted: Iterable[tuple[str, int]]) -> None:
         """Take what the database kept: records, and (run, change) of deleted ones."""
-        for record in sorted(runs, key=lambda r: r.change):
+        records = list(runs)
+        for record in records:
+            record.change = _told(record.change)
+        for record in sorted(records, key=lambda r: r.change):
             self._runs[record.run] = record
             self._by_key[record.key] = record.run
             self.change = max(self.change, record.change)
-        for run, change in deleted:
+        for run, stored in deleted:
+            change = _told(stored)
             self._deleted[run] = max(change, self._deleted.get(run, 0))
             self.change = max(self.change, change)
         self.change += _RESTART_STEP

@@ -10,7 +10,7 @@ import msgspec
 
 from kmonitor_agent.folds.ledger import Attempt
 from kmonitor_agent.local.fold_place import Noun
-from kmonitor_agent.local.plain_files import open_private
+from kmonitor_agent.local.plain_files import check_plain, open_private
 from kmonitor_agent.protocol.bounds import within
 from kmonitor_agent.protocol.identity import Count, Wall
 
@@ -26,8 +26,8 @@ class _Began(msgspec.Struct, frozen=True, rename={"fold": "began"}):
     noun: Noun
 
 
-_MOST_BYTES: Final = 256 * 2**20
-"""What lies behind is not read: a million attempts."""
+_MOST_BYTES: Final = 64 * 2**20
+"""No ledger is larger: that of hundreds of thousands of attempts."""
 
 _LINE: Final = (msgspec.json.Decoder(Attempt), msgspec.json.Decoder(_Began))
 
@@ -52,6 +52,7 @@ class LedgerFile:
         begun: dict[tuple[int, int], _Began] = {}
         with open_private(self._path, "a+b") as file:
             file.seek(0)
+            check_plain(self._path, _MOST_BYTES)
             data = file.read(_MOST_BYTES)
             if data and not data.endswith(b"\n"):
                 # A start was cut off within its last line: the next one begins a new line.

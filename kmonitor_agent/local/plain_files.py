@@ -33,6 +33,15 @@ _GUARDS: Final = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
+_FLAGS: Final = {
+    "r": os.O_RDONLY,
+    "r+": os.O_RDWR,
+    "w": os.O_WRONLY | os.O_CREAT,
+    "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+    "a+": os.O_RDWR | os.O_CREAT | os.O_APPEND,
+}
+"""Of the modes that `open` has for them."""
+
 _WRITES: Final = os.O_WRONLY | os.O_RDWR
 _CHUNK_BYTES: Final = 1024**2
 _KINDS: Final = (
@@ -94,7 +103,8 @@ def open_own(path: Path, mode: str) -> IO[Any]:
 
     Args:
         path: The file.
-        mode: As of `open`; text is UTF-8, and what cannot be written in it is escaped.
+        mode: One of those of `open` that are named in `_FLAGS`; text is UTF-8, and what cannot
+            be written in it is escaped.
 
     Raises: as of `open_plain`.
     """
@@ -107,15 +117,17 @@ def open_private(path: Path, mode: str) -> IO[Any]:
 
 
 def _opened(path: Path, mode: str, *, own: bool) -> IO[Any]:
-    def opener(name: str, flags: int) -> int:
-        descriptor = open_plain(Path(name), flags & ~os.O_TRUNC, own=own)
-        if flags & os.O_TRUNC:
+    plain_mode = mode.replace("b", "")
+    descriptor = open_plain(path, _FLAGS[plain_mode], own=own)
+    try:
+        if plain_mode == "w":
             os.ftruncate(descriptor, 0)
-        return descriptor
-
-    if "b" in mode:
-        return open(path, mode, opener=opener)
-    return open(path, mode, encoding="utf-8", errors="backslashreplace", opener=opener)
+        if "b" in mode:
+            return os.fdopen(descriptor, mode)
+        return os.fdopen(descriptor, mode, encoding="utf-8", errors="backslashreplace")
+    except OSError:
+        os.close(descriptor)
+        raise
 
 
 def write_private(path: Path, data: bytes) -> None:

@@ -12,6 +12,7 @@ for folder in spooled_runs(folders.spool):
 """
 
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from kmonitor_agent.local.plain_files import open_plain, read_plain, write_private
+from kmonitor_agent.local.private_folders import UnsafePath
 from kmonitor_agent.local.run_lock import LOCK_NAME, RunLock
 from kmonitor_agent.local.spool_format import (
     SEGMENT_LIMIT_BYTES,
@@ -31,6 +33,7 @@ from kmonitor_agent.local.spool_format import (
     parse_segment,
     read_segment,
     segments_in,
+    strangers_in,
     unsafe_in,
 )
 from kmonitor_agent.protocol.codec import decode_event, encode_event
@@ -93,8 +96,11 @@ class RunSpool:
         """The spool with its lock, torn tails cut, or None while a living process has it.
 
         Raises:
+            UnsafePath: It is a link or no folder, or its lock is no plain file.
             OSError: The folder cannot be read or locked.
         """
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            raise UnsafePath(folder, "is no folder of a run; remove it")
         lock = RunLock.take(folder)
         if lock is None:
             return None
@@ -209,10 +215,12 @@ class RunSpool:
     def remove_if_empty(self) -> bool:
         """Delete the folder of a dead run when no event is left; then the spool is closed.
 
+        It stays when there is something in it that is not kmonitor's.
+
         Raises:
             OSError: It cannot be deleted.
         """
-        if segments_in(self.folder) or unsafe_in(self.folder):
+        if segments_in(self.folder) or unsafe_in(self.folder) or strangers_in(self.folder):
             return False
         for path in sorted(self.folder.iterdir(), key=lambda p: p.name == LOCK_NAME):
             if path.name == LOCK_NAME and not OPEN_FILES_CAN_GO:

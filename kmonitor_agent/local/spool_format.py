@@ -194,6 +194,12 @@ def unsafe_in(folder: Path) -> list[UnsafePath]:
     return found
 
 
+def strangers_in(folder: Path) -> bool:
+    """Whether a run's folder holds what has no name of ours. Raises: OSError."""
+    with os.scandir(folder) as entries:
+        return any(_OURS.fullmatch(entry.name) is None for entry in entries)
+
+
 def read_segment(path: Path, *, start: int = 0) -> bytes:
     """A segment's bytes from `start` on. Raises: OSError, of which UnsafeFile if it is none."""
     return read_plain(path, SEGMENT_LIMIT_BYTES, start=start)

@@ -17,6 +17,7 @@ from kmonitor.hub.store.pages import Page, Wanted, read_page
 from kmonitor.hub.store.sample_blocks import SampleBlock, remove_blocks, write_blocks
 from kmonitor_agent.protocol.identity import is_id
 from kmonitor_agent.protocol.messages import AuditRow
+from kmonitor_agent.protocol.version import MAX_COUNT
 
 NewEvent = tuple[int, int, int, float, float, str, bytes]
 """row, run key, seq, run time in seconds, wall time in seconds, kind, body."""
@@ -200,9 +201,9 @@ class Database(ABC):
         """(key, run, record, largest seq) of every run of this hub, as they are stored."""
         yield from self._connection.execute(
             "SELECT key, run, record,"
-            " (SELECT coalesce(max(seq), 0) FROM events WHERE run_key = key)"
+            " (SELECT coalesce(max(seq), 0) FROM events WHERE run_key = key AND seq <= ?)"
             " FROM runs WHERE key BETWEEN ? AND ?",
-            self._ends,
+            (MAX_COUNT, *self._ends),
         )
 
     @abstractmethod

@@ -7,8 +7,13 @@ has one hub or many. In SQLite there is one, number 0.
 from dataclasses import dataclass
 from typing import Final
 
+from kmonitor_agent.protocol.version import MAX_COUNT
+
 _HUB_BITS: Final = 40
-"""A hub may store 10^12 rows; 8 million hubs may share a database."""
+"""A hub may store 10^12 rows."""
+
+MOST_HUBS: Final = MAX_COUNT >> _HUB_BITS
+"""So many hubs may share a database, 8192: then all numbers are counts that a message can have."""
 
 
 @dataclass(frozen=True, slots=True)

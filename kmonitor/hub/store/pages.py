@@ -67,7 +67,8 @@ def read_page(connection: Connection, wanted: Wanted, head: int) -> Page:
         rows = _rows_of_kinds(connection, run_key, wanted)
     else:
         rows = _rows_of_run(connection, run_key, wanted)
-    rows = _within_bytes(rows[: wanted.limit])
+    # A row behind the newest is none that was ever stored by this hub.
+    rows = _within_bytes([row for row in rows if row[0] <= head][: wanted.limit])
     if not rows:
         return Page([], head, more=False)
     return Page(rows, rows[-1][0], more=rows[-1][0] < head)

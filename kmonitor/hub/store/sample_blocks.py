@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.hub.store.checked import seconds
+from kmonitor.hub.store.checked import seconds, text
 from kmonitor.hub.store.connection import Connection
 from kmonitor_agent.protocol.measured import DeviceNow
-from kmonitor_agent.protocol.sample_columns import SAMPLE_COLUMNS, extra_values
+from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
 
 Floats = NDArray[np.float64]
 
@@ -222,7 +222,7 @@ def _names_of(connection: Connection, run_key: int) -> frozenset[str]:
     found = connection.execute(
         "SELECT DISTINCT name FROM sample_blocks WHERE run_key = ?", (run_key,)
     )
-    return frozenset(str(name) for (name,) in found)
+    return frozenset(text(name, MAX_COLUMN) for (name,) in found) - {""}
 
 
 def _rows_of(connection: Connection, run_key: int, column: str) -> list[tuple[int, int, bytes]]:

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from kmonitor.hub.store.connection import Connection, StoreAway, StoreDiffers
 from kmonitor.hub.store.database import Changes, Database, NewEvent
-from kmonitor.hub.store.numbering import Span
+from kmonitor.hub.store.numbering import MOST_HUBS, Span
 from kmonitor.hub.store.postgresql.address import Address
 from kmonitor.hub.store.postgresql.faults import StoreUnusable, TakenOver, unusable
 from kmonitor.hub.store.postgresql.link import (
@@ -88,6 +88,12 @@ class TeamDatabase(Database):
         except psycopg.Error as exc:
             first.close()
             raise unusable(exc, address) from exc
+        if number >= MOST_HUBS:
+            first.close()
+            raise StoreUnusable(
+                f"{address.shown} has {MOST_HUBS} hubs, which is as many as can be told apart.",
+                "Store in another database.",
+            )
         self.number: int = number
         self.server = WritingConnection(address, first)
         span = Span.of_hub(number)
