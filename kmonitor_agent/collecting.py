@@ -17,6 +17,7 @@ from kmonitor_agent.local.byte_sizes import bytes_text
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim import actions
+from kmonitor_agent.reclaim.held_signals import SIGNALS
 from kmonitor_agent.reclaim.memory import collect_garbage, give_pages_back, resident_bytes
 from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.session.wording import count_text, counted_text, released_text
@@ -87,8 +88,9 @@ def collect() -> Collected:
 
     Never raises: `why` of what it returns tells what failed or was left out.
     """
-    done = _collect_with()
-    _tell_runs(done)
+    with SIGNALS.delivered_after():
+        done = _collect_with()
+        _tell_runs(done)
     return done
 
 
@@ -122,10 +124,11 @@ class _Block:
         return self._done
 
     def __exit__(self, *_: object) -> None:
-        done = _collect_with(self._before)
-        if self._done is not None:
-            self._done.append(done)
-        _tell_runs(done)
+        with SIGNALS.delivered_after():
+            done = _collect_with(self._before)
+            if self._done is not None:
+                self._done.append(done)
+            _tell_runs(done)
 
 
 def _fitted_before() -> "list[weakref.ref[KerasModel]] | None":

@@ -18,6 +18,7 @@ from kmonitor_agent.frameworks.part_start import PartStart
 from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim import rebuild as rebuilt
 from kmonitor_agent.reclaim.archive import CheckpointStore
+from kmonitor_agent.reclaim.held_signals import SIGNALS
 from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.reclaim.state_file import Tag
 from kmonitor_agent.session.part_hooks import part_callback
@@ -173,12 +174,15 @@ class _Fitting:
         store = self._store
         if store is None:
             raise AssertionError("a state was saved, but nowhere")
-        made, outcome = rebuilt.rebuild(self._framework, self._model, saved, store, self._script)
-        if note := _of_the_data(self._arguments):
-            outcome = replace(outcome, why="; ".join(filter(None, (outcome.why, note))))
-        self._model = self._parts.model = made
-        self._start = PartStart(self._arguments.get("x"))
-        self._tell(outcome)
+        with SIGNALS.delivered_after():
+            made, outcome = rebuilt.rebuild(
+                self._framework, self._model, saved, store, self._script
+            )
+            if note := _of_the_data(self._arguments):
+                outcome = replace(outcome, why="; ".join(filter(None, (outcome.why, note))))
+            self._model = self._parts.model = made
+            self._start = PartStart(self._arguments.get("x"))
+            self._tell(outcome)
         return self._next_epoch
 
     def _tell(self, outcome: Outcome) -> None:

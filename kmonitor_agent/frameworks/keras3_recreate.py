@@ -73,19 +73,18 @@ def recreate(
     memory = TensorMemory()
     saved = _Saved(partial(values, memory.empty))
     saved.value(0)  # the file is open now: that it is moved or removed does no harm any more
+    to_make = list(zip(places, variables, devices, strict=True))
+    maker = _Maker(write, memory)
+    are_on_cpu = all(map(is_on_cpu, devices))
     try:
         for each in variables:
             each._value = None  # noqa: SLF001
+        memory.is_open = are_on_cpu
+        is_seen = _make_all(to_make, saved, maker)
     finally:
-        try:
-            memory.is_open = all(map(is_on_cpu, devices))
-            to_make = list(zip(places, variables, devices, strict=True))
-            is_seen = _make_all(to_make, saved, _Maker(write, memory))
-        finally:
-            pairs = zip(old_ids, variables, strict=True)
-            new_ids = {old: str(_id_of(each)) for old, each in pairs}
-            for optimizer in optimizers:
-                _rename(optimizer, new_ids)
+        if any(each._value is None for each in variables):  # noqa: SLF001 - it ended too early
+            _make_all(to_make, saved, maker)
+        _rename_all(optimizers, old_ids, variables)
     return is_seen and len(places) == len(state)
 
 
@@ -265,22 +264,34 @@ def _keys(optimizer: Any) -> Iterator[Any]:
             yield from (key for key in value if isinstance(key, str))
 
 
-def _rename(optimizer: Any, new_ids: dict[str, str]) -> None:
+def _rename_all(
+    optimizers: Sequence[Any], old_ids: Sequence[str], variables: Sequence[Any]
+) -> None:
     """Variables' ids stand in the variable index and in what weight decay leaves out."""
-    for value in vars(optimizer).values():
-        if isinstance(value, dict):
-            renamed = {_renamed(key, new_ids): each for key, each in value.items()}
-            if renamed.keys() != value.keys():
-                value.clear()
-                value.update(renamed)
-        elif isinstance(value, set):
-            renamed_set = {_renamed(key, new_ids) for key in value}
-            value.clear()
-            value.update(renamed_set)
+    for attempt in range(_ATTEMPTS):
+        try:
+            pairs = zip(old_ids, variables, strict=True)
+            new_ids = {old: str(_id_of(each)) for old, each in pairs}
+            for optimizer in optimizers:
+                for keys in [*vars(optimizer).values()]:
+                    if isinstance(keys, dict | set):
+                        _rename(keys, new_ids)
+        except BaseException:  # no memory, or an interrupt: what is renamed stays so
+            if attempt == _ATTEMPTS - 1:
+                raise
+        else:
+            return
 
 
-def _renamed(key: Any, new_ids: dict[str, str]) -> Any:
-    return new_ids.get(key, key) if isinstance(key, str) else key
+def _rename(keys: "dict[Any, Any] | set[Any]", new_ids: dict[str, str]) -> None:
+    # A key goes when its new one is there: whatever fails between, none is lost.
+    for old in [each for each in keys if isinstance(each, str) and each in new_ids]:
+        if isinstance(keys, dict):
+            keys[new_ids[old]] = keys[old]
+            del keys[old]
+        else:
+            keys.add(new_ids[old])
+            keys.discard(old)
 
 
 def _why_held(state: Sequence[StateVariable]) -> str:

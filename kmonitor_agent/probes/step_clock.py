@@ -29,7 +29,8 @@ class StepClock:
     Attributes:
         steps: Steps begun in the running epoch.
         due: Set by any thread when something waits for the next step's begin.
-        on_due: Called at the begin of a step when `due`, before that step is timed.
+        on_due: Called at the begin of a step when `due`, before that step is timed. Nothing of
+            ours may raise in it.
         on_fault: Called with what a step's begin raised; must not raise.
     """
 
@@ -66,9 +67,9 @@ class StepClock:
 
         Written flat: each call and each look-up here is paid at every step. A `try` costs nothing.
         """
+        if self.due and self.on_due is not None:
+            self.on_due()
         try:
-            if self.due and self.on_due is not None:
-                self.on_due()
             now = perf_counter()
             last = self._last
             self._last = now

@@ -27,6 +27,7 @@ from kmonitor_agent.reclaim.agreement import Agreement, StateKeeper
 from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore, SaveRefused
 from kmonitor_agent.reclaim.effect import gave_back, why_nothing
 from kmonitor_agent.reclaim.export import NotExported, export_model
+from kmonitor_agent.reclaim.held_signals import SIGNALS
 from kmonitor_agent.reclaim.held_state import HeldState
 from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
 from kmonitor_agent.reclaim.outcome import ActionName, Mode, Outcome
@@ -137,6 +138,7 @@ def _act(
     started_s = clock.monotonic_s()
     nothing = Outcome(ok=False, action=action, seconds=0.0, before=Footprint())
     run: Run | None = None
+    SIGNALS.watch()
     try:
         nothing = replace(nothing, before=footprint(framework, model))
         steps = _steps(framework, model if is_alone else None, action)
@@ -211,6 +213,7 @@ def _export(run: Run, store: CheckpointStore, checkpoint: Checkpoint) -> None:
 
 
 def _collect(run: Run) -> None:
+    SIGNALS.hold()
     collect_garbage()
     _release(run)
     collect_garbage()
@@ -250,6 +253,7 @@ def _reload(
         raise Failed(why)
     if inexact:
         run.notes.append(inexact)
+    SIGNALS.hold()
     with store.dropping(), _functions_made_again(run) as dropped:
         _clear(run)
         restore(run, state, store, checkpoint, mode)

@@ -14,6 +14,7 @@ from kmonitor_agent.protocol.version import MAX_TEXT
 from kmonitor_agent.reclaim.actions import collect, not_reloaded, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
 from kmonitor_agent.reclaim.memory import footprint
+from kmonitor_agent.reclaim.held_signals import SIGNALS
 from kmonitor_agent.reclaim.outcome import ActionName, Outcome
 from kmonitor_agent.reclaim.state_file import Tag
 from kmonitor_agent.session.diagnoses import Diagnoses
@@ -90,6 +91,7 @@ class Performer:
             step: Steps done in the running epoch; 0 at its end.
         """
         known = len(self.records)
+        SIGNALS.watch()
         try:
             self._perform(fit, request, step)
         except Exception as exc:

@@ -15,6 +15,7 @@ from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.protocol.commands import SafePoint, SetLimits
 from kmonitor_agent.protocol.facts import Event, Notice
 from kmonitor_agent.reclaim.actions import foretell
+from kmonitor_agent.reclaim.held_signals import SIGNALS
 from kmonitor_agent.reclaim.outcome import ActionName, Outcome
 from kmonitor_agent.script_values import count_of, item_of
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
@@ -225,7 +226,7 @@ class RunSession:
             self._boot.unavailable.pop("reload", None)
         with guarded("session.supervised"):
             self._supervised.follow(fit, model)
-        fit.clock.on_due = lambda: self._serve_batch(fit)
+        fit.clock.on_due = lambda: self._serve_due(fit)
         fit.clock.on_fault = lambda exc: self.faults.record("session.step", exc)
         self._fits.append(fit)
         self._performer.stopping.fit_began(fit)
@@ -441,6 +442,17 @@ class RunSession:
             judge_graph(self._limits, graph)
         if fit.is_traced:
             tell_graph_unwatched(self._limits, graph)
+
+    def _serve_due(self, fit: Fit) -> None:
+        is_open = False
+        try:
+            is_open = SIGNALS.open()
+            self._serve_batch(fit)
+        except Exception as exc:  # noqa: BLE001 - a guest
+            self.faults.record("session.serve_due", exc)
+        finally:
+            if is_open:
+                SIGNALS.close()
 
     def _serve_batch(self, fit: Fit) -> None:
         # Before its first step a model that Keras builds late has neither layers nor slots, and

@@ -1,0 +1,179 @@
+# pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false
+"""A signal comes at each line of ours while a reload runs: it arrives once, and the model is whole.
+
+Ctrl+C, and a handler that raises at a time limit, as many scripts have one. Where the signal is
+let through is the script's to say; what may not be is half a model, or a signal that is lost.
+"""
+
+import hashlib
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+from kmonitor_agent import MonitorCallback
+from kmonitor_agent.session.runs import RUNS
+from tests.support.reloading import KERAS
+
+pytestmark = [*KERAS, pytest.mark.slow]
+
+Line = tuple[str, int, str]
+"""File of ours, line and function."""
+
+IN_SHORT = 24
+"""Lines in `make test`, half of them where variables are made again."""
+
+PARTS = 6
+
+X, Y = np.ones((32, 8), "float32"), np.ones((32, 4), "float32")
+
+
+class TimeIsUp(Exception):
+    """What a script's own handler raises."""
+
+
+def time_is_up(number: int, frame: FrameType | None) -> None:
+    raise TimeIsUp
+
+
+KINDS: dict[str, tuple[int, Any, type[BaseException]]] = {
+    "Ctrl+C": (signal.SIGINT, signal.default_int_handler, KeyboardInterrupt),
+    "a time limit": (signal.SIGUSR1, time_is_up, TimeIsUp),
+}
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number, _, _ in KINDS.values()}
+    for number, handler, _ in KINDS.values():
+        signal.signal(number, handler)
+    yield
+    RUNS.close()
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+class Tracing:
+    """Sees each line of the agent's on this thread, and sends a signal at one of them."""
+
+    def __init__(self, target: Line | None, number: int) -> None:
+        self.lines: dict[Line, None] = {}
+        self.target = target
+        self.is_sent = False
+        self._number = number
+        self._is_in_action = False
+
+    def of_calls(self, frame: FrameType, event: str, arg: object) -> Any:
+        return self._of_lines if "kmonitor_agent" in frame.f_code.co_filename else None
+
+    def _of_lines(self, frame: FrameType, event: str, arg: object) -> Any:
+        code = frame.f_code
+        line = (Path(code.co_filename).name, frame.f_lineno, code.co_name)
+        if line[0] == "performer.py" and code.co_name == "_perform":
+            self._is_in_action = event != "return"
+        if event == "line" and self._is_in_action:
+            self.lines.setdefault(line)
+            if line == self.target and not self.is_sent:
+                self.is_sent = True
+                sys.settrace(None)
+                signal.raise_signal(self._number)
+        return self._of_lines
+
+
+class Before(keras.callbacks.Callback):
+    """Asks for a reload, and has its lines traced."""
+
+    def __init__(self, monitor: Any, mode: str, tracing: Tracing) -> None:
+        super().__init__()
+        self.state = ""
+        self._monitor, self._mode, self._tracing = monitor, mode, tracing
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        if epoch == 0:
+            self.state = state_of(self.model)
+            self._monitor.request("reload", mode=self._mode)
+            sys.settrace(self._tracing.of_calls)
+
+
+class After(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        sys.settrace(None)
+
+
+def state_of(model: Any) -> str:
+    every = [*model.variables, *model.optimizer.variables]
+    return hashlib.sha256(b"".join(np.asarray(each).tobytes() for each in every)).hexdigest()
+
+
+def interrupted(mode: str, target: Line | None, kind: str) -> tuple[Tracing, str]:
+    """Lines that were seen, and what went wrong."""
+    number, _, error = KINDS[kind]
+    keras.utils.set_random_seed(3)
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8), keras.layers.Dense(4)])
+    model.compile("adam", "mse")
+    tracing = Tracing(target, number)
+    monitor = MonitorCallback(hub="off")
+    before = Before(monitor, mode, tracing)
+    met: BaseException | None = None
+    try:
+        model.fit(X, Y, epochs=2, verbose=0, callbacks=[before, monitor, After()])
+    except (KeyboardInterrupt, TimeIsUp) as exc:
+        met = exc
+    finally:
+        sys.settrace(None)
+    if target is None:
+        return tracing, "" if monitor.records[-1].ok else monitor.records[-1].why
+    return tracing, _judged(model, before.state, tracing, is_met=isinstance(met, error))
+
+
+def _judged(model: Any, state: str, tracing: Tracing, *, is_met: bool) -> str:
+    if not tracing.is_sent:
+        return "" if not is_met else "a signal that was never sent"
+    if not is_met:
+        return "the signal is lost"
+    try:
+        if state_of(model) != state:
+            return "the weights differ"
+        model.predict(X, verbose=0)
+        model.fit(X, Y, epochs=1, verbose=0)
+    except Exception as exc:  # noqa: BLE001 - whatever half a model raises
+        return f"the model is broken: {exc!r}"
+    return ""
+
+
+def wrong_at(mode: str, kind: str, chosen: Callable[[list[Line]], list[Line]]) -> list[str]:
+    interrupted(mode, None, kind)  # what is imported at the first reload
+    tracing, why = interrupted(mode, None, kind)
+    assert not why
+    lines = [each for each in tracing.lines if each[0] != "held_signals.py"]
+    assert len(lines) > 10 * IN_SHORT
+    found = [(line, interrupted(mode, line, kind)[1]) for line in chosen(lines)]
+    return [f"{line}: {why}" for line, why in found if why]
+
+
+@pytest.mark.parametrize("mode", ["assign", "recreate"])
+def test_a_signal_at_some_lines_of_a_reload_arrives_and_leaves_the_model_whole(mode: str):
+    def chosen(lines: list[Line]) -> list[Line]:
+        critical = [each for each in lines if each[2] in {"_make_all", "_rename_all", "recreate"}]
+        others = lines[:: len(lines) // (IN_SHORT // 2)]
+        return [*others, *critical[:: max(1, len(critical) // (IN_SHORT // 2))]]
+
+    kind = "Ctrl+C" if mode == "recreate" else "a time limit"
+    wrong = wrong_at(mode, kind, chosen)
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("mode", ["assign", "recreate"])
+def test_a_signal_at_every_third_line_of_a_reload_arrives_and_leaves_the_model_whole(
+    mode: str, part: int
+):
+    wrong = wrong_at(mode, list(KINDS)[part % 2], lambda lines: lines[3 * part :: 3 * PARTS])
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,143 @@
+"""The script's signals wait while a reload works, and all arrive when it is done."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+import pytest
+
+from kmonitor_agent.reclaim.held_signals import HeldSignals
+
+CTRL_C = signal.SIGINT
+TIME_LIMIT = signal.SIGUSR1
+OTHER = signal.SIGUSR2
+
+
+class TimeIsUp(Exception):
+    pass
+
+
+def time_is_up(number: int, frame: FrameType | None) -> None:
+    raise TimeIsUp
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    before = {each: signal.getsignal(each) for each in (CTRL_C, TIME_LIMIT, OTHER)}
+    signal.signal(CTRL_C, signal.default_int_handler)
+    signal.signal(TIME_LIMIT, time_is_up)
+    signal.signal(OTHER, signal.SIG_IGN)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def signals() -> HeldSignals:
+    return HeldSignals()
+
+
+def all_handlers() -> dict[int, object]:
+    return {each: signal.getsignal(each) for each in signal.valid_signals()}
+
+
+def test_what_came_arrives_at_the_end_and_all_handlers_are_the_scripts_again(
+    signals: HeldSignals,
+):
+    before, lines = all_handlers(), list[str]()
+
+    with pytest.raises(KeyboardInterrupt), signals.delivered_after():
+        signals.hold()
+        signal.raise_signal(CTRL_C)
+        lines.append("went on")
+
+    assert lines == ["went on"]
+    assert all_handlers() == before
+    with pytest.raises(TimeIsUp):
+        signal.raise_signal(TIME_LIMIT)
+
+
+def test_what_a_handler_raises_passes_whatever_answers_for_ours(signals: HeldSignals):
+    before = all_handlers()
+
+    with pytest.raises(TimeIsUp), signals.delivered_after(), contextlib.suppress(Exception):
+        signals.watch()
+        signal.raise_signal(TIME_LIMIT)
+
+    assert all_handlers() == before
+
+
+def test_before_anything_is_held_a_signal_arrives_at_once(signals: HeldSignals):
+    with signals.delivered_after():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(CTRL_C)
+        signals.hold()
+
+
+def test_a_handler_that_raises_keeps_no_other_from_being_called(signals: HeldSignals):
+    with pytest.raises(KeyboardInterrupt) as met, signals.delivered_after():
+        signals.hold()
+        signal.raise_signal(TIME_LIMIT)
+        signal.raise_signal(CTRL_C)
+
+    assert isinstance(met.value.__context__, TimeIsUp)
+
+
+def test_what_the_work_raised_is_not_lost(signals: HeldSignals):
+    with pytest.raises(TimeIsUp) as met, signals.delivered_after():
+        signals.hold()
+        signal.raise_signal(TIME_LIMIT)
+        raise ValueError
+
+    assert isinstance(met.value.__context__, ValueError)
+
+
+def test_only_the_outermost_block_delivers(signals: HeldSignals):
+    inner = False
+    with pytest.raises(KeyboardInterrupt), signals.delivered_after():
+        with signals.delivered_after():
+            signals.hold()
+            signal.raise_signal(CTRL_C)
+        inner = True
+
+    assert inner
+
+
+def test_without_a_block_nothing_is_held(signals: HeldSignals):
+    before = all_handlers()
+    signals.hold()
+    assert all_handlers() == before
+
+
+def test_another_thread_holds_nothing(signals: HeldSignals):
+    before, seen = all_handlers(), list[bool]()
+
+    def work() -> None:
+        with signals.delivered_after():
+            signals.hold()
+            seen.append(all_handlers() == before)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [True]
+
+
+def test_a_handler_that_was_set_meanwhile_stays(signals: HeldSignals):
+    def newer(number: int, frame: FrameType | None) -> None:
+        raise NotImplementedError
+
+    with signals.delivered_after():
+        signals.hold()
+        signal.signal(TIME_LIMIT, newer)
+
+    assert signal.getsignal(TIME_LIMIT) is newer
+
+
+def test_ignored_signals_and_those_without_a_handler_are_left_alone(signals: HeldSignals):
+    with signals.delivered_after():
+        signals.hold()
+        assert signal.getsignal(OTHER) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
