@@ -175,6 +175,7 @@ class _Fitting:
         if store is None:
             raise AssertionError("a state was saved, but nowhere")
         with SIGNALS.delivered_after():
+            SIGNALS.hold()
             made, outcome = rebuilt.rebuild(
                 self._framework, self._model, saved, store, self._script
             )

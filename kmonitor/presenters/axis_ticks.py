@@ -18,6 +18,9 @@ from kmonitor.presenters.language import tr
 if TYPE_CHECKING:  # that module brings numpy along, which the window's shell starts without
     from kmonitor.presenters.chart_picture import XKind
 
+MOST_CHARTED: Final = 1e100
+"""Larger numbers are drawn as what they are as good as: infinity, hence not at all."""
+
 AIR_PX: Final = 26
 """Room above the limit line, for its label and the flags."""
 

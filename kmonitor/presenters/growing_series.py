@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from kmonitor.presenters.axis_ticks import MOST_CHARTED
 from kmonitor.presenters.chart_picture import FloatArray
 from kmonitor.presenters.thinning import bucket_edges, thin
 from kmonitor_agent.protocol.messages import Column
@@ -14,9 +15,6 @@ TAIL_SAMPLES: Final = 10_000
 
 HISTORY_POINTS: Final = 4_000
 """At most so many points stand for everything older."""
-
-MOST_CHARTED: Final = 1e100
-"""Larger numbers are drawn as what they are as good as: infinity, hence not at all."""
 
 _COMPACT_EVERY: Final = 2_500
 _FIRST_CAPACITY: Final = 512

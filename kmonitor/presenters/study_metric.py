@@ -6,12 +6,9 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Final
 
-import numpy as np
-
-from kmonitor.presenters.axis_ticks import value_axis, x_axis
+from kmonitor.presenters.axis_ticks import MOST_CHARTED, value_axis, x_axis
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.formats import count_text, number_text
-from kmonitor.presenters.growing_series import charted
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.map_curve import CurveTick
 from kmonitor_agent.local.fold_place import Noun
@@ -206,8 +203,8 @@ def _choices(logs: Iterable[_Logs]) -> tuple[str, ...]:
 def _values(logs: _Logs, metric: str) -> list[float]:
     """In the order of the epochs; NaN where it was not told."""
     by_epoch = logs.by_epoch
-    told = [by_epoch[key].get(metric, math.nan) for key in sorted(by_epoch)]
-    return charted(np.array(told, dtype=np.float64)).tolist()
+    values = [by_epoch[key].get(metric, math.nan) for key in sorted(by_epoch)]
+    return [each if abs(each) <= MOST_CHARTED else math.nan for each in values]
 
 
 def _line(values: Sequence[float], place: _Place) -> Curve:

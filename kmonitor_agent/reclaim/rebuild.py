@@ -18,7 +18,6 @@ from kmonitor_agent.guard import described
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.reclaim.actions import save
 from kmonitor_agent.reclaim.archive import Checkpoint, CheckpointStore
-from kmonitor_agent.reclaim.held_signals import SIGNALS
 from kmonitor_agent.reclaim.memory import collect_garbage, footprint, give_pages_back
 from kmonitor_agent.reclaim.outcome import Outcome
 from kmonitor_agent.reclaim.state_file import Tag
@@ -108,7 +107,6 @@ def rebuild(
     if steps is None or how is None or checkpoint is None:
         return model, saved.outcome
     outcome = replace(saved.outcome, mode=_MODE)
-    SIGNALS.hold()
     try:
         made = _make(steps, model, how, script)
         _restore(steps, made, saved.shapes, store, checkpoint)

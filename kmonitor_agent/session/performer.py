@@ -13,8 +13,8 @@ from kmonitor_agent.protocol.facts import ActionRecord, CommandProgress, Event, 
 from kmonitor_agent.protocol.version import MAX_TEXT
 from kmonitor_agent.reclaim.actions import collect, not_reloaded, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
-from kmonitor_agent.reclaim.memory import footprint
 from kmonitor_agent.reclaim.held_signals import SIGNALS
+from kmonitor_agent.reclaim.memory import footprint
 from kmonitor_agent.reclaim.outcome import ActionName, Outcome
 from kmonitor_agent.reclaim.state_file import Tag
 from kmonitor_agent.session.diagnoses import Diagnoses

@@ -124,6 +124,9 @@ ALLOWED: dict[str, dict[str, str]] = {
         "tracemalloc.stop": "likewise; not where the script had begun it",
     },
     f"{_AGENT}reclaim/actions.py": {"run.steps.clear_session": OWN},
+    f"{_AGENT}reclaim/held_signals.py": {
+        "signal.signal": "while an action runs, the script's handlers are called by ours, or wait"
+    },
     f"{_AGENT}reclaim/rebuild.py": {"steps.clear_session": OWN},
     f"{_AGENT}restart/child.py": dict.fromkeys(
         ("resource.setrlimit", "signal.pthread_sigmask", "signal.signal"), SUPERVISOR

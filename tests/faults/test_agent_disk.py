@@ -136,12 +136,15 @@ def test_a_run_that_neither_disk_nor_hub_takes_is_told_once_in_the_scripts_own_l
     caplog.clear()
 
 
-def test_a_spool_folder_open_to_others_is_not_used(folders: Folders):
+def test_a_spool_folder_open_to_others_is_not_used(
+    folders: Folders, caplog: pytest.LogCaptureFixture
+):
     folders.spool.mkdir(parents=True)
     folders.spool.chmod(0o755)
     with LinkUnderTest(folders) as test:
         wait_until(lambda: test.link.status().degraded)
-        assert "chmod 700" in test.link.status().degraded
+        assert "open to others" in test.link.status().degraded
+        wait_until(lambda: f"chmod 700 {folders.spool}" in caplog.text)
         folders.spool.chmod(0o700)
         wait_until(lambda: not test.link.status().degraded)
 

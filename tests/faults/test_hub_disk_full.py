@@ -1,11 +1,14 @@
 """A disk without room: nothing is confirmed, nothing crashes, all is stored when there is room."""
 
+import logging
 import sqlite3
+from pathlib import Path
 
 import pytest
 
 from kmonitor.hub.command_desk import CommandDesk
 from kmonitor.hub.edit_desk import EditDesk
+from kmonitor.hub.logbook import LOG, close_log, open_log
 from kmonitor.hub.service import EXIT_REFUSED
 from kmonitor.hub.store.database import Changes
 from kmonitor_agent.local.folders import Folders
@@ -36,21 +39,34 @@ def test_nothing_is_confirmed_that_could_not_be_written(parts: HubParts):
     assert parts.faults.counts() == {"store": 1}
 
 
+def test_what_a_full_disk_does_not_take_of_the_log_is_lost_in_silence(
+    folders: Folders, capfd: pytest.CaptureFixture[str]
+):
+    handler = open_log(folders.logs)
+    assert isinstance(handler, logging.FileHandler)
+    handler.close()
+    handler.stream = Path("/dev/full").open("w", encoding="utf-8")  # noqa: SIM115 - the handler closes it
+
+    LOG.info("a line")
+    close_log(handler)
+
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.slow
-def test_a_log_that_takes_nothing_does_not_stop_a_hub(idle_hub: LiveHub, folders: Folders):
-    folders.logs.mkdir(parents=True)
+def test_a_log_that_is_no_plain_file_is_told_in_words(idle_hub: LiveHub, folders: Folders):
+    folders.logs.mkdir(mode=0o700, parents=True)
     (folders.logs / "hub.log").symlink_to("/dev/full")
 
-    idle_hub.start()
-    process = idle_hub.process
-    process.terminate()
+    process = idle_hub.spawn()
     _, said = process.communicate(timeout=DEADLINE_S)
 
-    assert (process.returncode, said) == (0, "")
+    assert process.returncode == EXIT_REFUSED
+    assert said.startswith(f"kmonitor hub: {folders.logs / 'hub.log'} is a symbolic link")
 
 
 @pytest.mark.slow
-def test_a_lock_that_cannot_be_written_is_told_in_words(idle_hub: LiveHub, folders: Folders):
+def test_a_lock_that_is_no_plain_file_is_told_in_words(idle_hub: LiveHub, folders: Folders):
     folders.runtime.mkdir(mode=0o700, parents=True)
     hub_lock(folders).symlink_to("/dev/full")
 
@@ -58,7 +74,7 @@ def test_a_lock_that_cannot_be_written_is_told_in_words(idle_hub: LiveHub, folde
     _, said = process.communicate(timeout=DEADLINE_S)
 
     assert process.returncode == EXIT_REFUSED
-    assert said.startswith(f"kmonitor hub: {hub_lock(folders)} cannot be written: ")
+    assert said.startswith(f"kmonitor hub: {hub_lock(folders)} is a symbolic link")
 
 
 def test_all_is_written_once_there_is_room(parts: HubParts):

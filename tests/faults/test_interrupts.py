@@ -1,5 +1,5 @@
 # pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false
-"""A signal comes at each line of ours while a reload runs: it arrives once, and the model is whole.
+"""A signal comes at a line of ours while a reload runs: it arrives, and the model is whole.
 
 Ctrl+C, and a handler that raises at a time limit, as many scripts have one. Where the signal is
 let through is the script's to say; what may not be is half a model, or a signal that is lost.

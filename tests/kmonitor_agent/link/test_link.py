@@ -315,6 +315,8 @@ def test_a_fault_of_the_thread_is_counted_and_the_thread_goes_on(
 
     monkeypatch.setattr(test.link._stream.outbox, "append", append)
     with test:
+        wait_until(lambda: len(failures) == 1)
+        test.link.emit(epoch(6))
         wait_until(lambda: not failures)
         test.link.emit(epoch(7))
         wait_until(lambda: test.link.status().last_seq)

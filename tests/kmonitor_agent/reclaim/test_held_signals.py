@@ -43,28 +43,49 @@ def all_handlers() -> dict[int, object]:
     return {each: signal.getsignal(each) for each in signal.valid_signals()}
 
 
+def held(signals: HeldSignals, *numbers: int, raised: Exception | None = None) -> list[str]:
+    """What comes behind signals that are held, in a block that then ends."""
+    lines: list[str] = []
+    with signals.delivered_after():
+        signals.hold()
+        for number in numbers:
+            signal.raise_signal(number)
+            lines.append("went on")
+        if raised is not None:
+            raise raised
+    return lines
+
+
 def test_what_came_arrives_at_the_end_and_all_handlers_are_the_scripts_again(
     signals: HeldSignals,
 ):
-    before, lines = all_handlers(), list[str]()
+    before = all_handlers()
 
-    with pytest.raises(KeyboardInterrupt), signals.delivered_after():
-        signals.hold()
-        signal.raise_signal(CTRL_C)
-        lines.append("went on")
+    with pytest.raises(KeyboardInterrupt) as met:
+        held(signals, CTRL_C)
 
-    assert lines == ["went on"]
+    assert met.traceback[-1].name == "_raise_again"
     assert all_handlers() == before
     with pytest.raises(TimeIsUp):
         signal.raise_signal(TIME_LIMIT)
 
 
+def test_where_nothing_came_nothing_happens(signals: HeldSignals):
+    before = all_handlers()
+    assert held(signals) == []
+    assert all_handlers() == before
+
+
 def test_what_a_handler_raises_passes_whatever_answers_for_ours(signals: HeldSignals):
     before = all_handlers()
 
-    with pytest.raises(TimeIsUp), signals.delivered_after(), contextlib.suppress(Exception):
-        signals.watch()
-        signal.raise_signal(TIME_LIMIT)
+    def act() -> None:
+        with signals.delivered_after(), contextlib.suppress(Exception):
+            signals.watch()
+            signal.raise_signal(TIME_LIMIT)
+
+    with pytest.raises(TimeIsUp):
+        act()
 
     assert all_handlers() == before
 
@@ -77,32 +98,30 @@ def test_before_anything_is_held_a_signal_arrives_at_once(signals: HeldSignals):
 
 
 def test_a_handler_that_raises_keeps_no_other_from_being_called(signals: HeldSignals):
-    with pytest.raises(KeyboardInterrupt) as met, signals.delivered_after():
-        signals.hold()
-        signal.raise_signal(TIME_LIMIT)
-        signal.raise_signal(CTRL_C)
+    with pytest.raises(KeyboardInterrupt) as met:
+        held(signals, TIME_LIMIT, CTRL_C)
 
     assert isinstance(met.value.__context__, TimeIsUp)
 
 
 def test_what_the_work_raised_is_not_lost(signals: HeldSignals):
-    with pytest.raises(TimeIsUp) as met, signals.delivered_after():
-        signals.hold()
-        signal.raise_signal(TIME_LIMIT)
-        raise ValueError
+    with pytest.raises(TimeIsUp) as met:
+        held(signals, TIME_LIMIT, raised=ValueError())
 
     assert isinstance(met.value.__context__, ValueError)
 
 
 def test_only_the_outermost_block_delivers(signals: HeldSignals):
-    inner = False
-    with pytest.raises(KeyboardInterrupt), signals.delivered_after():
-        with signals.delivered_after():
-            signals.hold()
-            signal.raise_signal(CTRL_C)
-        inner = True
+    lines: list[str] = []
 
-    assert inner
+    def act() -> None:
+        with signals.delivered_after():
+            lines.extend(held(signals, CTRL_C))
+
+    with pytest.raises(KeyboardInterrupt):
+        act()
+
+    assert lines == ["went on"]
 
 
 def test_without_a_block_nothing_is_held(signals: HeldSignals):
