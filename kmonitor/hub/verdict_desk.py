@@ -26,7 +26,8 @@ _MAX_JUDGES: Final = MAX_SESSIONS
 some 100 KB."""
 
 _PAUSE_S: Final = 0.2
-"""From one round to the next: a run whose epochs are shorter is judged for several at once."""
+"""From one round of looks to the next: a run whose epochs are shorter is judged for several at
+once. A question is answered without it."""
 
 _PAGE_ROWS: Final = 2_000
 _JOIN_S: Final = 10.0
@@ -129,14 +130,17 @@ class VerdictDesk:
         try:
             while not self._is_stopping.is_set():
                 self._round(connection)
-                self._is_stopping.wait(0.0 if self._asked else _PAUSE_S)
                 with self._news:
+                    self._news.wait_for(self._is_asked, _PAUSE_S)
                     self._news.wait_for(self._has_work)
         finally:
             connection.close()
 
     def _has_work(self) -> bool:
-        return bool(self._asked or self._waiting or self._is_stopping.is_set())
+        return bool(self._waiting) or self._is_asked()
+
+    def _is_asked(self) -> bool:
+        return bool(self._asked) or self._is_stopping.is_set()
 
     def _round(self, connection: Connection) -> None:
         with self._news:

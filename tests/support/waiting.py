@@ -28,11 +28,12 @@ def wait_until(condition: Callable[[], T], deadline_s: float = DEADLINE_S, what:
         AssertionError: It did not become true in `deadline_s` seconds.
     """
     end = time.monotonic() + deadline_s
-    pause = threading.Event()
+    pause, pause_s = threading.Event(), 0.001
     while True:
         result = condition()
         if result:
             return result
         if time.monotonic() > end:
             raise AssertionError(f"not within {deadline_s:g} s: {what or condition}")
-        pause.wait(0.02)
+        pause.wait(pause_s)
+        pause_s = min(pause_s * 2, 0.02)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from kmonitor.hub.store.checked import is_event_body, number, seconds
 from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.numbering import Span
-from kmonitor_agent.protocol.version import MAX_BATCH_BYTES
+from kmonitor_agent.protocol.version import MAX_BATCH_BYTES, MAX_COUNT
 
 _WINDOW_ROWS = 20_000
 """Most rows that one page looks through, so that a sparse filter cannot hold up ingest."""
@@ -143,22 +143,22 @@ def seq_at_row(connection: Connection, run_key: int, row: int) -> int:
         "SELECT seq FROM events WHERE row = ? AND run_key = ? AND seq > 0", (row, run_key)
     ).fetchone()
     if hit:
-        return int(hit[0])
+        return number(hit[0])
     low = 0
     newest = connection.execute(
-        "SELECT max(seq) FROM events WHERE run_key = ?", (run_key,)
+        "SELECT max(seq) FROM events WHERE run_key = ? AND seq <= ?", (run_key, MAX_COUNT)
     ).fetchone()
-    high = int(newest[0] or 0)
+    high = number(newest[0])
     while low < high:
         middle = (low + high + 1) // 2
         found = connection.execute(
             "SELECT seq, row FROM events WHERE run_key = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
             (run_key, middle),
         ).fetchone()
-        if found is None or int(found[1]) <= row:
+        if found is None or number(found[1]) <= row:
             low = middle
         else:
-            high = int(found[0]) - 1
+            high = number(found[0]) - 1
     return low
 
 

@@ -1,0 +1,123 @@
+"""Files of ours are opened through `kmonitor_agent.local.plain_files`, and nothing sets the umask.
+
+Whatever opens a path by itself hangs on a named pipe, follows a link that another user put there,
+or reads a sparse file until memory is full.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from tests.support.source_tree import SourceFile, product_files
+
+METHODS = {
+    "read_bytes", "read_text", "write_bytes", "write_text", "touch", "mkdir", "makedirs",
+    "truncate",
+}  # fmt: skip
+CLASSES = {"FileHandler", "RotatingFileHandler", "TimedRotatingFileHandler"}
+
+ALLOWED = {
+    "kmonitor_agent/local/plain_files.py": "it is the module",
+    "kmonitor_agent/local/private_folders.py": "it is the module for folders; /proc",
+    "kmonitor_agent/local/file_system.py": "/proc",
+    "kmonitor_agent/local/control_groups.py": "/proc",
+    "kmonitor_agent/local/memory_kills.py": "/sys/fs/cgroup",
+    "kmonitor_agent/probes/cgroup.py": "/sys/fs/cgroup",
+    "kmonitor_agent/probes/process_memory.py": "/proc",
+    "kmonitor_agent/describing/load_child.py": "/proc",
+    "kmonitor_agent/folds/memory_group.py": "/sys/fs/cgroup",
+    "kmonitor_agent/folds/tree.py": "/proc",
+    "kmonitor_agent/link/scarcity.py": "/dev/null",
+    "kmonitor/cli/terminal.py": "/dev/null",
+    "kmonitor_agent/folds/on_ray/ground.py": "/proc, and the script that Python itself ran",
+    "kmonitor_agent/folds/on_ray/errands.py": "the script that Python itself ran",
+    "kmonitor_agent/reclaim/disk_file.py": "makes a new file with O_EXCL, and opens a folder",
+    "kmonitor_agent/reclaim/export.py": "what Keras has just written",
+    "kmonitor/desktop/style_sheet.py": "part of the program",
+    "kmonitor/desktop/icons.py": "part of the program",
+    "kmonitor/desktop/panels/guide_pages.py": "part of the program",
+    "kmonitor/cli/demo_digits.py": "part of the program",
+    "kmonitor/cli/hub_dashboard.py": "part of the program",
+    "kmonitor/extras.py": "part of the program",
+    "kmonitor/desktop/crash_controller.py": "the user names it",
+    "kmonitor/desktop/screenshot.py": "the user names it",
+    "kmonitor/export/whole_file.py": "the user names it",
+    "kmonitor/model_files/archive.py": "the user names it, perhaps by a link",
+    "kmonitor/model_files/hdf5.py": "the user names it",
+    "kmonitor/model_files/hdf5_child.py": "the user names it",
+    "kmonitor/model_files/load_cost.py": "the user names it",
+    "kmonitor/model_files/file_layout.py": "Keras's own settings",
+    "kmonitor/cli/desktop_entry.py": "the desktop's folders, below the user's home",
+    "kmonitor/cli/hub.py": "systemd's folder, below the user's home",
+    "kmonitor/cli/hub_unit.py": "systemd's folder, below the user's home",
+}
+"""File and why it opens by itself what no other user can have put there."""
+
+SETS_THE_MASK = {"kmonitor/hub/service.py"}
+"""The hub is a process of our own: SQLite makes its files as the mask says."""
+
+
+def test_no_path_is_opened_but_by_the_module_for_it():
+    found = [
+        f"{file.name}:{line} calls {name}"
+        for file in product_files()
+        if file.name not in ALLOWED
+        for line, name in opens(file)
+    ]
+
+    assert found == []
+
+
+def test_what_is_allowed_still_opens_something():
+    used = {file.name for file in product_files() if any(opens(file))}
+
+    assert sorted(set(ALLOWED) - used) == []
+
+
+def test_nothing_in_a_training_sets_the_umask():
+    found = {file.name for file in product_files() for _, name in called(file) if name == "umask"}
+
+    assert found == SETS_THE_MASK
+
+
+def opens(file: SourceFile) -> Iterator[tuple[int, str]]:
+    """Calls that open, make or empty something by its path."""
+    for call, name in called(file):
+        is_open = name == "open" and _names_a_mode(call)
+        if is_open or name in CLASSES or (name in METHODS and not _is_of_registry(call)):
+            yield call.lineno, name
+
+
+def called(file: SourceFile) -> Iterator[tuple[ast.Call, str]]:
+    """Each call with the last part of what is called."""
+    for call in file.calls():
+        match call.func:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield call, name
+            case _:
+                continue
+
+
+def _names_a_mode(call: ast.Call) -> bool:
+    """The builtin, `os.open`, or `Path.open` with a mode; not a method `open` of ours."""
+    match call.func:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=ast.Name(id="os" | "io")):
+            return True
+        case _:
+            return any(_is_mode(each) for each in call.args[:1])
+
+
+def _is_mode(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= 3
+
+
+def _is_of_registry(call: ast.Call) -> bool:
+    """`registry.touch(record)` and `file.truncate(size)` have no path."""
+    match call.func:
+        case ast.Attribute(attr="touch", value=ast.Attribute(attr=owner) | ast.Name(id=owner)):
+            return owner in {"registry", "self"}
+        case ast.Attribute(attr="truncate", value=value):
+            return not (isinstance(value, ast.Name) and value.id == "os")
+        case _:
+            return False
