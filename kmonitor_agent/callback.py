@@ -32,7 +32,7 @@ from kmonitor_agent.config import (
 from kmonitor_agent.frameworks.autograph import not_converted
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.protocol.commands import ReloadMode
-from kmonitor_agent.reclaim.held_signals import SIGNALS
+from kmonitor_agent.reclaim.held_signals import SIGNALS, Passing, came_from_a_handler
 from kmonitor_agent.script_values import is_true
 from kmonitor_agent.session.fit import find_origin, is_same_fit
 from kmonitor_agent.session.keras_base import overrides_step_end, with_keras_callback
@@ -70,13 +70,20 @@ def _hook(where: str) -> "Callable[[_Hook[_Given]], _Hook[_Given]]":
         def run(self: "MonitorCallback", *given: _Given.args, **named: _Given.kwargs) -> None:
             is_open = False
             try:
-                is_open = SIGNALS.open()
-                hook(self, *given, **named)
-            except Exception as exc:  # noqa: BLE001 - see above
-                self._session.faults.record(where, exc)  # pyright: ignore[reportPrivateUsage]
-            finally:
+                try:
+                    is_open = SIGNALS.open()
+                    hook(self, *given, **named)
+                except Exception as exc:
+                    if came_from_a_handler(exc):
+                        raise
+                    self._session.faults.record(where, exc)  # pyright: ignore[reportPrivateUsage]
+                finally:
+                    if is_open:
+                        SIGNALS.close(self._session.faults)  # pyright: ignore[reportPrivateUsage]
+            except Passing as passing:
                 if is_open:
-                    SIGNALS.close()
+                    raise passing.error from None
+                raise
 
         return run
 

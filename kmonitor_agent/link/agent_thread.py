@@ -102,8 +102,20 @@ class AgentThread:
         return list(self._streams)
 
     def close(self, timeout_s: float = EXIT_NETWORK_S) -> None:
-        """End all runs: everything to the disk, then to a hub that is there."""
-        self.end(self.streams(), timeout_s)
+        """End all runs: everything to the disk, then to a hub that is there. Raises nothing."""
+        try:
+            self.end(self.streams(), timeout_s)
+        except Exception as exc:  # noqa: BLE001 - at exit nobody could catch it
+            try:
+                self.record("link.close", exc)
+                self.end(self.streams(), timeout_s)
+            except Exception:  # noqa: BLE001
+                return
+
+    def record(self, where: str, exc: Exception) -> None:
+        """A fault of what the runs share is counted with the newest of them."""
+        for stream in self._streams[-1:]:
+            stream.faults.record(where, exc)
 
     def end(self, streams: list[RunStream], timeout_s: float) -> None:
         """End these runs, and wait until that is done or time is up.
@@ -210,14 +222,9 @@ class Turns:
                 pass
 
     def _count_and_wait(self, work: str, exc: Exception) -> None:
-        self._record(f"link.{work.strip('_')}", exc)
+        self._agent.record(f"link.{work.strip('_')}", exc)
         if not self._is_over:
             self._wake.wait(_AFTER_FAULT_S)
-
-    def _record(self, where: str, exc: Exception) -> None:
-        """A fault of what the runs share is counted with the newest of them."""
-        for stream in self._agent.streams()[-1:]:
-            stream.faults.record(where, exc)
 
     # --- hubs ---
 
@@ -245,7 +252,7 @@ class Turns:
                 found.connect(own_keys(folders, "agent") if is_far else None)
             return found
 
-        return Surroundings(HubReach(look, connect), self._clock, self._record)
+        return Surroundings(HubReach(look, connect), self._clock, self._agent.record)
 
     def _prepare(self, now_s: float) -> None:
         """Make the sockets that are missing, if the process has what they take."""

@@ -258,22 +258,19 @@ class Performer:
         if request.part_of and request.watch is not None:
             self._escalating.perform(fit, request, 0)  # says that nothing more helps
 
-    def tell_restarted(self, begun: ActionRecord, fit: Fit, *, seconds: float, why: str) -> None:
+    def tell_restarted(self, begun: ActionRecord, *, seconds: float, why: str) -> None:
         """Tell of a restart whose fit goes on in this process, or could not be taken up.
 
         Args:
-            begun: What the process before knew.
-            fit: The fit.
+            begun: What the process before knew, and what is used now.
             seconds: Since it began to leave.
             why: Why the fit could not be taken up; empty when it was.
         """
-        after = None if why else footprint(fit.framework, fit.model())
         record = msgspec.structs.replace(
             begun,
             t_s=self._now_s(),
             ok=not why,
             seconds=max(0.0, seconds),
-            after=after,
             why=self._privacy.text(why or begun.why)[:MAX_TEXT],
         )
         self._keep(record)

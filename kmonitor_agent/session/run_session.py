@@ -15,7 +15,7 @@ from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.protocol.commands import SafePoint, SetLimits
 from kmonitor_agent.protocol.facts import Event, Notice
 from kmonitor_agent.reclaim.actions import foretell
-from kmonitor_agent.reclaim.held_signals import SIGNALS
+from kmonitor_agent.reclaim.held_signals import SIGNALS, Passing, came_from_a_handler
 from kmonitor_agent.reclaim.outcome import ActionName, Outcome
 from kmonitor_agent.script_values import count_of, item_of
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
@@ -446,13 +446,20 @@ class RunSession:
     def _serve_due(self, fit: Fit) -> None:
         is_open = False
         try:
-            is_open = SIGNALS.open()
-            self._serve_batch(fit)
-        except Exception as exc:  # noqa: BLE001 - a guest
-            self.faults.record("session.serve_due", exc)
-        finally:
+            try:
+                is_open = SIGNALS.open()
+                self._serve_batch(fit)
+            except Exception as exc:
+                if came_from_a_handler(exc):
+                    raise
+                self.faults.record("session.serve_due", exc)
+            finally:
+                if is_open:
+                    SIGNALS.close(self.faults)
+        except Passing as passing:
             if is_open:
-                SIGNALS.close()
+                raise passing.error from None
+            raise
 
     def _serve_batch(self, fit: Fit) -> None:
         # Before its first step a model that Keras builds late has neither layers nor slots, and

@@ -109,13 +109,16 @@ class RunsOfProcess:
             self._exits.install_ipython()
 
     def close(self) -> None:
-        """End every run: at exit, and after tests."""
-        with self._lock:
-            sessions = list(self._sessions.values())
-            self._drop_all()
-        for session in sessions:
-            with session.faults.guarded("session.close"):
-                session.close(EXIT_NETWORK_S)
+        """End every run: at exit, and after tests. Raises nothing."""
+        try:
+            with self._lock:
+                sessions = self._sessions
+                self._drop_all()
+            for session in sessions.values():
+                with session.faults.guarded("session.close"):
+                    session.close(EXIT_NETWORK_S)
+        except Exception as exc:  # noqa: BLE001 - at exit nobody could catch it
+            AGENT.record("session.close", exc)
         AGENT.close()
 
     def forget(self) -> None:

@@ -13,6 +13,7 @@ from kmonitor_agent.protocol.commands import SetLimits
 from kmonitor_agent.protocol.facts import ActionRecord, Notice
 from kmonitor_agent.protocol.version import MAX_TEXT
 from kmonitor_agent.reclaim.actions import foretell
+from kmonitor_agent.reclaim.memory import footprint
 from kmonitor_agent.resuming.fit_state import Asked, SavedFit
 from kmonitor_agent.session.boot import Boot
 from kmonitor_agent.session.fit import Fit
@@ -70,11 +71,15 @@ class SupervisedFits:
             model: What is fitted.
         """
         self._restarting.end_if_leaving()
+        origin = fit.origin
         try:
             self._follow(fit, model)
         except Exception as exc:
-            # No tail hears of a restart then: whoever asks for one is told so.
+            # No tail hears of a restart then: whoever asks for one, or asked for the last, is
+            # told so.
             fit.why_not_restart = f"{_NOT_FOLLOWED}: {described(exc)}"
+            fit.is_left_out, fit.epochs_before, fit.origin = False, 0, origin
+            self._tell_not_taken_up(fit)
             raise
 
     def _follow(self, fit: Fit, model: KerasModel) -> None:
@@ -90,6 +95,7 @@ class SupervisedFits:
         else:
             fit.why_not_restart = taking_up(model).why_not_resumable(model, token.callbacks)
         if token is None or fit.why_not_restart:
+            self._tell_not_taken_up(fit)
             return
         saved, failure = read_saved(self._restarting, fit.ordinal, self._faults)
         resumption = Resumption(
@@ -113,6 +119,10 @@ class SupervisedFits:
         if failure is not None:
             tail.refuse(failure)
         self._add(tail, token, model)
+
+    def _tell_not_taken_up(self, fit: Fit) -> None:
+        saved, _ = read_saved(self._restarting, fit.ordinal, self._faults)
+        self._tell_resumed(fit, saved, fit.why_not_restart)
 
     def _add(self, tail: Any, token: Any, model: KerasModel) -> None:
         # Keras goes through this very list at the moment, and comes to what is added to it.
@@ -158,8 +168,13 @@ class SupervisedFits:
                 checksum=saved.checksum,
                 why=left_out.removeprefix("; "),
             )
-            seconds = time.time() - state.asked.left_wall_s
-            self._performer.tell_restarted(begun, fit, seconds=seconds, why=why)
+            # What cannot be measured keeps nobody from hearing of it.
+            seconds, after = 0.0, None
+            with self._faults.guarded("session.resumed"):
+                seconds = time.time() - state.asked.left_wall_s
+                after = None if why else footprint(fit.framework, fit.model())
+            begun = msgspec.structs.replace(begun, after=after)
+            self._performer.tell_restarted(begun, seconds=seconds, why=why)
 
     def _end_epoch(
         self, fit: Fit, resumption: Resumption, model: KerasModel, callbacks: list[Any]

@@ -1,14 +1,18 @@
 """The script's signals wait while a reload works, and all arrive when it is done."""
 
 import contextlib
+import functools
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 import pytest
 
-from kmonitor_agent.reclaim.held_signals import HeldSignals
+from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.reclaim.held_signals import Handler, HeldSignals, came_from_a_handler
 
 CTRL_C = signal.SIGINT
 TIME_LIMIT = signal.SIGUSR1
@@ -153,6 +157,57 @@ def test_a_handler_that_was_set_meanwhile_stays(signals: HeldSignals):
         signal.signal(TIME_LIMIT, newer)
 
     assert signal.getsignal(TIME_LIMIT) is newer
+
+
+class Timer:
+    """A handler that is an object."""
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        raise TimeIsUp
+
+    def method(self, number: int, frame: FrameType | None) -> None:
+        raise TimeIsUp
+
+
+@pytest.mark.parametrize(
+    "handler", [time_is_up, Timer(), Timer().method, functools.partial(time_is_up)]
+)
+def test_what_a_handler_raised_is_told_from_a_fault_of_ours(handler: Handler):
+    signal.signal(TIME_LIMIT, handler)
+
+    with pytest.raises(TimeIsUp) as of_handler:
+        signal.raise_signal(TIME_LIMIT)
+    with pytest.raises(ZeroDivisionError) as of_ours:
+        _ = 1 // 0
+
+    assert came_from_a_handler(of_handler.value)
+    assert not came_from_a_handler(of_ours.value)
+
+
+@pytest.mark.parametrize("call", ["valid_signals", "getsignal", "signal", "raise_signal"])
+def test_where_the_system_refuses_nothing_is_raised_and_the_fault_is_counted(
+    signals: HeldSignals, monkeypatch: pytest.MonkeyPatch, call: str
+):
+    before, faults, real = all_handlers(), FaultLog(), getattr(signal, call)
+    answers = iter([OSError("refused")])
+
+    def refusing(*given: Any) -> Any:
+        for refusal in answers:
+            raise refusal
+        return real(*given)
+
+    monkeypatch.setattr(signal, call, refusing)
+    assert signals.open()
+    signals.hold()
+    if call == "raise_signal":
+        os.kill(os.getpid(), TIME_LIMIT)
+    signals.close(faults)
+    monkeypatch.undo()
+    assert signals.open()
+    signals.close(faults)
+
+    assert faults.counts() == {"signals": 1}
+    assert all_handlers() == before
 
 
 def test_ignored_signals_and_those_without_a_handler_are_left_alone(signals: HeldSignals):
