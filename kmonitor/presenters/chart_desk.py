@@ -291,7 +291,7 @@ class ChartDesk:
 
     def _empty_text(self, run: RunSummary, metric: LimitMetric) -> str:
         if not self._feed.is_loaded(run.run):
-            return tr("Loading\u2026")
+            return self._feed.loading_text(run.run)
         card = card_picture(run, metric, line=None, is_connected=True)
         return card.absent or tr("No data in this range")
 

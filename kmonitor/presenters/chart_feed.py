@@ -10,10 +10,18 @@ from kmonitor.presenters.chart_kinds import LOG_PREFIX, RATE_COLUMN
 from kmonitor.presenters.closer_look import Span
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.flags import FlagBook
+from kmonitor.presenters.formats import working_text
+from kmonitor.presenters.language import tr
 from kmonitor.presenters.series_store import STEP_TIME_COLUMN, Points, SeriesStore, Window
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent, EpochEnded, GraphSize, Sample
-from kmonitor_agent.protocol.messages import Row, RunSummary, SeriesAsked, SeriesTold
+from kmonitor_agent.protocol.messages import (
+    Row,
+    RunSummary,
+    SeriesAsked,
+    SeriesTold,
+    Working,
+)
 from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
 
 METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
@@ -80,6 +88,7 @@ class ChartFeed:
         self._waiting: dict[str, _Waiting] = {}
         self._covered: dict[str, int] = {}
         self._refused: dict[str, Span] = {}
+        self._working: dict[str, Working] = {}
 
     def show_runs(self, runs: list[RunSummary]) -> None:
         """Ask for the columns of runs that were not shown before."""
@@ -143,6 +152,7 @@ class ChartFeed:
         if question is None:
             return
         run = question.run
+        self._working.pop(run, None)
         if question.span_s is not None:
             self.store.look_closer(told, question.span_s)
             return
@@ -158,6 +168,12 @@ class ChartFeed:
         for row, event in self._waiting.pop(run, ()):
             self.take_event(row, event, is_live=True)
         self._ask_more(run)
+
+    def hear_working(self, working: Working) -> None:
+        """The hub is at work on an answer."""
+        question = self._asked.get(working.ask)
+        if question is not None:
+            self._working[question.run] = working
 
     def refuse(self, ask: int) -> None:
         """The hub could not answer: ask again when the run is shown again."""
@@ -182,11 +198,17 @@ class ChartFeed:
             self._held.pop(run, None)
             self._have.pop(run, None)
             self._refused.pop(run, None)
+            self._working.pop(run, None)
         self._asked = {ask: each for ask, each in self._asked.items() if each.run not in runs}
 
     def is_loaded(self, run: str) -> bool:
         """Whether a run's columns have come."""
         return run in self._covered
+
+    def loading_text(self, run: str) -> str:
+        """Shown where a run's columns will be."""
+        working = self._working.get(run)
+        return tr("Loading\u2026") if working is None else working_text(working.done, working.of)
 
     def column(self, run: str, metric: LimitMetric) -> str:
         """The column that shows a metric.

@@ -224,6 +224,22 @@ class VerdictsTold(Message, frozen=True, tag="verdicts_told"):
     verdicts: Annotated[list[Verdict], msgspec.Meta(max_length=16)] = []
 
 
+class Working(Message, frozen=True, tag="working"):
+    """Hub to desktop: an answer takes long; told about each second until it comes.
+
+    Attributes:
+        ask: The question.
+        done: Events of its run that were read for it.
+        of: Events there are to read; 0: not known.
+        beat: Another number than before: the hub gets on, with this question or one before it.
+    """
+
+    ask: Count
+    done: Count = 0
+    of: Count = 0
+    beat: Count = 0
+
+
 class CommandAsked(Message, frozen=True, tag="cmdreq"):
     """Desktop to hub: have this done; asked again with the same id until the state is final.
 

@@ -169,11 +169,16 @@ def _pack(ledger: Ledger) -> None:
 def _copy_blocks(ledger: Ledger, runs: list[RunRecord]) -> None:
     first, *others = runs
     reader = ledger.database.open_reader()
-    query = "SELECT last_row, n_samples, name, body FROM sample_blocks WHERE run_key = ?"
+    query = (
+        "SELECT last_row, n_samples, name, body FROM sample_blocks"
+        " WHERE run_key = ? ORDER BY last_row"
+    )
     blocks: dict[int, SampleBlock] = {}
     for last_row, n_samples, name, body in reader.execute(query, (first.key,)):
-        block = blocks.setdefault(last_row, SampleBlock(first.key, last_row, n_samples, {}))
-        block.columns[name] = body
+        if last_row not in blocks:
+            after_row = max(blocks, default=0)
+            blocks[last_row] = SampleBlock(first.key, after_row, last_row, n_samples, {})
+        blocks[last_row].columns[name] = body
     reader.close()
     for record in others:
         for block in blocks.values():

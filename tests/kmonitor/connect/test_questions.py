@@ -8,6 +8,7 @@ from kmonitor_agent.protocol.messages import (
     EditAsked,
     EditTold,
     ErrorMessage,
+    Working,
 )
 
 EDIT = EditAsked(ask=0, run="r", name="x")
@@ -68,6 +69,17 @@ def test_a_hub_that_is_busy_is_asked_again_later():
     assert not questions.take(busy, 1.0)
     assert send_due(questions, 1.1) == []
     assert send_due(questions, 1.25) == [number]
+
+
+def test_a_hub_at_work_on_an_answer_is_news_and_left_alone_for_a_while():
+    questions = Questions()
+    number = questions.add(EDIT)
+    send_due(questions, 0.0)
+
+    assert questions.take(Working(ask=number, done=1, of=2), 2.0)
+    assert send_due(questions, 4.0) == []
+    assert questions.take(EditTold(ask=number, run="r"), 4.5)
+    assert not questions.take(Working(ask=number), 4.6)
 
 
 def test_too_many_open_questions_drop_the_oldest():

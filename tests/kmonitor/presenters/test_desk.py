@@ -19,6 +19,7 @@ from kmonitor_agent.protocol.messages import (
     RowsTold,
     RunSummary,
     SeriesAsked,
+    Working,
 )
 from tests.support.clock import MovedClock
 from tests.support.made_up_runs import (
@@ -170,6 +171,19 @@ def test_selecting_another_run_asks_for_its_history(setup: Setup):
     setup.desk.select("run2")
     setup.desk.select("run2")
     assert [m.runs for _, m in setup.hub.of_type(RowsAsked)] == [["run1"], ["run2"]]
+
+
+def test_charts_say_how_far_the_hub_is_with_a_long_answer(setup: Setup):
+    setup.desk.connected(told_hub())
+    run = made_up_run()
+    setup.desk.take(told_runs(run))
+    for ask, _ in setup.hub.of_type(SeriesAsked):
+        setup.desk.take(Working(ask=ask, done=1200, of=3000))
+    text = setup.charts.picture("ram", 300).empty_text
+    setup.answer(run)
+
+    assert plain_text(text) == "Still working: 1 200 of 3 000 events read"
+    assert setup.charts.picture("ram", 300).curves[0].x.size
 
 
 def test_rows_that_come_before_the_columns_are_not_lost_and_covered_ones_not_doubled(setup: Setup):
