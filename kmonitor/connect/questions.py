@@ -11,6 +11,7 @@ from kmonitor_agent.protocol.messages import (
     CommandAsked,
     CommandTold,
     ErrorMessage,
+    SeriesTold,
     ToDesktop,
     Working,
 )
@@ -80,7 +81,7 @@ class Questions:
         if isinstance(told, ErrorMessage) and told.retry_ms:
             self._due_s[number] = now_s + told.retry_ms / 1000
             return False
-        if isinstance(told, Working):
+        if isinstance(told, Working) or (isinstance(told, SeriesTold) and told.one_of > 1):
             self._due_s[number] = now_s + _ANSWER_S
             return True
         if not isinstance(told, CommandTold):

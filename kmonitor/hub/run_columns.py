@@ -14,6 +14,7 @@ from kmonitor.hub.store.sample_blocks import (
     BLOCK_SAMPLES,
     PackedSamples,
     Samples,
+    pick_samples,
     read_samples,
 )
 from kmonitor.hub.thinning import Floats
@@ -166,11 +167,39 @@ class RunColumns:
                 self._packed.read(connection, column)
         return samples
 
+    def outline(
+        self, connection: Connection, head: int, wanted: Sequence[str], n_samples: int
+    ) -> int:
+        """Have packed samples and some of the others in here, all up to row `head`; once, first.
+
+        Args:
+            connection: Any connection on the hub's database.
+            head: Up to this row.
+            wanted: Columns.
+            n_samples: So many of the others.
+
+        Returns:
+            How many of the others there are in here.
+
+        Raises:
+            DamagedBlocks: Packed samples are not what they were.
+        """
+        self._read_packed(connection)
+        picked = pick_samples(connection, self.run_key, self._samples_row, head, n_samples)
+        self._add(picked.t_s, picked.columns)
+        self._read_others(connection, head)
+        self._samples_row = self.row = head
+        self.update(connection, head, wanted)
+        return len(picked.t_s)
+
+    def _read_packed(self, connection: Connection) -> None:
+        self._packed = PackedSamples(connection, self.run_key)
+        self._packed_t_s = np.maximum.accumulate(self._packed.t_s)
+        self._samples_row = self._packed.last_row
+
     def _read_stored(self, connection: Connection, head: int, n_samples: int) -> Samples:
         if self._packed is None and self.is_packed_wanted:
-            self._packed = PackedSamples(connection, self.run_key)
-            self._packed_t_s = np.maximum.accumulate(self._packed.t_s)
-            self._samples_row = self._packed.last_row
+            self._read_packed(connection)
         samples = read_samples(connection, self.run_key, self._samples_row, head, n_samples)
         self._add(samples.t_s, samples.columns)
         self._samples_row = samples.last_row

@@ -37,6 +37,12 @@ _MAX_CACHE_BYTES = 256 * 1024 * 1024
 _JOIN_S = 10.0
 _RETRY_MS = 1000
 _MOST_EPOCHS = MAX_EPOCH_BYTES // 8
+_OUTLINE_OVER = 100_000
+"""With more events to read than these, which takes half a second, an outline comes first."""
+
+_OUTLINE_SAMPLES = 4_000
+"""As many points as a chart of the window asks for."""
+
 _LARGEST_ORDINAL = 2**31 - 1
 
 
@@ -82,6 +88,7 @@ class SeriesDesk:
         wake: Callable[[], None],
         *,
         block_samples: int = BLOCK_SAMPLES,
+        outline_over: int = _OUTLINE_OVER,
     ) -> None:
         """Nothing runs before `start`.
 
@@ -89,10 +96,12 @@ class SeriesDesk:
             open_reader: Gives a connection for the thread.
             wake: Makes the hub's loop take answers; called from this desk's thread.
             block_samples: Samples of a block.
+            outline_over: With more events than these to read, an outline comes first if wanted.
         """
         self._open_reader = open_reader
         self._wake = wake
         self._block_samples = block_samples
+        self._outline_over = outline_over
         self._open = OpenQuestions(_MAX_WAITING)
         self._jobs: queue.Queue[_Job | _Packing | None] = queue.Queue()
         self._long: deque[_Job] = deque()
@@ -145,7 +154,8 @@ class SeriesDesk:
         answers: list[tuple[bytes, msgspec.Struct]] = []
         while self._answers:
             question, told = self._answers.popleft()
-            self._open.end(question)
+            if not isinstance(told, SeriesTold) or told.one_of == 1:
+                self._open.end(question)
             answers.append((question.identity, told))
         return answers
 
@@ -175,6 +185,7 @@ class SeriesDesk:
                     self._pack(connection, job.run_keys)
                 elif job is not None and not self._go_on(connection, job):
                     self._long.append(job)
+                    self._outline(connection, job)
                 if self._long and self._go_on(connection, self._long[0]):
                     self._long.popleft()
         finally:
@@ -210,6 +221,25 @@ class SeriesDesk:
             text = f"the series could not be read: {exc}"[:MAX_TEXT]
             retry_ms = _RETRY_MS if isinstance(exc, CANNOT_NOW) else 0
             return ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=job.asked.ask)
+
+    def _outline(self, connection: Connection, job: _Job) -> None:
+        """Answer a question from some of the samples, if that is wanted and all take long."""
+        n_events, head = job.question.n_events, job.head or 0
+        if not job.asked.outline or n_events - job.question.done <= self._outline_over:
+            return
+        outline = RunColumns(job.run_key)
+        connection.execute("BEGIN")
+        try:
+            n = outline.outline(connection, head, job.asked.columns, _OUTLINE_SAMPLES)
+        except Exception as exc:  # noqa: BLE001 - it is read as a whole anyway
+            LOG.warning("no outline of %s: %s", job.asked.run, exc)
+            return
+        finally:
+            connection.execute("COMMIT")
+        n_left = n_events - (outline.n_samples - n)
+        one_of = max(2, round(n_left / max(1, n)))
+        self._answers.append((job.question, _told(outline, job, one_of)))
+        self._wake()
 
     def _columns_of(self, connection: Connection, job: _Job) -> RunColumns:
         columns = job.columns or self._cache.get(job.run_key) or RunColumns(job.run_key)
@@ -271,7 +301,7 @@ def _next_block(
     return None, too_few
 
 
-def _told(columns: RunColumns, job: _Job) -> SeriesTold:
+def _told(columns: RunColumns, job: _Job, one_of: int = 1) -> SeriesTold:
     epochs = columns.epochs
     return SeriesTold(
         ask=job.asked.ask,
@@ -283,6 +313,7 @@ def _told(columns: RunColumns, job: _Job) -> SeriesTold:
         epoch_end_t_s=_floats(np.array(epochs.ends[-_MOST_EPOCHS:])),
         fit_of_epoch=_ordinals(epochs.fits[-_MOST_EPOCHS:]),
         have=columns.names()[:MOST_COLUMNS],
+        one_of=one_of,
     )
 
 

@@ -183,7 +183,8 @@ class ChartDesk:
             picture, verdict=judged, description=", ".join(word for word in words if word)
         )
         age = "" if has_ended(run) else self._desk.age_text(run.run)
-        return replace(picture, note=age) if age else picture
+        note = age or self._feed.outline_text(run.run)
+        return replace(picture, note=note) if note else picture
 
     def crosshair(self, metric: LimitMetric, x: float, *, is_shown: bool) -> CrosshairCard:
         """What stands beside the crosshair on one chart."""

@@ -10,7 +10,7 @@ from kmonitor.presenters.chart_kinds import LOG_PREFIX, RATE_COLUMN
 from kmonitor.presenters.closer_look import Span
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.flags import FlagBook
-from kmonitor.presenters.formats import working_text
+from kmonitor.presenters.formats import count_text, working_text
 from kmonitor.presenters.language import tr
 from kmonitor.presenters.series_store import STEP_TIME_COLUMN, Points, SeriesStore, Window
 from kmonitor_agent.protocol.commands import LimitMetric
@@ -89,6 +89,7 @@ class ChartFeed:
         self._covered: dict[str, int] = {}
         self._refused: dict[str, Span] = {}
         self._working: dict[str, Working] = {}
+        self._outlines: dict[str, int] = {}
 
     def show_runs(self, runs: list[RunSummary]) -> None:
         """Ask for the columns of runs that were not shown before."""
@@ -148,10 +149,14 @@ class ChartFeed:
 
     def take_series(self, told: SeriesTold) -> None:
         """Take columns that were asked here, then the rows that came meanwhile."""
-        question = self._asked.pop(told.ask, None)
-        if question is None:
-            return
+        if told.one_of > 1:
+            self._take_outline(told)
+        elif (question := self._asked.pop(told.ask, None)) is not None:
+            self._take_whole(question, told)
+
+    def _take_whole(self, question: _Question, told: SeriesTold) -> None:
         run = question.run
+        self._outlines.pop(run, None)
         self._working.pop(run, None)
         if question.span_s is not None:
             self.store.look_closer(told, question.span_s)
@@ -168,6 +173,21 @@ class ChartFeed:
         for row, event in self._waiting.pop(run, ()):
             self.take_event(row, event, is_live=True)
         self._ask_more(run)
+
+    def _take_outline(self, told: SeriesTold) -> None:
+        question = self._asked.get(told.ask)
+        if question is None or question.run in self._outlines or self.is_loaded(question.run):
+            return
+        self._outlines[question.run] = told.one_of
+        self.store.backfill(told)
+        self._have.setdefault(question.run, set()).update(told.have)
+
+    def outline_text(self, run: str) -> str:
+        """What is to be said of a run's charts while they are an outline; else empty."""
+        one_of = self._outlines.get(run)
+        if one_of is None:
+            return ""
+        return tr("outline: 1 of {n} samples so far").format(n=count_text(one_of))
 
     def hear_working(self, working: Working) -> None:
         """The hub is at work on an answer."""
@@ -199,6 +219,7 @@ class ChartFeed:
             self._have.pop(run, None)
             self._refused.pop(run, None)
             self._working.pop(run, None)
+            self._outlines.pop(run, None)
         self._asked = {ask: each for ask, each in self._asked.items() if each.run not in runs}
 
     def is_loaded(self, run: str) -> bool:
@@ -225,7 +246,11 @@ class ChartFeed:
     def _ask_for(self, question: _Question) -> None:
         self._held.setdefault(question.run, set()).update(question.columns)
         asked = SeriesAsked(
-            ask=0, run=question.run, columns=list(question.columns), buckets=_BUCKETS
+            ask=0,
+            run=question.run,
+            columns=list(question.columns),
+            buckets=_BUCKETS,
+            outline=question.meanwhile is None,
         )
         self._asked[self._ask(asked)] = question
 

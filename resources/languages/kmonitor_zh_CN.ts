@@ -7152,6 +7152,11 @@
         <translation>内存不足：被内核杀死（{how}：oom_kill）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/chart_feed.py"/>
+        <source>outline: 1 of {n} samples so far</source>
+        <translation>轮廓：目前每 {n} 个样本取 1 个</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/rates.py"/>
         <source>over the last {n} epochs</source>
         <translation>最近 {n} 轮</translation>

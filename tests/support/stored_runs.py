@@ -45,16 +45,18 @@ def store_runs(
     *,
     are_ended: bool = False,
     are_copies: bool = False,
+    are_packed: bool = True,
 ) -> dict[str, int]:
     """Fill the database of a hub that does not run; how many events each run has, oldest first.
 
     Args:
         folders: Whose hub.
         n_runs: How many runs.
-        n_samples: Samples of each, one a second, in `EPOCHS` epochs; all whole blocks are packed.
+        n_samples: Samples of each, one a second, in `EPOCHS` epochs.
         are_ended: Whether their processes said goodbye.
         are_copies: All but the first have the first one's blocks and no events of samples, so
             that eight million samples take seconds and not three gigabytes.
+        are_packed: False: none is, as of a run that was shipped a moment ago.
     """
     folders.database.mkdir(parents=True, exist_ok=True)
     path = folders.database / "hub.sqlite3"
@@ -68,7 +70,7 @@ def store_runs(
         events = bare if are_copies and number else samples
         found.append(_store(ledger, number, n_runs, events, is_ended=are_ended))
     ledger.commit()
-    if n_samples >= BLOCK_SAMPLES:
+    if are_packed and n_samples >= BLOCK_SAMPLES:
         _pack(ledger)
     if are_copies:
         _copy_blocks(ledger, found)

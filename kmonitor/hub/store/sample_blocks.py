@@ -17,6 +17,7 @@ from kmonitor.hub.store.checked import seconds, text
 from kmonitor.hub.store.connection import Connection
 from kmonitor_agent.protocol.measured import DeviceNow
 from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
+from kmonitor_agent.protocol.version import MAX_DURATION_S
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +31,10 @@ _LEVEL: Final = 1
 _EVENTS = (
     "SELECT row, t_s, body FROM events"
     " WHERE run_key = ? AND kind = 'sample' AND row > ? AND row <= ? ORDER BY row LIMIT ?"
+)
+_ENDS = tuple(
+    f"SELECT {end}(row) FROM events WHERE run_key = ? AND kind = 'sample' AND row > ? AND row <= ?"  # noqa: S608 - constant
+    for end in ("min", "max")
 )
 _ENOUGH = (
     "SELECT row FROM events"
@@ -116,9 +121,39 @@ def read_samples(
         limit: At most so many.
     """
     rows = connection.execute(_EVENTS, (run_key, after_row, head, limit)).fetchall()
-    t_s = np.array([seconds(t_s) for _, t_s, _ in rows], dtype=np.float64)
+    return _samples(run_key, after_row, rows)
+
+
+def pick_samples(
+    connection: Connection, run_key: int, after_row: int, head: int, n_samples: int
+) -> Samples:
+    """Some of the samples behind a row, about evenly far apart; as `read_samples`."""
+    found: dict[int, tuple[int, float, bytes]] = {}
+    of = (run_key, after_row, head)
+    first, last = (connection.execute(query, of).fetchone()[0] for query in _ENDS)
+    if first is None:
+        return _samples(run_key, after_row, [])
+    # By row, since that needs no search; rows of other runs between them make it uneven.
+    for n in range(n_samples):
+        row = first - 1 + (last - first) * n // max(1, n_samples - 1)
+        for picked in connection.execute(_EVENTS, (run_key, row, head, 1)).fetchall():
+            found[picked[0]] = picked
+    return _samples(run_key, after_row, list(found.values()))
+
+
+def _samples(run_key: int, after_row: int, rows: list[tuple[int, float, bytes]]) -> Samples:
     columns = decoded_samples([body for _, _, body in rows])
-    return Samples(run_key, after_row, rows[-1][0] if rows else after_row, t_s, columns)
+    last_row = rows[-1][0] if rows else after_row
+    return Samples(run_key, after_row, last_row, _times([t_s for _, t_s, _ in rows]), columns)
+
+
+def _times(cells: list[float]) -> Floats:
+    """Each of them as `seconds` has it; a fifth of what reading samples takes, cell by cell."""
+    if set(map(type, cells)) <= {float}:
+        t_s = np.array(cells, dtype=np.float64)
+        if np.all((t_s >= 0.0) & (t_s <= MAX_DURATION_S)):
+            return t_s
+    return np.array([seconds(cell) for cell in cells], dtype=np.float64)
 
 
 def decoded_samples(bodies: list[bytes]) -> dict[str, Floats]:

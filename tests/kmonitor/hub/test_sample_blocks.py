@@ -141,12 +141,14 @@ class Asking:
 
     def __init__(self, parts: HubParts, record: RunRecord) -> None:
         self.parts, self.record = parts, record
-        self.desk = SeriesDesk(parts.database.open_reader, lambda: None, block_samples=N_BLOCK)
+        self.desk = SeriesDesk(
+            parts.database.open_reader, lambda: None, block_samples=N_BLOCK, outline_over=100
+        )
         self.packing = SamplePacking(parts.ledger, self.desk, parts.clock)
         self.desk.start()
 
-    def put(self, ask: int, record: RunRecord) -> None:
-        asked = SeriesAsked(ask=ask, run=record.run, columns=["ram_bytes"])
+    def put(self, ask: int, record: RunRecord, *, outline: bool = False) -> None:
+        asked = SeriesAsked(ask=ask, run=record.run, columns=["ram_bytes"], outline=outline)
         assert self.desk.ask(b"%d" % ask, asked, record.key, [], record.rows)
 
     def answers(self, n: int) -> list[SeriesTold]:
@@ -255,6 +257,34 @@ def test_a_question_is_answered_between_the_parts_of_a_long_one(asking: Asking):
 
     assert [one.ask for one in told] == [2, 1]
     assert [one.columns[0].n_raw for one in told] == [3, 133]
+
+
+def test_the_first_answer_is_an_outline_where_much_is_to_be_read(asking: Asking):
+    sampled(asking.parts, asking.record, 33, 9000)
+    asking.put(1, asking.record, outline=True)
+    outline, whole = asking.answers(2)
+    t_s = np.frombuffer(outline.columns[0].t_s, "<f8")
+
+    assert outline.one_of == 2
+    assert (outline.row, outline.have) == (whole.row, whole.have)
+    assert 3000 < outline.columns[0].n_raw <= 4000
+    assert (t_s[0], t_s[-1]) == (0.0, pytest.approx(9000.0, abs=5.0))
+    assert (whole.one_of, whole.columns[0].n_raw) == (1, 9000)
+    assert asking.desk.late() == []
+
+
+def test_a_short_run_or_one_that_is_packed_needs_no_outline(asking: Asking):
+    sampled(asking.parts, asking.record, 33, 400)
+    other = asking.parts.started_run(pid=2)
+    sampled(asking.parts, other, 0, 35)
+    wait_until(lambda: asking.step() == 430)
+    asking.put(1, asking.record, outline=True)
+    (packed,) = asking.answers(1)
+    asking.put(2, other, outline=True)
+    (short,) = asking.answers(1)
+
+    assert (packed.one_of, packed.columns[0].n_raw) == (1, 400)
+    assert (short.one_of, short.columns[0].n_raw) == (1, 35)
 
 
 def test_who_waits_is_told_how_far_it_is(asking: Asking):
