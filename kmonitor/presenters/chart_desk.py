@@ -183,7 +183,7 @@ class ChartDesk:
             picture, verdict=judged, description=", ".join(word for word in words if word)
         )
         age = "" if has_ended(run) else self._desk.age_text(run.run)
-        note = age or self._feed.outline_text(run.run)
+        note = age or self._feed.outline_text(run.run, self._feed.column(run.run, metric))
         return replace(picture, note=note) if note else picture
 
     def crosshair(self, metric: LimitMetric, x: float, *, is_shown: bool) -> CrosshairCard:

@@ -22,7 +22,12 @@ from kmonitor_agent.protocol.messages import (
     SeriesTold,
     Working,
 )
-from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
+from kmonitor_agent.protocol.sample_columns import (
+    MAX_COLUMN,
+    SAMPLE_COLUMNS,
+    extra_values,
+    is_of_samples,
+)
 
 METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
     "vram": "vram_bytes",
@@ -182,10 +187,10 @@ class ChartFeed:
         self.store.backfill(told)
         self._have.setdefault(question.run, set()).update(told.have)
 
-    def outline_text(self, run: str) -> str:
-        """What is to be said of a run's charts while they are an outline; else empty."""
+    def outline_text(self, run: str, column: str) -> str:
+        """What is to be said of a chart while it is an outline; else empty."""
         one_of = self._outlines.get(run)
-        if one_of is None:
+        if one_of is None or not is_of_samples(column):
             return ""
         return tr("outline: 1 of {n} samples so far").format(n=count_text(one_of))
 

@@ -197,12 +197,14 @@ def test_charts_are_drawn_from_an_outline_until_the_whole_is_read(setup: Setup):
     setup.desk.take(replace(whole, columns=few, one_of=150))
     outline = setup.charts.picture("ram", 300).curves[0]
     setup.tell(facts.Sample(t_s=3730.0, ram_bytes=90 * GIB))
-    card = setup.charts.card("ram", now_s=0.0)
+    card, of_epochs = (setup.charts.card(one, now_s=0.0) for one in ("ram", "step_time"))
     setup.desk.take(whole)
 
     assert len(outline.x) == 10
     assert card is not None
     assert card.note == "outline: 1 of 150 samples so far"
+    assert of_epochs is not None
+    assert "outline" not in of_epochs.note
     drawn = setup.charts.picture("ram", 300).curves[0]
     assert len(drawn.x) > 10
     assert drawn.y[-1] == 90 * GIB
