@@ -11,16 +11,19 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from kmonitor.cli.statuses import Misuse
-from kmonitor.cli.terminal import is_of_output
+from kmonitor.cli.terminal import is_of_output, show_waiting
 from kmonitor.connect.direct import DirectHub, direct_hub
 from kmonitor.connect.folder_view import FolderView
 from kmonitor.connect.host_trouble import way_lost
 from kmonitor.connect.host_visit import remote_endpoint
 from kmonitor.connect.hub_client import HubClient, HubUnreachable
 from kmonitor.connect.local_hub import ensure_hub
+from kmonitor.connect.silent_hub import silence
 from kmonitor.errors import Expected
+from kmonitor.presenters.formats import plain_text, working_text
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.private_folders import UnsafePath
+from kmonitor_agent.protocol.messages import Working
 
 _SHIPPING_S = 3.0
 """How long a command waits for a hub that still takes the spools of dead processes, seconds."""
@@ -70,21 +73,31 @@ def open_hub(
             with folder_faults_named(folders):
                 endpoint = stack.enter_context(remote_endpoint(folders, host))
         client = stack.enter_context(HubClient(endpoint, folders=folders))
-        with _loss_named(host, endpoint):
+        client.on_working = _show_working
+        with _loss_named(folders, host, endpoint):
             _wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
             yield client
 
 
 @contextmanager
-def _loss_named(host: str | None, endpoint: str | DirectHub | None) -> Generator[None]:
+def _loss_named(
+    folders: Folders, host: str | None, endpoint: str | DirectHub | None
+) -> Generator[None]:
     # The forwarded socket is no place that a user knows, and no hub is to be started here.
     try:
         yield
     except HubUnreachable as exc:
+        silent = silence(folders) if endpoint is None else None
+        if silent is not None:
+            raise silent from exc
         if host is None or not isinstance(endpoint, str):
             raise
         remedy = f"Ask again. What is wrong, if it stays so: kmonitor doctor --host {host}"
         raise way_lost(host, remedy) from exc
+
+
+def _show_working(working: Working | None) -> None:
+    show_waiting("" if working is None else plain_text(working_text(working.done, working.of)))
 
 
 def see_hub(folders: Folders) -> None:

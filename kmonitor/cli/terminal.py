@@ -36,6 +36,16 @@ def complain(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def show_waiting(line: str) -> None:
+    """A line on standard error, if that is a terminal, in the place of the one before.
+
+    Args:
+        line: Empty: there is nothing to wait for any more.
+    """
+    if sys.stderr.isatty():
+        print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 def is_of_output(fault: OSError) -> bool:
     """Whether it is standard output that failed: its disk is full, or its reader has gone.
 

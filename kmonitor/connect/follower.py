@@ -31,6 +31,7 @@ from kmonitor_agent.protocol.messages import (
     SeriesTold,
     ToDesktop,
     VerdictsTold,
+    Working,
 )
 
 LOG = logging.getLogger("kmonitor.connect")
@@ -106,6 +107,7 @@ Answer = (
     | RowsTold
     | SeriesTold
     | VerdictsTold
+    | Working
     | CommandTold
     | EditTold
     | HubTold

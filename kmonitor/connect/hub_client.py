@@ -1,7 +1,8 @@
 """Questions to a hub, one at a time: for the command line and tests."""
 
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -46,6 +47,7 @@ from kmonitor_agent.protocol.messages import (
     SeriesTold,
     VerdictsAsked,
     VerdictsTold,
+    Working,
 )
 
 _NO_ARGUMENTS = NoArguments()
@@ -54,6 +56,9 @@ T = TypeVar("T", bound=Message)
 
 _ASK_AGAIN_S = 1.0
 _POLL_S = 0.1
+_STUCK_S = 60.0
+"""How long a hub may say that it works on an answer and not get on with anything."""
+
 _LOOK_S = 0.2
 """How often to see whether a hub on the network refuses this device."""
 
@@ -78,6 +83,17 @@ class HubUnreachable(Expected):
         self.timeout_s = timeout_s
 
 
+class HubStuck(Expected):
+    """The hub is there, and what answers in it does not get on."""
+
+    def __init__(self, endpoint: str, stuck_s: float) -> None:
+        super().__init__(
+            f"The hub at {endpoint} answers, but has read nothing for {stuck_s:g} s: the disk"
+            " or the server that its history lies on may hang.",
+            "See `kmonitor doctor` and the hub's log.",
+        )
+
+
 class HubRefused(Expected):
     """The hub answered that it will not.
 
@@ -97,7 +113,12 @@ class HubClosed(Expected):
 
 
 class HubClient:
-    """Asks and waits; for one thread. Use as a context manager or `close` it."""
+    """Asks and waits; for one thread. Use as a context manager or `close` it.
+
+    Attributes:
+        on_working: Called with each word of the hub that an answer takes long, and with None
+            once there was one and the waiting is over.
+    """
 
     def __init__(
         self,
@@ -105,20 +126,27 @@ class HubClient:
         *,
         folders: Folders | None = None,
         timeout_s: float = 5.0,
+        stuck_s: float = _STUCK_S,
     ) -> None:
         """Connect; a hub that is not there is noticed at the first question.
 
         Args:
             endpoint: ZeroMQ address, or a hub on the network; None: this user's hub.
             folders: Where this user's hub is; None: by the environment.
-            timeout_s: How long each question waits for its answer, seconds.
+            timeout_s: How long each question waits for its answer, or for the hub's word that it
+                works on it, seconds.
+            stuck_s: How long a hub that says so may get on with nothing, seconds.
         """
+        self.on_working: Callable[[Working | None], object] = _nobody
         hub = endpoint or ipc(view_socket(folders or find_folders()))
         self.endpoint = hub.address.endpoint if isinstance(hub, DirectHub) else hub
         self._timeout_s = timeout_s
+        self._stuck_s = stuck_s
         self._link = ViewLink(hub)
         self._asked = 0
         self._busy: ErrorMessage | None = None
+        self._working: Working | None = None
+        self._stuck_since_s = math.inf
 
     def __enter__(self) -> Self:
         return self
@@ -268,17 +296,26 @@ class HubClient:
         return self._asked
 
     def _ask(self, message: msgspec.Struct, answer: type[T]) -> T:
-        end_s = time.monotonic() + self._timeout_s
-        send_s = 0.0
-        self._busy = None
-        while (now_s := time.monotonic()) < end_s:
+        self._busy = self._working = None
+        try:
+            return self._wait_for(message, answer)
+        finally:
+            if self._working is not None:
+                self.on_working(None)
+
+    def _wait_for(self, message: msgspec.Struct, answer: type[T]) -> T:
+        heard_s, send_s = time.monotonic(), 0.0
+        while (now_s := time.monotonic()) < (end_s := heard_s + self._timeout_s):
             if now_s >= send_s:
                 # Every question may be asked twice: the hub could have died in between.
                 self._link.send(message)
                 send_s = now_s + _ASK_AGAIN_S
             self._link.wait(min(end_s - now_s, send_s - now_s, _LOOK_S))
             found = self._answer(self._asked, answer)
-            if found is not None:
+            if isinstance(found, Working):
+                heard_s = time.monotonic()
+                self._hear(found, heard_s)
+            elif found is not None:
                 return found
             if self._link.refusal:
                 raise HubClosed(self._link.refusal)
@@ -286,7 +323,15 @@ class HubClient:
             raise HubRefused(self._busy.code, self._busy.text)
         raise HubUnreachable(self.endpoint, self._timeout_s)
 
-    def _answer(self, ask: int, answer: type[T]) -> T | None:
+    def _hear(self, working: Working, now_s: float) -> None:
+        before, self._working = self._working, working
+        if before is None or before.beat != working.beat:
+            self._stuck_since_s = now_s
+        elif now_s - self._stuck_since_s >= self._stuck_s:
+            raise HubStuck(self.endpoint, self._stuck_s)
+        self.on_working(working)
+
+    def _answer(self, ask: int, answer: type[T]) -> T | Working | None:
         while (told := self._link.receive()) is not None:
             if isinstance(told, ErrorMessage) and told.ask == ask:
                 if not told.retry_ms:
@@ -294,6 +339,9 @@ class HubClient:
                 self._busy = told
             if isinstance(told, ErrorMessage) and (told.code, told.ask) == ("unsupported", 0):
                 raise HubRefused(told.code, told.text)  # an older hub, which cannot read `ask`
-            if isinstance(told, answer) and getattr(told, "ask", 0) == ask:
+            if isinstance(told, (answer, Working)) and getattr(told, "ask", 0) == ask:
                 return told
         return None
+
+
+def _nobody(_working: Working | None) -> None: ...

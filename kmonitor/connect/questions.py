@@ -7,7 +7,14 @@ from collections import OrderedDict, deque
 import msgspec
 
 from kmonitor_agent.protocol.commands import FINAL_STATES, CommandStatus
-from kmonitor_agent.protocol.messages import CommandAsked, CommandTold, ErrorMessage, ToDesktop
+from kmonitor_agent.protocol.messages import (
+    CommandAsked,
+    CommandTold,
+    ErrorMessage,
+    SeriesTold,
+    ToDesktop,
+    Working,
+)
 
 MAX_OPEN = 256
 _COMMAND_AGAIN_S = 1.0
@@ -74,6 +81,9 @@ class Questions:
         if isinstance(told, ErrorMessage) and told.retry_ms:
             self._due_s[number] = now_s + told.retry_ms / 1000
             return False
+        if isinstance(told, Working) or (isinstance(told, SeriesTold) and told.one_of > 1):
+            self._due_s[number] = now_s + _ANSWER_S
+            return True
         if not isinstance(told, CommandTold):
             self._forget(number)
             return True

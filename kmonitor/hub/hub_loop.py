@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 _BOUND_EVERY_S = 300.0
 """How often all spools together are brought below their bound; living agents do so too."""
 
+_WORKING_EVERY_S = 1.0
+"""How often those are told who wait for an answer."""
+
 
 class HubLoop:
     """Everything of a running hub; owned by the thread that calls `run`.
@@ -97,6 +100,7 @@ class HubLoop:
         self._doors = doors = Doors(folders, context, faults, clock)
         self._series = SeriesDesk(database.open_reader, wake.wake)
         self._verdicts = VerdictDesk(database.open_reader, wake.wake)
+        self._packing = SamplePacking(self._ledger, self._series, clock)
         self._judging = Judging(self._ledger, self._verdicts, faults, doors.to_desktop)
         processes = ProcessWatch(folders.state)
         self._host = processes.host
@@ -105,11 +109,10 @@ class HubLoop:
         self._keys = KeysDesk(doors, self._ledger, clock)
         self._join(doors)
         self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
-        self._folders = folders
-        spool, sessions = folders.spool, self._ingest.sessions
-        self._spools = SpoolShipping(spool, self._ledger, sessions, faults, clock)
-        keep, is_abandoned = options.keep or Keep(), self._liveness.is_abandoned
-        self._retention = Retention(self._ledger, keep, clock, is_abandoned)
+        self._folders, sessions = folders, self._ingest.sessions
+        self._spools = SpoolShipping(folders.spool, self._ledger, sessions, faults, clock)
+        keep = options.keep or Keep()
+        self._retention = Retention(self._ledger, keep, clock, self._liveness.is_abandoned)
         self._condition = self._made_condition()
         self._team = TeamWatch(self._ledger, clock) if database.is_shared else None
         self._feed = self._made_feed(options.folder)
@@ -251,8 +254,8 @@ class HubLoop:
             schedule.every(TEAM_EVERY_S, "team", self._team.take)
         if self._feed is not None:
             schedule.every(self._feed.wait_s, "folder", self._feed.step)
-        packing = SamplePacking(self._ledger, self._series, self._clock)
-        schedule.every(PACK_EVERY_S, "packing", packing.step)
+        schedule.every(PACK_EVERY_S, "packing", self._packing.step)
+        schedule.every(_WORKING_EVERY_S, "working", self._tell_late)
         schedule.every(0.2, "keys", self._doors.look_at_keys)
         schedule.every(3600.0, "audit", self._bound_audit)
         schedule.every(LOOK_EVERY_S, "memory", self._look_at_memory)
@@ -267,6 +270,12 @@ class HubLoop:
                 self._doors.to_desktop(identity, told)
         with self._faults.guarded("judging"):
             self._judging.take()
+        with self._faults.guarded("packing"):
+            self._packing.take()
+
+    def _tell_late(self) -> None:
+        for identity, working in (*self._series.late(), *self._verdicts.late()):
+            self._doors.to_desktop(identity, working)
 
     def _look_at_memory(self) -> None:
         self._doors.look_at_memory(is_working=self._series.is_working)

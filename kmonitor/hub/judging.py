@@ -40,8 +40,8 @@ class Judging:
         """Store and answer what was found."""
         for found in self._desk.take_found():
             self._store(found)
-            if found.told is not None:
-                self._send(found.identity, found.told)
+            if found.question is not None and found.told is not None:
+                self._send(found.question.identity, found.told)
 
     def _store(self, found: Found) -> None:
         if found.fault is not None:

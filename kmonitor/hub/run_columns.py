@@ -10,15 +10,18 @@ import numpy as np
 
 from kmonitor.hub.store.checked import seconds
 from kmonitor.hub.store.connection import Connection
-from kmonitor.hub.store.sample_blocks import PackedSamples, decoded_samples
+from kmonitor.hub.store.sample_blocks import (
+    BLOCK_SAMPLES,
+    PackedSamples,
+    Samples,
+    pick_samples,
+    read_samples,
+)
 from kmonitor.hub.thinning import Floats
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.facts import EpochEnded, EpochStarted, GraphSize
 from kmonitor_agent.protocol.sample_columns import is_of_samples
-
-_BLOCK_ROWS = 2_000
-"""So many at a time, so that the hub's main thread gets the interpreter in between."""
 
 _FIRST_CAPACITY = 1_024
 _EVENTS = "SELECT t_s, body FROM events WHERE run_key = ? AND kind = ? AND row > ? AND row <= ?"
@@ -102,7 +105,8 @@ class RunColumns:
         run_key: The run.
         epochs: Its epochs.
         gaps_t_s: Run times at which events are lost or a later process began.
-        row: Newest row id that is in here.
+        row: Newest row id up to which everything is in here.
+        is_packed_wanted: See `__init__`.
     """
 
     def __init__(self, run_key: int, *, is_packed_wanted: bool = True) -> None:
@@ -111,7 +115,8 @@ class RunColumns:
         self.gaps_t_s: list[float] = []
         self.row = 0
         self.run_key = run_key
-        self._is_packed_wanted = is_packed_wanted
+        self.is_packed_wanted = is_packed_wanted
+        self._samples_row = 0
         self._packed: PackedSamples | None = None
         self._packed_t_s = np.empty(0)
         self._t_s = GrowingArray()
@@ -126,24 +131,84 @@ class RunColumns:
         tail = self._t_s.n_bytes + sum(column.n_bytes for column in self._columns.values())
         return packed + tail
 
-    def update(self, connection: Connection, head: int, wanted: Sequence[str]) -> None:
-        """Read what was stored since, up to row `head`, and have the `wanted` columns ready.
+    @property
+    def n_samples(self) -> int:
+        """Samples that are in here."""
+        return len(self._packed_t_s) + len(self._t_s.values)
+
+    def update(
+        self,
+        connection: Connection,
+        head: int,
+        wanted: Sequence[str],
+        n_samples: int = BLOCK_SAMPLES,
+    ) -> Samples | None:
+        """Read the next part of what was stored up to row `head`.
+
+        Once `row` has got there, all is read and the `wanted` columns are ready.
+
+        Args:
+            connection: Any connection on the hub's database.
+            head: Up to this row, or further if samples behind it are in here already.
+            wanted: Columns.
+            n_samples: At most so many samples are read as events.
+
+        Returns:
+            The samples that were read as events.
 
         Raises:
             DamagedBlocks: Packed samples are not what they were.
         """
-        self._read_stored(connection, head)
-        if self._packed is not None:
+        samples = None
+        if head > self.row:
+            samples = self._read_stored(connection, max(head, self._samples_row), n_samples)
+        if self._packed is not None and head <= self.row:
             for column in wanted:
                 self._packed.read(connection, column)
+        return samples
 
-    def _read_stored(self, connection: Connection, head: int) -> None:
-        if head <= self.row:
-            return
-        if self._packed is None and self._is_packed_wanted:
-            self._packed = PackedSamples(connection, self.run_key)
-            self._packed_t_s = np.maximum.accumulate(self._packed.t_s)
-        self._read_samples(connection, head)
+    def outline(
+        self, connection: Connection, head: int, wanted: Sequence[str], n_samples: int
+    ) -> int:
+        """Have packed samples and some of the others in here, all up to row `head`; once, first.
+
+        Args:
+            connection: Any connection on the hub's database.
+            head: Up to this row.
+            wanted: Columns.
+            n_samples: So many of the others.
+
+        Returns:
+            How many of the others there are in here.
+
+        Raises:
+            DamagedBlocks: Packed samples are not what they were.
+        """
+        self._read_packed(connection)
+        picked = pick_samples(connection, self.run_key, self._samples_row, head, n_samples)
+        self._add(picked.t_s, picked.columns)
+        self._read_others(connection, head)
+        self._samples_row = self.row = head
+        self.update(connection, head, wanted)
+        return len(picked.t_s)
+
+    def _read_packed(self, connection: Connection) -> None:
+        self._packed = PackedSamples(connection, self.run_key)
+        self._packed_t_s = np.maximum.accumulate(self._packed.t_s)
+        self._samples_row = self._packed.last_row
+
+    def _read_stored(self, connection: Connection, head: int, n_samples: int) -> Samples:
+        if self._packed is None and self.is_packed_wanted:
+            self._read_packed(connection)
+        samples = read_samples(connection, self.run_key, self._samples_row, head, n_samples)
+        self._add(samples.t_s, samples.columns)
+        self._samples_row = samples.last_row
+        if len(samples.t_s) < n_samples:
+            self._read_others(connection, head)
+            self._samples_row = self.row = head
+        return samples
+
+    def _read_others(self, connection: Connection, head: int) -> None:
         self._read_counts(connection, head)
         self._read_epochs(connection, head)
         self.gaps_t_s += [t_s for t_s, _ in self._rows(connection, "lost", head)]
@@ -151,7 +216,6 @@ class RunColumns:
             self._n_boots += 1
             if self._n_boots > 1:
                 self.gaps_t_s.append(t_s)
-        self.row = head
 
     def points(self, column: str) -> tuple[Floats, Floats]:
         """Run times and values of a column without its NaNs; empty if it was never read.
@@ -196,14 +260,6 @@ class RunColumns:
         t_s = np.concatenate([t_s, counted[:, 0]])
         order = np.argsort(t_s, kind="stable")
         return t_s[order], np.concatenate([values, counted[:, 1]])[order]
-
-    def _read_samples(self, connection: Connection, head: int) -> None:
-        packed = 0 if self._packed is None else self._packed.last_row
-        asked = (self.run_key, "sample", max(self.row, packed), head)
-        found = connection.execute(_EVENTS + " ORDER BY row", asked)
-        while rows := found.fetchmany(_BLOCK_ROWS):
-            times = np.array([seconds(t_s) for t_s, _ in rows], dtype=np.float64)
-            self._add(times, decoded_samples([body for _, body in rows]))
 
     def _read_counts(self, connection: Connection, head: int) -> None:
         for t_s, body in self._rows(connection, "graph", head):

@@ -6,16 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.hub.packed_reading import read_packed
+from kmonitor.hub.open_questions import OpenQuestion, OpenQuestions
+from kmonitor.hub.packed_reading import read_packed, read_part
 from kmonitor.hub.run_judge import RunJudge
-from kmonitor.hub.run_units import KINDS
 from kmonitor.hub.sessions import MAX_SESSIONS
 from kmonitor.hub.store.connection import CANNOT_NOW, Connection, newest_row
-from kmonitor.hub.store.pages import Wanted, read_page
-from kmonitor_agent.protocol.codec import decode_event
-from kmonitor_agent.protocol.errors import ProtocolError
 from kmonitor_agent.protocol.facts import Verdict
-from kmonitor_agent.protocol.messages import ErrorMessage, VerdictsAsked, VerdictsTold
+from kmonitor_agent.protocol.messages import ErrorMessage, VerdictsAsked, VerdictsTold, Working
 
 MAX_WAITING: Final = MAX_SESSIONS
 """Runs that wait to be judged; what comes while so many do is dropped and counted."""
@@ -29,7 +26,6 @@ _PAUSE_S: Final = 0.2
 """From one round of looks to the next: a run whose epochs are shorter is judged for several at
 once. A question is answered without it."""
 
-_PAGE_ROWS: Final = 2_000
 _JOIN_S: Final = 10.0
 _RETRY_MS: Final = 1000
 
@@ -41,14 +37,14 @@ class Found:
     Attributes:
         run: Run id.
         verdicts: To be stored; may be empty.
-        identity: Who asked; empty: nobody.
+        question: Whom it answers; None: nobody asked.
         told: The answer for them.
         fault: What failed; None if nothing did.
     """
 
     run: str
     verdicts: tuple[Verdict, ...] = ()
-    identity: bytes = b""
+    question: OpenQuestion | None = None
     told: VerdictsTold | ErrorMessage | None = None
     fault: Exception | None = None
 
@@ -76,7 +72,8 @@ class VerdictDesk:
         self._news = threading.Condition()
         self._is_stopping = threading.Event()
         self._waiting: OrderedDict[str, int] = OrderedDict()
-        self._asked: deque[tuple[bytes, VerdictsAsked, int]] = deque()
+        self._open = OpenQuestions(_MAX_ASKED)
+        self._asked: deque[tuple[OpenQuestion, int]] = deque()
         self._found: deque[Found] = deque()
         self._judges: OrderedDict[int, RunJudge] = OrderedDict()
         self._thread = threading.Thread(
@@ -104,20 +101,29 @@ class VerdictDesk:
             self._waiting[run] = run_key
             self._news.notify()
 
-    def ask(self, identity: bytes, asked: VerdictsAsked, run_key: int) -> bool:
-        """Take a question; False when too many wait."""
+    def ask(self, identity: bytes, asked: VerdictsAsked, run_key: int, n_events: int = 0) -> bool:
+        """Take a question, once; False when too many wait."""
+        if self._open.has(identity, asked):
+            return True
+        if self._open.is_full:
+            return False
+        question = self._open.add(identity, asked, n_events)
         with self._news:
-            if len(self._asked) >= _MAX_ASKED:
-                return False
-            self._asked.append((identity, asked, run_key))
+            self._asked.append((question, run_key))
             self._news.notify()
         return True
+
+    def late(self) -> list[tuple[bytes, Working]]:
+        """What those are told who wait since the last call; as `OpenQuestions.late`."""
+        return self._open.late()
 
     def take_found(self) -> list[Found]:
         """What was found since."""
         found: list[Found] = []
         while self._found:
             found.append(self._found.popleft())
+            if found[-1].question is not None:
+                self._open.end(found[-1].question)
         return found
 
     @property
@@ -147,8 +153,8 @@ class VerdictDesk:
             asked, waiting = list(self._asked), dict(self._waiting)
             self._asked.clear()
             self._waiting.clear()
-        for identity, question, run_key in asked:
-            self._put(self._answer(connection, identity, question, run_key))
+        for question, run_key in asked:
+            self._put(self._answer(connection, question, run_key))
         for run, run_key in waiting.items():
             if self._is_stopping.is_set():
                 return
@@ -160,24 +166,24 @@ class VerdictDesk:
         self._found.append(found)
         self._wake()
 
-    def _answer(
-        self, connection: Connection, identity: bytes, asked: VerdictsAsked, run_key: int
-    ) -> Found:
-        found = self._look(connection, asked.run, run_key)
+    def _answer(self, connection: Connection, question: OpenQuestion, run_key: int) -> Found:
+        run, ask = question.asked.run, question.asked.ask
+        found = self._look(connection, run, run_key, question)
         if found.fault is not None:
             retry_ms = _RETRY_MS if isinstance(found.fault, CANNOT_NOW) else 0
             text = f"the run could not be judged: {found.fault}"
-            told = ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=asked.ask)
-            return Found(asked.run, identity=identity, told=told, fault=found.fault)
-        now = self._judges[run_key].now()
-        answer = VerdictsTold(ask=asked.ask, run=asked.run, verdicts=now)
-        return Found(asked.run, found.verdicts, identity, answer)
+            told = ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=ask)
+            return Found(run, question=question, told=told, fault=found.fault)
+        answer = VerdictsTold(ask=ask, run=run, verdicts=self._judges[run_key].now())
+        return Found(run, found.verdicts, question, answer)
 
-    def _look(self, connection: Connection, run: str, run_key: int) -> Found:
+    def _look(
+        self, connection: Connection, run: str, run_key: int, question: OpenQuestion | None = None
+    ) -> Found:
         try:
             judge = self._judges.setdefault(run_key, RunJudge())
             self._judges.move_to_end(run_key)
-            self._read(connection, run_key, judge)
+            self._read(connection, run_key, judge, question)
             verdicts = tuple(judge.judge())
             while len(self._judges) > _MAX_JUDGES:
                 self._judges.popitem(last=False)
@@ -186,16 +192,18 @@ class VerdictDesk:
             self._judges.pop(run_key, None)
             return Found(run, fault=exc)
 
-    def _read(self, connection: Connection, run_key: int, judge: RunJudge) -> None:
+    def _read(
+        self,
+        connection: Connection,
+        run_key: int,
+        judge: RunJudge,
+        question: OpenQuestion | None,
+    ) -> None:
         head = newest_row(connection, run_key)
         if not judge.row:
             read_packed(connection, run_key, judge)
         while judge.row < head and not self._is_stopping.is_set():
-            wanted = Wanted(judge.row, _PAGE_ROWS, (run_key,), KINDS)
-            page = read_page(connection, wanted, head)
-            for _row, _key, _seq, t_s, body in page.rows:
-                try:
-                    judge.read(t_s, decode_event(body))
-                except ProtocolError:
-                    continue  # of a newer agent
-            judge.row = page.cursor
+            n_samples = read_part(connection, run_key, judge, head)
+            self._open.beat += 1
+            if question is not None:
+                question.done += n_samples

@@ -57,17 +57,22 @@ class SeriesDesk(Protocol):
     """Who answers questions for series, on a thread of its own."""
 
     def ask(
-        self, identity: bytes, asked: SeriesAsked, run_key: int, sources: list[SourceOf]
+        self,
+        identity: bytes,
+        asked: SeriesAsked,
+        run_key: int,
+        sources: list[SourceOf],
+        n_events: int,
     ) -> bool:
-        """Take a question; False when too many wait."""
+        """Take a question, once; False when too many wait."""
         ...
 
 
 class VerdictDesk(Protocol):
     """Who judges runs, on a thread of its own."""
 
-    def ask(self, identity: bytes, asked: VerdictsAsked, run_key: int) -> bool:
-        """Take a question; False when too many wait."""
+    def ask(self, identity: bytes, asked: VerdictsAsked, run_key: int, n_events: int) -> bool:
+        """Take a question, once; False when too many wait."""
         ...
 
 
@@ -286,7 +291,7 @@ class Views:
         # A column of whole epochs has the source of the field that it is of.
         wanted |= {column.removeprefix("epoch:") for column in wanted}
         sources = [source for field, source in record.sources.items() if field in wanted]
-        if not self._series.ask(identity, asked, record.key, sources):
+        if not self._series.ask(identity, asked, record.key, sources, record.rows):
             text = "too many charts are being drawn at once"
             self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
 
@@ -294,7 +299,7 @@ class Views:
         record = self._ledger.registry.find(asked.run)
         if record is None:
             self._refuse(identity, asked.ask, "not_found", "this hub knows no such run")
-        elif self.judges is None or not self.judges.ask(identity, asked, record.key):
+        elif self.judges is None or not self.judges.ask(identity, asked, record.key, record.rows):
             text = "too many runs are being judged at once"
             self._send(identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=asked.ask))
 

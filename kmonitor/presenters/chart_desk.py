@@ -183,7 +183,8 @@ class ChartDesk:
             picture, verdict=judged, description=", ".join(word for word in words if word)
         )
         age = "" if has_ended(run) else self._desk.age_text(run.run)
-        return replace(picture, note=age) if age else picture
+        note = age or self._feed.outline_text(run.run, self._feed.column(run.run, metric))
+        return replace(picture, note=note) if note else picture
 
     def crosshair(self, metric: LimitMetric, x: float, *, is_shown: bool) -> CrosshairCard:
         """What stands beside the crosshair on one chart."""
@@ -291,7 +292,7 @@ class ChartDesk:
 
     def _empty_text(self, run: RunSummary, metric: LimitMetric) -> str:
         if not self._feed.is_loaded(run.run):
-            return tr("Loading\u2026")
+            return self._feed.loading_text(run.run)
         card = card_picture(run, metric, line=None, is_connected=True)
         return card.absent or tr("No data in this range")
 

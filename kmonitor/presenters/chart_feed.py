@@ -10,11 +10,24 @@ from kmonitor.presenters.chart_kinds import LOG_PREFIX, RATE_COLUMN
 from kmonitor.presenters.closer_look import Span
 from kmonitor.presenters.command_desk import Ask
 from kmonitor.presenters.flags import FlagBook
+from kmonitor.presenters.formats import count_text, working_text
+from kmonitor.presenters.language import tr
 from kmonitor.presenters.series_store import STEP_TIME_COLUMN, Points, SeriesStore, Window
 from kmonitor_agent.protocol.commands import LimitMetric
 from kmonitor_agent.protocol.facts import ActionRecord, AnyEvent, EpochEnded, GraphSize, Sample
-from kmonitor_agent.protocol.messages import Row, RunSummary, SeriesAsked, SeriesTold
-from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
+from kmonitor_agent.protocol.messages import (
+    Row,
+    RunSummary,
+    SeriesAsked,
+    SeriesTold,
+    Working,
+)
+from kmonitor_agent.protocol.sample_columns import (
+    MAX_COLUMN,
+    SAMPLE_COLUMNS,
+    extra_values,
+    is_of_samples,
+)
 
 METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
     "vram": "vram_bytes",
@@ -80,6 +93,8 @@ class ChartFeed:
         self._waiting: dict[str, _Waiting] = {}
         self._covered: dict[str, int] = {}
         self._refused: dict[str, Span] = {}
+        self._working: dict[str, Working] = {}
+        self._outlines: dict[str, int] = {}
 
     def show_runs(self, runs: list[RunSummary]) -> None:
         """Ask for the columns of runs that were not shown before."""
@@ -139,10 +154,15 @@ class ChartFeed:
 
     def take_series(self, told: SeriesTold) -> None:
         """Take columns that were asked here, then the rows that came meanwhile."""
-        question = self._asked.pop(told.ask, None)
-        if question is None:
-            return
+        if told.one_of > 1:
+            self._take_outline(told)
+        elif (question := self._asked.pop(told.ask, None)) is not None:
+            self._take_whole(question, told)
+
+    def _take_whole(self, question: _Question, told: SeriesTold) -> None:
         run = question.run
+        self._outlines.pop(run, None)
+        self._working.pop(run, None)
         if question.span_s is not None:
             self.store.look_closer(told, question.span_s)
             return
@@ -158,6 +178,27 @@ class ChartFeed:
         for row, event in self._waiting.pop(run, ()):
             self.take_event(row, event, is_live=True)
         self._ask_more(run)
+
+    def _take_outline(self, told: SeriesTold) -> None:
+        question = self._asked.get(told.ask)
+        if question is None or question.run in self._outlines or self.is_loaded(question.run):
+            return
+        self._outlines[question.run] = told.one_of
+        self.store.backfill(told)
+        self._have.setdefault(question.run, set()).update(told.have)
+
+    def outline_text(self, run: str, column: str) -> str:
+        """What is to be said of a chart while it is an outline; else empty."""
+        one_of = self._outlines.get(run)
+        if one_of is None or not is_of_samples(column):
+            return ""
+        return tr("outline: 1 of {n} samples so far").format(n=count_text(one_of))
+
+    def hear_working(self, working: Working) -> None:
+        """The hub is at work on an answer."""
+        question = self._asked.get(working.ask)
+        if question is not None:
+            self._working[question.run] = working
 
     def refuse(self, ask: int) -> None:
         """The hub could not answer: ask again when the run is shown again."""
@@ -182,11 +223,18 @@ class ChartFeed:
             self._held.pop(run, None)
             self._have.pop(run, None)
             self._refused.pop(run, None)
+            self._working.pop(run, None)
+            self._outlines.pop(run, None)
         self._asked = {ask: each for ask, each in self._asked.items() if each.run not in runs}
 
     def is_loaded(self, run: str) -> bool:
         """Whether a run's columns have come."""
         return run in self._covered
+
+    def loading_text(self, run: str) -> str:
+        """Shown where a run's columns will be."""
+        working = self._working.get(run)
+        return tr("Loading\u2026") if working is None else working_text(working.done, working.of)
 
     def column(self, run: str, metric: LimitMetric) -> str:
         """The column that shows a metric.
@@ -203,7 +251,11 @@ class ChartFeed:
     def _ask_for(self, question: _Question) -> None:
         self._held.setdefault(question.run, set()).update(question.columns)
         asked = SeriesAsked(
-            ask=0, run=question.run, columns=list(question.columns), buckets=_BUCKETS
+            ask=0,
+            run=question.run,
+            columns=list(question.columns),
+            buckets=_BUCKETS,
+            outline=question.meanwhile is None,
         )
         self._asked[self._ask(asked)] = question
 

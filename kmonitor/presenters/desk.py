@@ -38,6 +38,7 @@ from kmonitor_agent.protocol.messages import (
     RunsTold,
     SeriesTold,
     VerdictsTold,
+    Working,
 )
 
 Topic = Literal["link", "runs", "log", "series", "readings", "commands"]
@@ -231,7 +232,7 @@ class Desk:
                 self._judged(self.verdicts.take(message))
             case CommandTold():
                 self._take_command(message)
-            case ErrorMessage() | EditTold():
+            case ErrorMessage() | EditTold() | Working():
                 self._take_end(message)
             case _:
                 # Answers that only the asker needs, and hints.
@@ -350,8 +351,12 @@ class Desk:
             self.limits.ended(asked)
             self.changed |= {"commands", "series"}
 
-    def _take_end(self, told: EditTold | ErrorMessage) -> None:
-        if self.edits.take(told):
+    def _take_end(self, told: EditTold | ErrorMessage | Working) -> None:
+        if isinstance(told, Working):
+            if self._charts is not None:
+                self._charts.hear_working(told)
+                self.changed.add("series")
+        elif self.edits.take(told):
             self.changed.add("runs")
         elif isinstance(told, ErrorMessage):
             self._take_error(told)

@@ -208,7 +208,7 @@ class MetricCharts:
 
     def _empty_text(self, run: RunSummary, kind: ChartKind) -> str:
         if not self._feed.is_loaded(run.run):
-            return tr("Loading\u2026")
+            return self._feed.loading_text(run.run)
         told = self._desk.readings(run.run).source(kind.key.removeprefix("epoch:"))
         if told is not None and told.absent:
             return said(told.absent)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Protocol
 
 from kmonitor_agent.protocol.facts import AnyEvent
-from kmonitor_agent.protocol.messages import Row, RunSummary, SeriesTold
+from kmonitor_agent.protocol.messages import Row, RunSummary, SeriesTold, Working
 
 
 class SeriesSink(Protocol):
@@ -16,6 +16,10 @@ class SeriesSink(Protocol):
 
     def take_series(self, told: SeriesTold) -> None:
         """An answer to a question for columns."""
+        ...
+
+    def hear_working(self, working: Working) -> None:
+        """An answer to a question for columns takes long."""
         ...
 
     def refuse(self, ask: int) -> None:

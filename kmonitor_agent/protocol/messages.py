@@ -52,6 +52,7 @@ from kmonitor_agent.protocol.view_messages import (
     SeriesTold,
     VerdictsAsked,
     VerdictsTold,
+    Working,
     mark_of,
 )
 
@@ -81,6 +82,7 @@ ToDesktop = (
     | RowsTold
     | SeriesTold
     | VerdictsTold
+    | Working
     | CommandTold
     | EditTold
     | HubTold
@@ -142,5 +144,6 @@ __all__ = [
     "VerdictsTold",
     "Wall",
     "Welcome",
+    "Working",
     "mark_of",
 ]

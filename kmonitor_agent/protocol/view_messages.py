@@ -145,6 +145,7 @@ class SeriesAsked(Message, frozen=True, tag="series"):
         from_s: Run time to begin at.
         to_s: Run time to end at; None: the newest.
         buckets: How many, 1..4000; a column with fewer points comes raw.
+        outline: Where all samples take long to read, some of them may come first (`one_of`).
     """
 
     ask: Count
@@ -153,6 +154,7 @@ class SeriesAsked(Message, frozen=True, tag="series"):
     from_s: Seconds = 0.0
     to_s: Seconds | None = None
     buckets: Annotated[int, msgspec.Meta(ge=1, le=4000)] = 600
+    outline: bool = False
 
 
 class Column(msgspec.Struct, frozen=True, gc=False):
@@ -185,6 +187,8 @@ class SeriesTold(Message, frozen=True, tag="series_told"):
         fit_of_epoch: Little-endian int32 fit ordinals, `[n_epochs]`.
         have: Columns of the run in which anything was read, in order of their names; a hub of
             before 0.3 tells none.
+        one_of: 1: made of all samples; more: an outline, made of one of so many of those that are
+            not packed; another answer to the same question follows.
     """
 
     ask: Count
@@ -196,6 +200,7 @@ class SeriesTold(Message, frozen=True, tag="series_told"):
     epoch_end_t_s: EpochBytes = b""
     fit_of_epoch: EpochBytes = b""
     have: Annotated[list[SeriesColumn], msgspec.Meta(max_length=MOST_COLUMNS)] = []
+    one_of: Count = 1
 
 
 class VerdictsAsked(Message, frozen=True, tag="verdicts"):
@@ -222,6 +227,22 @@ class VerdictsTold(Message, frozen=True, tag="verdicts_told"):
     ask: Count
     run: Id
     verdicts: Annotated[list[Verdict], msgspec.Meta(max_length=16)] = []
+
+
+class Working(Message, frozen=True, tag="working"):
+    """Hub to desktop: an answer takes long; told about each second until it comes.
+
+    Attributes:
+        ask: The question.
+        done: Events of its run that were read for it.
+        of: Events there are to read; 0: not known.
+        beat: Another number than before: the hub gets on, with this question or one before it.
+    """
+
+    ask: Count
+    done: Count = 0
+    of: Count = 0
+    beat: Count = 0
 
 
 class CommandAsked(Message, frozen=True, tag="cmdreq"):

@@ -3729,9 +3729,8 @@
         <translation>流畅</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_desk.py"/>
+        <location filename="../../kmonitor/presenters/chart_feed.py"/>
         <location filename="../../kmonitor/presenters/compare.py"/>
-        <location filename="../../kmonitor/presenters/metric_charts.py"/>
         <location filename="../../kmonitor/presenters/study_page.py"/>
         <source>Loading…</source>
         <translation>加载中…</translation>
@@ -5074,6 +5073,16 @@
         <location filename="../../kmonitor/presenters/record_facts.py"/>
         <source>Still held</source>
         <translation>仍被持有</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/formats.py"/>
+        <source>Still working: {done} of {all} events read</source>
+        <translation>仍在处理：已读取 {done} / {all} 个事件</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/formats.py"/>
+        <source>Still working…</source>
+        <translation>仍在处理…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/record_words.py"/>
@@ -7141,6 +7150,11 @@
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>out of memory: the kernel killed it ({how}: oom_kill)</source>
         <translation>内存不足：被内核杀死（{how}：oom_kill）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/chart_feed.py"/>
+        <source>outline: 1 of {n} samples so far</source>
+        <translation>轮廓：目前每 {n} 个样本取 1 个</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/rates.py"/>

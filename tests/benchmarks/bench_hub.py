@@ -14,16 +14,21 @@ from pathlib import Path
 
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import ensure_hub, stop_hub
+from kmonitor.connect.view_link import ViewLink
 from kmonitor_agent.local.folders import Folders, find_folders
+from kmonitor_agent.local.sockets import ipc, view_socket
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.facts import Sample
+from kmonitor_agent.protocol.messages import SeriesAsked, SeriesTold
 from tests.benchmarks.judging import Judge, Measured
+from tests.support.stored_runs import store_runs
 
 AGENTS = 4
 PER_S = 10_000
 SECONDS = 5
 KILLS = 5
 KILLED_EVENTS = 20_000
+LONG_SAMPLES = 3_000_000
 COLUMNS = ["ram_bytes", "vram_bytes", "graph_operations", "step_time_s"]
 
 _ROOT = Path(__file__).parents[2]
@@ -32,7 +37,7 @@ _ROOT = Path(__file__).parents[2]
 def main() -> int:
     """Print each figure beside its bound; 1 if one is missed on a quiet machine."""
     with Judge() as judge:
-        for measure in (throughput, _kills, charts):
+        for measure in (throughput, _kills, charts, long_run):
             with tempfile.TemporaryDirectory(prefix="kmonitor-bench-") as home:
                 os.environ["KMONITOR_HOME"] = home
                 folders = find_folders()
@@ -119,6 +124,32 @@ def charts(folders: Folders) -> list[Measured]:
     return [
         Measured(f"{what}, cold", cold_s * 1000, 1000.0, "ms"),
         Measured(f"{what}, warm", warm_s * 1000, 100.0, "ms"),
+    ]
+
+
+def long_run(folders: Folders) -> list[Measured]:
+    """How long the first chart takes of a long run that is not packed yet, and its verdicts."""
+    stop_hub(folders)
+    (run,) = store_runs(folders, 1, LONG_SAMPLES, are_ended=True, are_packed=False)
+    ensure_hub(folders)
+    link = ViewLink(ipc(view_socket(folders)))
+    begin_s = time.perf_counter()
+    link.send(SeriesAsked(ask=1, run=run, columns=COLUMNS, outline=True))
+    took_s: dict[bool, float] = {}
+    while True not in took_s and link.wait(60.0):
+        told = link.receive()
+        if isinstance(told, SeriesTold):
+            took_s[told.one_of == 1] = time.perf_counter() - begin_s
+    link.close()
+    with HubClient(folders=folders) as client:
+        begin_s = time.perf_counter()
+        client.verdicts(run)
+        judged_s = time.perf_counter() - begin_s
+    what = f"{len(COLUMNS)} columns of {LONG_SAMPLES:,} points, none packed"
+    return [
+        Measured(f"{what}: outline", took_s[False] * 1000, 1000.0, "ms"),
+        Measured(f"{what}: whole", took_s[True], 30.0, "s"),
+        Measured(f"{what}: verdicts after it", judged_s, 15.0, "s"),
     ]
 
 

@@ -45,16 +45,18 @@ def store_runs(
     *,
     are_ended: bool = False,
     are_copies: bool = False,
+    are_packed: bool = True,
 ) -> dict[str, int]:
     """Fill the database of a hub that does not run; how many events each run has, oldest first.
 
     Args:
         folders: Whose hub.
         n_runs: How many runs.
-        n_samples: Samples of each, one a second, in `EPOCHS` epochs; all whole blocks are packed.
+        n_samples: Samples of each, one a second, in `EPOCHS` epochs.
         are_ended: Whether their processes said goodbye.
         are_copies: All but the first have the first one's blocks and no events of samples, so
             that eight million samples take seconds and not three gigabytes.
+        are_packed: False: none is, as of a run that was shipped a moment ago.
     """
     folders.database.mkdir(parents=True, exist_ok=True)
     path = folders.database / "hub.sqlite3"
@@ -68,7 +70,7 @@ def store_runs(
         events = bare if are_copies and number else samples
         found.append(_store(ledger, number, n_runs, events, is_ended=are_ended))
     ledger.commit()
-    if n_samples >= BLOCK_SAMPLES:
+    if are_packed and n_samples >= BLOCK_SAMPLES:
         _pack(ledger)
     if are_copies:
         _copy_blocks(ledger, found)
@@ -169,11 +171,16 @@ def _pack(ledger: Ledger) -> None:
 def _copy_blocks(ledger: Ledger, runs: list[RunRecord]) -> None:
     first, *others = runs
     reader = ledger.database.open_reader()
-    query = "SELECT last_row, n_samples, name, body FROM sample_blocks WHERE run_key = ?"
+    query = (
+        "SELECT last_row, n_samples, name, body FROM sample_blocks"
+        " WHERE run_key = ? ORDER BY last_row"
+    )
     blocks: dict[int, SampleBlock] = {}
     for last_row, n_samples, name, body in reader.execute(query, (first.key,)):
-        block = blocks.setdefault(last_row, SampleBlock(first.key, last_row, n_samples, {}))
-        block.columns[name] = body
+        if last_row not in blocks:
+            after_row = max(blocks, default=0)
+            blocks[last_row] = SampleBlock(first.key, after_row, last_row, n_samples, {})
+        blocks[last_row].columns[name] = body
     reader.close()
     for record in others:
         for block in blocks.values():

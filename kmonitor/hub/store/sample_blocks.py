@@ -17,6 +17,7 @@ from kmonitor.hub.store.checked import seconds, text
 from kmonitor.hub.store.connection import Connection
 from kmonitor_agent.protocol.measured import DeviceNow
 from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
+from kmonitor_agent.protocol.version import MAX_DURATION_S
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +30,11 @@ TIMES: Final = "t_s"
 _LEVEL: Final = 1
 _EVENTS = (
     "SELECT row, t_s, body FROM events"
-    " WHERE run_key = ? AND kind = 'sample' AND row > ? ORDER BY row LIMIT ?"
+    " WHERE run_key = ? AND kind = 'sample' AND row > ? AND row <= ? ORDER BY row LIMIT ?"
+)
+_ENDS = tuple(
+    f"SELECT {end}(row) FROM events WHERE run_key = ? AND kind = 'sample' AND row > ? AND row <= ?"  # noqa: S608 - constant
+    for end in ("min", "max")
 )
 _ENOUGH = (
     "SELECT row FROM events"
@@ -60,12 +65,14 @@ class SampleBlock:
 
     Attributes:
         run_key: The run.
+        after_row: Row id of the newest sample in the block before; 0: it is the first.
         last_row: Row id of the newest sample in it.
         n_samples: How many.
         columns: Packed columns by name; one in which nothing was read is left out.
     """
 
     run_key: int
+    after_row: int
     last_row: int
     n_samples: int
     columns: dict[str, bytes]
@@ -74,6 +81,79 @@ class SampleBlock:
     def n_bytes(self) -> int:
         """Room it takes."""
         return sum(map(len, self.columns.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Consecutive samples of one run, as columns.
+
+    Attributes:
+        run_key: The run.
+        after_row: Row id behind which they begin.
+        last_row: Row id of the newest of them; `after_row` if there is none.
+        t_s: Their run times, as stored.
+        columns: As of `decoded_samples`.
+    """
+
+    run_key: int
+    after_row: int
+    last_row: int
+    t_s: Floats
+    columns: dict[str, Floats]
+
+    def packed(self) -> SampleBlock:
+        """The block of these samples."""
+        columns = {TIMES: self.t_s, **self.columns}
+        packed = {name: _packed(values) for name, values in columns.items()}
+        return SampleBlock(self.run_key, self.after_row, self.last_row, len(self.t_s), packed)
+
+
+def read_samples(
+    connection: Connection, run_key: int, after_row: int, head: int, limit: int
+) -> Samples:
+    """The oldest samples behind a row, read as events.
+
+    Args:
+        connection: Any connection on the hub's database.
+        run_key: The run.
+        after_row: Behind this row.
+        head: Up to this row.
+        limit: At most so many.
+    """
+    rows = connection.execute(_EVENTS, (run_key, after_row, head, limit)).fetchall()
+    return _samples(run_key, after_row, rows)
+
+
+def pick_samples(
+    connection: Connection, run_key: int, after_row: int, head: int, n_samples: int
+) -> Samples:
+    """Some of the samples behind a row, about evenly far apart; as `read_samples`."""
+    found: dict[int, tuple[int, float, bytes]] = {}
+    of = (run_key, after_row, head)
+    first, last = (connection.execute(query, of).fetchone()[0] for query in _ENDS)
+    if first is None:
+        return _samples(run_key, after_row, [])
+    # By row, since that needs no search; rows of other runs between them make it uneven.
+    for n in range(n_samples):
+        row = first - 1 + (last - first) * n // max(1, n_samples - 1)
+        for picked in connection.execute(_EVENTS, (run_key, row, head, 1)).fetchall():
+            found[picked[0]] = picked
+    return _samples(run_key, after_row, list(found.values()))
+
+
+def _samples(run_key: int, after_row: int, rows: list[tuple[int, float, bytes]]) -> Samples:
+    columns = decoded_samples([body for _, _, body in rows])
+    last_row = rows[-1][0] if rows else after_row
+    return Samples(run_key, after_row, last_row, _times([t_s for _, t_s, _ in rows]), columns)
+
+
+def _times(cells: list[float]) -> Floats:
+    """Each of them as `seconds` has it; a fifth of what reading samples takes, cell by cell."""
+    if set(map(type, cells)) <= {float}:
+        t_s = np.array(cells, dtype=np.float64)
+        if np.all((t_s >= 0.0) & (t_s <= MAX_DURATION_S)):
+            return t_s
+    return np.array([seconds(cell) for cell in cells], dtype=np.float64)
 
 
 def decoded_samples(bodies: list[bytes]) -> dict[str, Floats]:
@@ -130,11 +210,7 @@ def next_block(
     enough = connection.execute(_ENOUGH, (run_key, packed, n_samples - 1)).fetchone()
     if enough is None:
         return None
-    rows = connection.execute(_EVENTS, (run_key, packed, n_samples)).fetchall()
-    columns = {TIMES: _packed(np.array([seconds(t_s) for _, t_s, _ in rows], dtype=np.float64))}
-    found = decoded_samples([body for _, _, body in rows])
-    columns |= {name: _packed(values) for name, values in found.items()}
-    return SampleBlock(run_key, rows[-1][0], len(rows), columns)
+    return read_samples(connection, run_key, packed, int(enough[0]), n_samples).packed()
 
 
 class PackedSamples:
@@ -190,16 +266,21 @@ class PackedSamples:
 
 
 def write_blocks(connection: Connection, blocks: list[SampleBlock]) -> None:
-    """Store blocks, within the transaction of the caller."""
-    connection.executemany(
-        "INSERT INTO sample_blocks (run_key, name, last_row, n_samples, body)"
-        " VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING",
-        [
-            (block.run_key, name, block.last_row, block.n_samples, body)
-            for block in blocks
-            for name, body in block.columns.items()
-        ],
-    )
+    """Store blocks, within the transaction of the caller.
+
+    One that does not follow the newest of its run is left out, so that none is missing between
+    two: it was packed twice, or the one before could not be stored.
+    """
+    for block in blocks:
+        if _last_row(connection, block.run_key) == block.after_row:
+            connection.executemany(
+                "INSERT INTO sample_blocks (run_key, name, last_row, n_samples, body)"
+                " VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING",
+                [
+                    (block.run_key, name, block.last_row, block.n_samples, body)
+                    for name, body in block.columns.items()
+                ],
+            )
 
 
 def remove_blocks(connection: Connection, run_key: int, limit: int) -> int:

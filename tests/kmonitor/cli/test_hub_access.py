@@ -1,6 +1,7 @@
 """What a command tells when the hub that it asks is lost meanwhile."""
 
 import errno
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -12,9 +13,12 @@ from kmonitor.cli.hub import say_troubles
 from kmonitor.cli.hub_access import folder_faults_named, open_hub
 from kmonitor.connect.host_trouble import HostTrouble
 from kmonitor.connect.hub_client import HubUnreachable
+from kmonitor.connect.silent_hub import HubSilent
 from kmonitor.errors import Expected
+from kmonitor.hub.hub_lock import HubLock
 from kmonitor_agent.local.folders import Folders
-from kmonitor_agent.local.sockets import ipc, view_socket
+from kmonitor_agent.local.private_folders import make_private_folder
+from kmonitor_agent.local.sockets import hub_lock, ipc, view_socket
 from tests.support.made_up_runs import told_hub
 
 
@@ -48,6 +52,21 @@ def test_a_host_that_is_lost_is_named_and_not_the_socket_that_led_there(
     assert "The connection to gpu-01 was lost" in caught.value.what
     assert here not in str(caught.value)
     assert "kmonitor doctor --host gpu-01" in caught.value.remedy
+
+
+def test_a_hub_that_hangs_is_named_and_no_other_is_to_be_started(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    make_private_folder(folders.runtime)
+    lock = HubLock(hub_lock(folders))  # as a hub has it that does not answer
+    monkeypatch.setattr(hub_access, "see_hub", lambda _folders: None)
+    monkeypatch.setattr(hub_access, "_wait_for_spools", lambda _client, _seconds: None)
+
+    with pytest.raises(HubSilent, match="does not answer") as caught, open_hub():
+        raise HubUnreachable(ipc(view_socket(folders)), 5.0)
+    lock.release()
+
+    assert caught.value.pid == os.getpid()
 
 
 def test_a_full_disk_asks_for_room_before_another_folder(folders: Folders) -> None:

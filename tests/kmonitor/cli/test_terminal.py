@@ -1,9 +1,10 @@
 import json
+import sys
 
 import pytest
 from rich.cells import cell_len
 
-from kmonitor.cli.terminal import PIPE_WIDTH, plain, say_table
+from kmonitor.cli.terminal import PIPE_WIDTH, plain, say_table, show_waiting
 from kmonitor.export.plain_data import fields_of, json_text
 from kmonitor_agent.protocol.facts import EpochEnded, StepTimes
 
@@ -12,6 +13,17 @@ def test_control_characters_do_not_reach_the_terminal():
     shown = plain("a\x1b[31m\nb\x07")
 
     assert shown.replace("\N{REPLACEMENT CHARACTER}", "?") == "a?[31m?b?"
+
+
+def test_what_is_waited_for_is_shown_on_a_terminal_only(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    show_waiting("in a pipe")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    show_waiting("still working")
+    show_waiting("")
+
+    assert capsys.readouterr().err == "\rstill working\x1b[K\r\x1b[K"
 
 
 def test_letters_of_any_script_do():

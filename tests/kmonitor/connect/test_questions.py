@@ -1,5 +1,7 @@
 """Open questions of a desktop: none is lost, none is told twice."""
 
+from msgspec.structs import replace
+
 from kmonitor.connect.questions import MAX_OPEN, Questions
 from kmonitor_agent.protocol.commands import CommandState, CommandStatus
 from kmonitor_agent.protocol.messages import (
@@ -8,6 +10,9 @@ from kmonitor_agent.protocol.messages import (
     EditAsked,
     EditTold,
     ErrorMessage,
+    SeriesAsked,
+    SeriesTold,
+    Working,
 )
 
 EDIT = EditAsked(ask=0, run="r", name="x")
@@ -68,6 +73,28 @@ def test_a_hub_that_is_busy_is_asked_again_later():
     assert not questions.take(busy, 1.0)
     assert send_due(questions, 1.1) == []
     assert send_due(questions, 1.25) == [number]
+
+
+def test_a_hub_at_work_on_an_answer_is_news_and_left_alone_for_a_while():
+    questions = Questions()
+    number = questions.add(EDIT)
+    send_due(questions, 0.0)
+
+    assert questions.take(Working(ask=number, done=1, of=2), 2.0)
+    assert send_due(questions, 4.0) == []
+    assert questions.take(EditTold(ask=number, run="r"), 4.5)
+    assert not questions.take(Working(ask=number), 4.6)
+
+
+def test_an_outline_is_news_and_the_whole_is_still_waited_for():
+    questions = Questions()
+    number = questions.add(SeriesAsked(ask=0, run="r", columns=["ram_bytes"], outline=True))
+    send_due(questions, 0.0)
+
+    outline = SeriesTold(ask=number, run="r", row=1, columns=[], one_of=9)
+    assert questions.take(outline, 1.0)
+    assert questions.take(replace(outline, one_of=1), 2.0)
+    assert not questions.take(outline, 2.1)
 
 
 def test_too_many_open_questions_drop_the_oldest():

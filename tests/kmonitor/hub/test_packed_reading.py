@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kmonitor.hub.packed_reading import read_packed
+from kmonitor.hub.packed_reading import read_packed, read_part
 from kmonitor.hub.run_judge import RunJudge
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.store.connection import Connection
@@ -66,6 +66,21 @@ def test_packed_samples_and_events_give_the_same_verdicts(parts: HubParts, conne
     found = judged(by_blocks)
     assert found == judged(by_events)
     assert {one.metric: one.state for one in found}["ram"] == "suspected"
+
+
+def test_parts_of_a_run_and_its_events_give_the_same_verdicts(
+    parts: HubParts, connection: Connection
+):
+    record = stored(parts, connection)
+    by_events, by_parts = RunJudge(), RunJudge()
+    read_rest(connection, record, by_events)
+
+    given = [0]
+    while by_parts.row < parts.database.head:
+        given.append(read_part(connection, record.key, by_parts, parts.database.head, N_BLOCK))
+
+    assert judged(by_parts) == judged(by_events)
+    assert (max(given), sum(given)) == (N_BLOCK, 90)
 
 
 def test_no_packed_sample_is_decoded_as_an_event(

@@ -1,21 +1,24 @@
 """Packed samples are charted as the events that they stand for."""
 
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
 
-from kmonitor.hub import sample_packing, series_desk
+from kmonitor.hub import run_columns, sample_packing
 from kmonitor.hub.run_columns import RunColumns
 from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sample_packing import SamplePacking
 from kmonitor.hub.series_desk import SeriesDesk
 from kmonitor.hub.store.connection import Connection
-from kmonitor.hub.store.sample_blocks import next_block
+from kmonitor.hub.store.sample_blocks import Samples, next_block, read_samples
 from kmonitor_agent.protocol.facts import DeviceNow, GraphSize, Sample
-from kmonitor_agent.protocol.messages import SeriesAsked, SeriesTold
+from kmonitor_agent.protocol.messages import SeriesAsked, SeriesTold, Working
 from tests.support.hub_parts import HubParts, on_both_stores
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = on_both_stores
 
@@ -138,17 +141,41 @@ class Asking:
 
     def __init__(self, parts: HubParts, record: RunRecord) -> None:
         self.parts, self.record = parts, record
-        self.desk = SeriesDesk(parts.database.open_reader, lambda: None)
+        self.desk = SeriesDesk(
+            parts.database.open_reader, lambda: None, block_samples=N_BLOCK, outline_over=100
+        )
         self.packing = SamplePacking(parts.ledger, self.desk, parts.clock)
         self.desk.start()
 
-    def ask(self) -> SeriesTold:
-        asked = SeriesAsked(ask=1, run=self.record.run, columns=["ram_bytes"])
-        assert self.desk.ask(b"", asked, self.record.key, [])
+    def put(self, ask: int, record: RunRecord, *, outline: bool = False) -> None:
+        asked = SeriesAsked(ask=ask, run=record.run, columns=["ram_bytes"], outline=outline)
+        assert self.desk.ask(b"%d" % ask, asked, record.key, [], record.rows)
+
+    def answers(self, n: int) -> list[SeriesTold]:
         told: list[object] = []
-        wait_until(lambda: told.extend(t for _, t in self.desk.take_answers()) or bool(told))
-        assert isinstance(told[0], SeriesTold)
-        return told[0]
+        wait_until(lambda: told.extend(t for _, t in self.desk.take_answers()) or len(told) == n)
+        return [one for one in told if isinstance(one, SeriesTold)]
+
+    def ask(self) -> SeriesTold:
+        self.put(1, self.record)
+        return self.answers(1)[0]
+
+    @contextmanager
+    def held(self) -> Iterator[list[int]]:
+        """The disk hangs meanwhile; the runs of which samples were asked for."""
+        gate, asked = threading.Event(), list[int]()
+
+        def held_read(*args: Any) -> Samples:
+            asked.append(args[1])
+            assert gate.wait(DEADLINE_S)
+            return read_samples(*args)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(run_columns, "read_samples", held_read)
+            try:
+                yield asked
+            finally:
+                gate.set()
 
     def packed(self) -> int:
         query = "SELECT coalesce(sum(n_samples), 0) FROM sample_blocks WHERE name = 't_s'"
@@ -160,6 +187,7 @@ class Asking:
 
     def step(self) -> int:
         self.packing.step()
+        self.packing.take()
         assert self.parts.ledger.commit()
         return self.packed()
 
@@ -167,9 +195,6 @@ class Asking:
 @pytest.fixture
 def asking(parts: HubParts, monkeypatch: pytest.MonkeyPatch) -> Iterator[Asking]:
     monkeypatch.setattr(sample_packing, "BLOCK_SAMPLES", N_BLOCK)
-    monkeypatch.setattr(
-        series_desk, "next_block", lambda connection, key: next_block(connection, key, N_BLOCK)
-    )
     record = parts.started_run(pid=1)
     sampled(parts, record, 0, 33)
     asking = Asking(parts, record)
@@ -187,14 +212,93 @@ def test_the_hub_packs_what_it_has_and_what_comes(asking: Asking):
 
 
 def test_little_is_packed_while_events_arrive(asking: Asking):
-    wait_until(lambda: asking.step() == 10)
+    wait_until(lambda: asking.step() == 30)
     for n in range(40, 60):
         sampled(asking.parts, asking.record, n, n + 1)
         asking.step()
-    assert asking.packed() == 10
+    assert asking.packed() == 30
 
     asking.parts.clock.move(sample_packing.BUSY_EVERY_S)
-    wait_until(lambda: asking.step() == 20)
+    wait_until(lambda: asking.step() == 40)
+
+
+def test_what_a_question_reads_is_packed_with_it(asking: Asking):
+    told = asking.ask()
+    blocks = asking.desk.take_blocks()
+    for block in (*blocks, *blocks):  # packed twice: stored once
+        asking.parts.ledger.take_block(block)
+    assert asking.parts.ledger.commit()
+
+    assert told.columns[0].n_raw == 33
+    assert asking.packed() == 30
+
+
+def test_a_block_that_does_not_follow_the_one_before_is_left_out(asking: Asking):
+    asking.ask()
+    _first, *others = asking.desk.take_blocks()
+    for block in others:
+        asking.parts.ledger.take_block(block)
+    assert asking.parts.ledger.commit()
+
+    assert asking.packed() == 0
+    assert asking.ask().columns[0].n_raw == 33
+
+
+def test_a_question_is_answered_between_the_parts_of_a_long_one(asking: Asking):
+    other = asking.parts.started_run(pid=2)
+    sampled(asking.parts, other, 0, 3)
+    asking.ask()
+    sampled(asking.parts, asking.record, 33, 133)
+    with asking.held() as read:
+        asking.put(1, asking.record)
+        wait_until(lambda: read)
+        asking.put(2, other)
+    told = asking.answers(2)
+
+    assert [one.ask for one in told] == [2, 1]
+    assert [one.columns[0].n_raw for one in told] == [3, 133]
+
+
+def test_the_first_answer_is_an_outline_where_much_is_to_be_read(asking: Asking):
+    sampled(asking.parts, asking.record, 33, 9000)
+    asking.put(1, asking.record, outline=True)
+    outline, whole = asking.answers(2)
+    t_s = np.frombuffer(outline.columns[0].t_s, "<f8")
+
+    assert outline.one_of == 2
+    assert (outline.row, outline.have) == (whole.row, whole.have)
+    assert 3000 < outline.columns[0].n_raw <= 4000
+    assert (t_s[0], t_s[-1]) == (0.0, pytest.approx(9000.0, abs=5.0))
+    assert (whole.one_of, whole.columns[0].n_raw) == (1, 9000)
+    assert asking.desk.late() == []
+
+
+def test_a_short_run_or_one_that_is_packed_needs_no_outline(asking: Asking):
+    sampled(asking.parts, asking.record, 33, 400)
+    other = asking.parts.started_run(pid=2)
+    sampled(asking.parts, other, 0, 35)
+    wait_until(lambda: asking.step() == 430)
+    asking.put(1, asking.record, outline=True)
+    (packed,) = asking.answers(1)
+    asking.put(2, other, outline=True)
+    (short,) = asking.answers(1)
+
+    assert (packed.one_of, packed.columns[0].n_raw) == (1, 400)
+    assert (short.one_of, short.columns[0].n_raw) == (1, 35)
+
+
+def test_who_waits_is_told_how_far_it_is(asking: Asking):
+    with asking.held() as read:
+        asking.put(1, asking.record)
+        asking.put(1, asking.record)  # asked again: taken once
+        wait_until(lambda: read)
+        assert asking.desk.late() == []
+        ((who, working),) = asking.desk.late()
+    (told,) = asking.answers(1)
+
+    assert (who, working) == (b"1", Working(ask=1, done=0, of=asking.record.rows))
+    assert told.columns[0].n_raw == 33
+    assert asking.desk.late() == []
 
 
 def test_damaged_blocks_are_answered_from_the_events(asking: Asking):

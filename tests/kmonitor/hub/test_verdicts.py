@@ -141,7 +141,7 @@ def test_a_fault_of_the_judgement_is_counted_and_the_next_look_works(
         raise sqlite3.OperationalError("database is locked")
 
     with monkeypatch.context() as patched:
-        patched.setattr("kmonitor.hub.verdict_desk.read_page", broken)
+        patched.setattr("kmonitor.hub.verdict_desk.read_part", broken)
         bench.desk.start()
         bench.take(*events_of(LEAK, 40))
         bench.desk.ask(b"who", VerdictsAsked(ask=3, run=bench.record.run), bench.record.key)

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kmonitor.presenters.chart_desk import ChartDesk
 from kmonitor.presenters.chart_feed import ChartFeed
@@ -19,6 +20,7 @@ from kmonitor_agent.protocol.messages import (
     RowsTold,
     RunSummary,
     SeriesAsked,
+    Working,
 )
 from tests.support.clock import MovedClock
 from tests.support.made_up_runs import (
@@ -170,6 +172,45 @@ def test_selecting_another_run_asks_for_its_history(setup: Setup):
     setup.desk.select("run2")
     setup.desk.select("run2")
     assert [m.runs for _, m in setup.hub.of_type(RowsAsked)] == [["run1"], ["run2"]]
+
+
+def test_charts_say_how_far_the_hub_is_with_a_long_answer(setup: Setup):
+    setup.desk.connected(told_hub())
+    run = made_up_run()
+    setup.desk.take(told_runs(run))
+    for ask, _ in setup.hub.of_type(SeriesAsked):
+        setup.desk.take(Working(ask=ask, done=1200, of=3000))
+    text = setup.charts.picture("ram", 300).empty_text
+    setup.answer(run)
+
+    assert plain_text(text) == "Still working: 1 200 of 3 000 events read"
+    assert setup.charts.picture("ram", 300).curves[0].x.size
+
+
+def test_charts_are_drawn_from_an_outline_until_the_whole_is_read(setup: Setup):
+    setup.desk.connected(told_hub())
+    run = made_up_run()
+    setup.desk.take(told_runs(run))
+    ((ask, asked),) = [one for one in setup.hub.of_type(SeriesAsked) if one[1].outline]
+    whole = told_series(asked, run, ask)
+    few = [replace(one, t_s=one.t_s[-80:], values=one.values[-80:]) for one in whole.columns]
+    setup.desk.take(replace(whole, columns=few, one_of=150))
+    outline = setup.charts.picture("ram", 300).curves[0]
+    setup.tell(facts.Sample(t_s=3730.0, ram_bytes=90 * GIB))
+    card, of_epochs = (setup.charts.card(one, now_s=0.0) for one in ("ram", "step_time"))
+    setup.desk.take(whole)
+
+    assert len(outline.x) == 10
+    assert card is not None
+    assert card.note == "outline: 1 of 150 samples so far"
+    assert of_epochs is not None
+    assert "outline" not in of_epochs.note
+    drawn = setup.charts.picture("ram", 300).curves[0]
+    assert len(drawn.x) > 10
+    assert drawn.y[-1] == 90 * GIB
+    card = setup.charts.card("ram", now_s=0.0)
+    assert card is not None
+    assert "outline" not in card.note
 
 
 def test_rows_that_come_before_the_columns_are_not_lost_and_covered_ones_not_doubled(setup: Setup):
