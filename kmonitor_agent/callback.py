@@ -30,9 +30,10 @@ from kmonitor_agent.config import (
     checked_switch,
 )
 from kmonitor_agent.frameworks.autograph import not_converted
+from kmonitor_agent.guard import came_from_a_handler
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.protocol.commands import ReloadMode
-from kmonitor_agent.reclaim.held_signals import SIGNALS, Passing, came_from_a_handler
+from kmonitor_agent.reclaim.held_signals import SIGNALS, Passing
 from kmonitor_agent.script_values import is_true
 from kmonitor_agent.session.fit import find_origin, is_same_fit
 from kmonitor_agent.session.keras_base import overrides_step_end, with_keras_callback
@@ -59,10 +60,11 @@ _OF_THE_PROCESS: Final = frozenset(
 )
 
 
-def _hook(where: str) -> "Callable[[_Hook[_Given]], _Hook[_Given]]":
-    """Nothing raises out of a hook that Keras calls; what it raised is counted as `where`.
+def _hook(where: str, *, is_short: bool = False) -> "Callable[[_Hook[_Given]], _Hook[_Given]]":
+    """Nothing of ours raises out of a hook that Keras calls; it is counted as `where`.
 
-    A `with` for all of it would not do: to make the guard needs memory too.
+    A `with` for all of it would not do: to make the guard needs memory too. In a short one the
+    script's signals are not watched, which would take longer than the hook.
     """
 
     def guarded(hook: "_Hook[_Given]") -> "_Hook[_Given]":
@@ -71,7 +73,7 @@ def _hook(where: str) -> "Callable[[_Hook[_Given]], _Hook[_Given]]":
             is_open = False
             try:
                 try:
-                    is_open = SIGNALS.open()
+                    is_open = SIGNALS.open(is_watched=not is_short)
                     hook(self, *given, **named)
                 except Exception as exc:
                     if came_from_a_handler(exc):
@@ -239,12 +241,12 @@ class MonitorCallback:
     def model(self, model: Any) -> None:
         self.set_model(model)
 
-    @_hook("callback.set_params")
+    @_hook("callback.set_params", is_short=True)
     def set_params(self, params: dict[str, Any] | None) -> None:
         """Keras tells what the fit is about to do."""
         self.params = params
 
-    @_hook("callback.set_model")
+    @_hook("callback.set_model", is_short=True)
     def set_model(self, model: Any) -> None:
         """Keras tells which model is about to be fitted."""
         thread = threading.get_ident()
@@ -393,7 +395,7 @@ class MonitorCallback:
         elif self.__dict__.pop(_LOGS_HOOK, None) is not None:
             self.__dict__.pop("async_safe", None)
 
-    @_hook("callback.step")
+    @_hook("callback.step", is_short=True)
     def _tick_of_thread(self, batch: Any, logs: Any) -> None:
         fit = self._running()
         if fit is not None and fit.is_first_heard():

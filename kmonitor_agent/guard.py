@@ -1,6 +1,7 @@
 """Faults of our own: counted, logged, told as events, and never raised into the training."""
 
 import os
+import signal
 import threading
 import traceback
 from collections import deque
@@ -9,7 +10,7 @@ from contextlib import ContextDecorator, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from kmonitor_agent.local.plain_files import is_plain, open_own
 from kmonitor_agent.local.private_folders import make_own_folder
@@ -112,9 +113,10 @@ class FaultLog:
 
 
 class Guard(ContextDecorator):
-    """Swallows and records every `Exception` of a block or function.
+    """Swallows and records every `Exception` of a block or function that is one of ours.
 
-    KeyboardInterrupt and SystemExit pass: they are the user's.
+    KeyboardInterrupt and SystemExit pass, and what a signal handler of the script raised in the
+    midst of it: they are the user's.
     """
 
     def __init__(self, faults: FaultLog, where: str) -> None:
@@ -131,10 +133,31 @@ class Guard(ContextDecorator):
         trace: TracebackType | None,
     ) -> bool:
         """Record an `Exception` and go on behind the block."""
-        if not isinstance(exc, Exception):
+        if not isinstance(exc, Exception) or came_from_a_handler(exc):
             return False
         self._faults.record(self._where, exc)
         return True
+
+
+def came_from_a_handler(error: BaseException) -> bool:
+    """Whether a signal handler of the script raised it, in the midst of what ran."""
+    try:
+        handlers = map(signal.getsignal, signal.valid_signals())
+        codes = {_code_of(each) for each in handlers if callable(each)} - {None}
+        trace = error.__traceback__ if codes else None
+        while trace is not None:
+            if trace.tb_frame.f_code in codes:
+                return True
+            trace = trace.tb_next
+    except Exception:  # noqa: BLE001 - then it is taken for one of ours
+        return False
+    return False
+
+
+def _code_of(handler: Any) -> object:
+    handler = getattr(handler, "func", handler)  # of a `functools.partial`
+    called = handler if hasattr(handler, "__code__") else handler.__call__  # of an object
+    return getattr(called, "__code__", None)
 
 
 def text_of(exc: BaseException) -> str:

@@ -3,8 +3,9 @@
 A reload lets variables and step functions go before it makes them again, and the finalizers of
 what it frees swallow any exception. A Ctrl+C, or a handler that raises at a time limit, would
 leave half a model there, or be lost; held, it arrives a moment later, when all is done. In the
-rest of an action a handler is called at once, and what it raises passes our guards. Python runs
-handlers on the main thread only, so all this happens on no other.
+rest of an action, and in each hook of an epoch or fit, a handler is called at once, and what it
+raises passes our guards. Python runs handlers on the main thread only, so all this happens on no
+other.
 """
 
 import contextlib
@@ -14,7 +15,10 @@ from collections.abc import Callable, Generator
 from types import FrameType
 from typing import Any, Final
 
-from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.guard import FaultLog, came_from_a_handler
+from kmonitor_agent.reclaim.signal_actions import action_of, is_same_handler, set_action
+
+_NUMBERS: Final = tuple(signal.valid_signals())
 
 Handler = Callable[[int, FrameType | None], Any]
 
@@ -38,16 +42,27 @@ class HeldSignals:
         self._is_open = False
         self._is_held = False
         self._handlers: dict[int, Handler] = {}
+        self._actions: dict[int, bytes | None] = {}
         self._came: list[int] = []
         self._failed: Exception | None = None
 
-    def open(self) -> bool:
-        """Whether what is held from here on is delivered by the caller, who then calls `close`."""
+    def open(self, *, is_watched: bool = False) -> bool:
+        """Whether what is held from here on is delivered by the caller, who then calls `close`.
+
+        Args:
+            is_watched: Whether what handlers raise passes from here on, as after `watch`.
+        """
         if self._is_open or not _is_main_thread():
             return False
         if self._handlers:
             self._put_back()  # a handler that raised had ended that too early
         self._is_open = True
+        if is_watched:
+            try:
+                self.watch()
+            except Passing as passing:
+                self.close()
+                raise passing.error from None
         return True
 
     def close(self, faults: FaultLog | None = None) -> None:
@@ -107,11 +122,15 @@ class HeldSignals:
                 self._failed = exc
 
     def _watch(self) -> None:
-        for number in signal.valid_signals():
+        for number in _NUMBERS:
             handler = signal.getsignal(number)
             if callable(handler):  # not one of C's, nor one that ends the process
+                action = self._actions[number] = action_of(number)
                 self._handlers[number] = handler
                 signal.signal(number, self._meet)
+                if not is_same_handler(action, action_of(number)):  # C's, set since
+                    self._put_back_one(number)
+                    del self._handlers[number]
 
     def _meet(self, number: int, frame: FrameType | None) -> None:
         if self._is_held:
@@ -131,7 +150,7 @@ class HeldSignals:
         for number in self._handlers:
             try:
                 if signal.getsignal(number) == self._meet:  # else somebody has set another since
-                    signal.signal(number, self._handlers[number])
+                    self._put_back_one(number)
             except Exception as exc:  # noqa: BLE001 - the others must be put back all the same
                 if came_from_a_handler(exc):
                     raised = exc
@@ -142,6 +161,12 @@ class HeldSignals:
         self._handlers = left
         if raised is not None:
             raise raised
+
+    def _put_back_one(self, number: int) -> None:
+        try:
+            signal.signal(number, self._handlers[number])
+        finally:
+            set_action(number, self._actions.get(number))
 
     def _raise_again(self, numbers: list[int]) -> None:
         # One handler that raises must not keep the others from being called.
@@ -155,27 +180,6 @@ class HeldSignals:
             self._failed = exc
         finally:
             self._raise_again(numbers[1:])
-
-
-def came_from_a_handler(error: BaseException) -> bool:
-    """Whether a signal handler of the script raised it, in the midst of what ran."""
-    try:
-        handlers = map(signal.getsignal, signal.valid_signals())
-        codes = {_code_of(each) for each in handlers if callable(each)} - {None}
-        trace = error.__traceback__ if codes else None
-        while trace is not None:
-            if trace.tb_frame.f_code in codes:
-                return True
-            trace = trace.tb_next
-    except Exception:  # noqa: BLE001 - then it is taken for one of ours
-        return False
-    return False
-
-
-def _code_of(handler: Any) -> object:
-    handler = getattr(handler, "func", handler)  # of a `functools.partial`
-    called = handler if hasattr(handler, "__code__") else handler.__call__  # of an object
-    return getattr(called, "__code__", None)
 
 
 def _is_main_thread() -> bool:

@@ -9,13 +9,13 @@ from typing import Final, TypedDict
 from kmonitor_agent.config import Settings
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.frameworks.detect import framework_for
-from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.guard import FaultLog, came_from_a_handler
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.protocol.commands import SafePoint, SetLimits
 from kmonitor_agent.protocol.facts import Event, Notice
 from kmonitor_agent.reclaim.actions import foretell
-from kmonitor_agent.reclaim.held_signals import SIGNALS, Passing, came_from_a_handler
+from kmonitor_agent.reclaim.held_signals import SIGNALS, Passing
 from kmonitor_agent.reclaim.outcome import ActionName, Outcome
 from kmonitor_agent.script_values import count_of, item_of
 from kmonitor_agent.session.boot import LOOK_AFTER_S, Boot
@@ -447,7 +447,7 @@ class RunSession:
         is_open = False
         try:
             try:
-                is_open = SIGNALS.open()
+                is_open = SIGNALS.open(is_watched=True)
                 self._serve_batch(fit)
             except Exception as exc:
                 if came_from_a_handler(exc):

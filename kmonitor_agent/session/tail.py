@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from kmonitor_agent.guard import FaultLog
+from kmonitor_agent.guard import FaultLog, came_from_a_handler
 from kmonitor_agent.resuming.fit_state import CannotResume
 from kmonitor_agent.session.resumption import Resumption
 
@@ -80,5 +80,7 @@ class Tail:
             work()
         except CannotResume:
             raise
-        except Exception as exc:  # noqa: BLE001 - counted; what was asked for is told to have failed
+        except Exception as exc:
+            if came_from_a_handler(exc):
+                raise
             self._faults.record("session.tail", exc)

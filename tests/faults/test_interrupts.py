@@ -1,5 +1,5 @@
 # pyright: reportImplicitOverride=false, reportArgumentType=false, reportCallIssue=false
-"""A signal comes at a line of ours while a reload runs: it arrives, and the model is whole.
+"""A signal comes at a line of ours, in a reload or any hook: it arrives, and the model is whole.
 
 Ctrl+C, and a handler that raises at a time limit, as many scripts have one. Where the signal is
 let through is the script's to say; what may not be is half a model, or a signal that is lost.
@@ -26,10 +26,13 @@ pytestmark = [*KERAS, pytest.mark.slow]
 Line = tuple[str, int, str]
 """File of ours, line and function."""
 
-IN_SHORT = 24
+IN_SHORT = 16
 """Lines in `make test`, half of them where variables are made again."""
 
 PARTS = 6
+
+HOOKS = "hooks"
+"""No reload: all hooks from the fit's begin to its first epoch's end."""
 
 X, Y = np.ones((32, 8), "float32"), np.ones((32, 4), "float32")
 
@@ -62,12 +65,12 @@ def handlers() -> Iterator[None]:
 class Tracing:
     """Sees each line of the agent's on this thread, and sends a signal at one of them."""
 
-    def __init__(self, target: Line | None, number: int) -> None:
+    def __init__(self, target: Line | None, number: int, *, is_seen: bool) -> None:
         self.lines: dict[Line, None] = {}
         self.target = target
         self.is_sent = False
         self._number = number
-        self._is_in_action = False
+        self._is_seen = is_seen
 
     def of_calls(self, frame: FrameType, event: str, arg: object) -> Any:
         return self._of_lines if "kmonitor_agent" in frame.f_code.co_filename else None
@@ -76,8 +79,8 @@ class Tracing:
         code = frame.f_code
         line = (Path(code.co_filename).name, frame.f_lineno, code.co_name)
         if line[0] == "performer.py" and code.co_name == "_perform":
-            self._is_in_action = event != "return"
-        if event == "line" and self._is_in_action:
+            self._is_seen = event != "return"
+        if event == "line" and self._is_seen:
             self.lines.setdefault(line)
             if line == self.target and not self.is_sent:
                 self.is_sent = True
@@ -87,16 +90,21 @@ class Tracing:
 
 
 class Before(keras.callbacks.Callback):
-    """Asks for a reload, and has its lines traced."""
+    """Has lines traced: those of a reload that it asks for, or of all our hooks."""
 
     def __init__(self, monitor: Any, mode: str, tracing: Tracing) -> None:
         super().__init__()
         self.state = ""
         self._monitor, self._mode, self._tracing = monitor, mode, tracing
 
+    def on_train_begin(self, logs: Any = None) -> None:
+        if self._mode == HOOKS:
+            sys.settrace(self._tracing.of_calls)
+
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         if epoch == 0:
             self.state = state_of(self.model)
+        if epoch == 0 and self._mode != HOOKS:
             self._monitor.request("reload", mode=self._mode)
             sys.settrace(self._tracing.of_calls)
 
@@ -117,7 +125,7 @@ def interrupted(mode: str, target: Line | None, kind: str) -> tuple[Tracing, str
     keras.utils.set_random_seed(3)
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8), keras.layers.Dense(4)])
     model.compile("adam", "mse")
-    tracing = Tracing(target, number)
+    tracing = Tracing(target, number, is_seen=mode == HOOKS)
     monitor = MonitorCallback(hub="off")
     before = Before(monitor, mode, tracing)
     met: BaseException | None = None
@@ -128,7 +136,8 @@ def interrupted(mode: str, target: Line | None, kind: str) -> tuple[Tracing, str
     finally:
         sys.settrace(None)
     if target is None:
-        return tracing, "" if monitor.records[-1].ok else monitor.records[-1].why
+        is_done = mode == HOOKS or monitor.records[-1].ok
+        return tracing, "" if is_done else monitor.records[-1].why
     return tracing, _judged(model, before.state, tracing, is_met=isinstance(met, error))
 
 
@@ -138,7 +147,7 @@ def _judged(model: Any, state: str, tracing: Tracing, *, is_met: bool) -> str:
     if not is_met:
         return "the signal is lost"
     try:
-        if state_of(model) != state:
+        if state and state_of(model) != state:
             return "the weights differ"
         model.predict(X, verbose=0)
         model.fit(X, Y, epochs=1, verbose=0)
@@ -169,10 +178,15 @@ def test_a_signal_at_some_lines_of_a_reload_arrives_and_leaves_the_model_whole(m
     assert not wrong, "\n".join(wrong)
 
 
+def test_what_a_handler_raises_at_some_lines_of_our_hooks_arrives():
+    wrong = wrong_at(HOOKS, "a time limit", lambda lines: lines[:: len(lines) // IN_SHORT])
+    assert not wrong, "\n".join(wrong)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("mode", ["assign", "recreate"])
-def test_a_signal_at_every_third_line_of_a_reload_arrives_and_leaves_the_model_whole(
+@pytest.mark.parametrize("mode", ["assign", "recreate", HOOKS])
+def test_a_signal_at_every_third_line_of_ours_arrives_and_leaves_the_model_whole(
     mode: str, part: int
 ):
     wrong = wrong_at(mode, list(KINDS)[part % 2], lambda lines: lines[3 * part :: 3 * PARTS])

@@ -1,6 +1,7 @@
 """The script's signals wait while a reload works, and all arrive when it is done."""
 
 import contextlib
+import faulthandler
 import functools
 import os
 import signal
@@ -11,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.reclaim.held_signals import Handler, HeldSignals, came_from_a_handler
+from kmonitor_agent.guard import FaultLog, came_from_a_handler
+from kmonitor_agent.reclaim.held_signals import Handler, HeldSignals, Passing
+from kmonitor_agent.reclaim.signal_actions import action_of, set_action
 
 CTRL_C = signal.SIGINT
 TIME_LIMIT = signal.SIGUSR1
@@ -159,6 +161,13 @@ def test_a_handler_that_was_set_meanwhile_stays(signals: HeldSignals):
     assert signal.getsignal(TIME_LIMIT) is newer
 
 
+def set_for(number: int) -> tuple[bytes, bytes]:
+    """Handler and flags, as glibc has them; what it leaves behind its mask is no one's."""
+    action = action_of(number)
+    assert action is not None
+    return action[:8], action[136:140]
+
+
 class Timer:
     """A handler that is an object."""
 
@@ -184,7 +193,7 @@ def test_what_a_handler_raised_is_told_from_a_fault_of_ours(handler: Handler):
     assert not came_from_a_handler(of_ours.value)
 
 
-@pytest.mark.parametrize("call", ["valid_signals", "getsignal", "signal", "raise_signal"])
+@pytest.mark.parametrize("call", ["getsignal", "signal", "raise_signal"])
 def test_where_the_system_refuses_nothing_is_raised_and_the_fault_is_counted(
     signals: HeldSignals, monkeypatch: pytest.MonkeyPatch, call: str
 ):
@@ -208,6 +217,60 @@ def test_where_the_system_refuses_nothing_is_raised_and_the_fault_is_counted(
 
     assert faults.counts() == {"signals": 1}
     assert all_handlers() == before
+
+
+def test_a_guard_counts_faults_of_ours_and_lets_pass_what_a_handler_raised():
+    faults = FaultLog()
+
+    with faults.guarded("ours"):
+        raise ZeroDivisionError
+    with pytest.raises(TimeIsUp), faults.guarded("of the script"):
+        signal.raise_signal(TIME_LIMIT)
+
+    assert faults.counts() == {"ours": 1}
+
+
+def test_what_a_handler_raises_passes_a_hook_that_is_watched(signals: HeldSignals):
+    def work() -> None:
+        with contextlib.suppress(Exception):  # as some calls in the midst of ours do
+            signal.raise_signal(TIME_LIMIT)
+
+    assert signals.open(is_watched=True)
+    with pytest.raises(Passing) as passing:
+        work()
+    signals.close()
+
+    assert isinstance(passing.value.error, TimeIsUp)
+    with pytest.raises(TimeIsUp):
+        signal.raise_signal(TIME_LIMIT)
+
+
+def test_a_handler_that_the_script_lets_system_calls_go_on_after_still_does(
+    signals: HeldSignals,
+):
+    signal.siginterrupt(TIME_LIMIT, False)  # noqa: FBT003 - it takes no names
+    before = set_for(TIME_LIMIT)
+
+    with signals.delivered_after():
+        signals.hold()
+        assert set_for(TIME_LIMIT) != before
+
+    assert set_for(TIME_LIMIT) == before
+
+
+def test_a_handler_that_a_library_has_put_over_pythons_is_left_alone(signals: HeldSignals):
+    pythons = action_of(OTHER)
+    signal.signal(OTHER, time_is_up)
+    faulthandler.register(OTHER)  # C's, and Python goes on naming its own
+    library = set_for(OTHER)
+    try:
+        with signals.delivered_after():
+            signals.hold()
+            assert set_for(OTHER) == library
+        assert set_for(OTHER) == library
+    finally:
+        faulthandler.unregister(OTHER)
+        set_action(OTHER, pythons)
 
 
 def test_ignored_signals_and_those_without_a_handler_are_left_alone(signals: HeldSignals):
