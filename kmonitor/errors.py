@@ -1,4 +1,4 @@
-"""The two kinds of failure: the world is at fault (`Expected`) or we are (`Defect`)."""
+"""Failures that are not bugs of ours."""
 
 
 class Expected(Exception):
@@ -13,7 +13,3 @@ class Expected(Exception):
         super().__init__(f"{what} {remedy}".rstrip())
         self.what = what
         self.remedy = remedy
-
-
-class Defect(Exception):
-    """We are at fault: logged with its traceback and offered as a report."""

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,6 @@ _HIGH_LEVEL: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryLimit:
-    """What ends a run that takes more.
-
-    Attributes:
-        amount_bytes: How much.
-        of: Whose limit is the smaller one.
-    """
-
-    amount_bytes: float
-    of: Literal["host", "cgroup"]
-
-
-@dataclass(frozen=True, slots=True)
 class Forecast:
     """In how many units from the last one the limit is met, if it goes on like this.
 
@@ -47,13 +34,6 @@ class Forecast:
     earliest: float
     latest: float | None
     slope: Slope
-
-
-def smaller_limit(host_bytes: float | None, cgroup_bytes: float | None) -> MemoryLimit | None:
-    """The smaller of host memory and the control group's limit; None if neither is known."""
-    if cgroup_bytes is not None and (host_bytes is None or cgroup_bytes < host_bytes):
-        return MemoryLimit(cgroup_bytes, "cgroup")
-    return None if host_bytes is None else MemoryLimit(host_bytes, "host")
 
 
 def forecast_limit(values: NDArray[np.float64], limit: float) -> Forecast | None:
@@ -81,16 +61,6 @@ def forecast_limit(values: NDArray[np.float64], limit: float) -> Forecast | None
     units = max(0.0, middle / slope.middle)
     latest = max(units, middle / slope.low) if slope.low > 0.0 else None
     return Forecast(units, min(units, max(0.0, high / slope.high)), latest, slope)
-
-
-def in_seconds(units: float | None, unit_s: float) -> float | None:
-    """The same as time from now; None stays None.
-
-    Args:
-        units: Of a forecast.
-        unit_s: What a unit takes lately, seconds.
-    """
-    return None if units is None else units * unit_s
 
 
 def _slope(values: NDArray[np.float64]) -> Slope | None:

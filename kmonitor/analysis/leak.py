@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -145,26 +144,3 @@ def unit_of(n_fits: int, n_folds: int = 0) -> Per:
     if n_folds >= _MIN_FITS:
         return Per.FOLD
     return Per.FIT if n_fits >= _MIN_FITS else Per.EPOCH
-
-
-def lowest_by_unit(
-    t_s: NDArray[np.float64], values: NDArray[np.float64], ends_s: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Smallest sample of each unit: what memory fell back to in it; NaN for a unit without one.
-
-    Args:
-        t_s: Rising times of the samples, seconds, `[m]`.
-        values: `values[m]` at them; NaN is left out.
-        ends_s: Rising times at which units ended, `[n]`; a unit begins where the last one ended.
-
-    Returns:
-        `[n]`.
-    """
-    is_there = np.isfinite(values)
-    t_s, values = t_s[is_there], values[is_there]
-    edges = np.concatenate(([0], np.searchsorted(t_s, ends_s, "right")))
-    lowest = np.full(len(ends_s), np.nan)
-    for unit, (first, last) in enumerate(pairwise(edges)):
-        if first < last:
-            lowest[unit] = values[first:last].min()
-    return lowest

@@ -192,11 +192,6 @@ class CommandBook:
         """Whether something is to be written."""
         return bool(self._dirty)
 
-    @property
-    def has_queued(self) -> bool:
-        """Whether some command waits to be received."""
-        return any(entry.state == "queued" for entry in self._open.values())
-
     def _keep_final(self, entry: CommandEntry) -> None:
         self._final[entry.id] = entry
         while len(self._final) > _KEPT_FINAL:

@@ -62,11 +62,6 @@ class Host:
         self._is_read = False
 
     @property
-    def is_closed(self) -> bool:
-        """Whether something keeps it from being reached."""
-        return self._stage == "closed"
-
-    @property
     def trouble(self) -> str:
         """Why it is not reached, in a sentence; empty: it is, or nobody knows."""
         return said(self._what)

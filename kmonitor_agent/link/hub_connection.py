@@ -49,11 +49,6 @@ class HubConnection:
         self._ping_at_s = self._live_since_s = self._heard_s = 0.0
 
     @property
-    def is_unused(self) -> bool:
-        """Whether no run is left."""
-        return not self._deliveries
-
-    @property
     def is_live(self) -> bool:
         """Whether the hub has welcomed a run over this connection."""
         return any(each.phase is Phase.LIVE for each in self._deliveries.values())

@@ -31,7 +31,6 @@ class HubSocket:
 
     Attributes:
         bad_frames: Messages that made no sense since it connected.
-        bytes_out: Bytes handed to ZeroMQ so far.
         raw: The socket, for who polls it.
     """
 
@@ -45,7 +44,6 @@ class HubSocket:
             place: The hub's socket on this host, or its address on the network.
         """
         self.bad_frames = 0
-        self.bytes_out = 0
         self._place = place
         self._connected = ""
         self.raw = context.socket(zmq.DEALER)
@@ -90,12 +88,10 @@ class HubSocket:
 
     def send(self, message: msgspec.Struct) -> bool:
         """Queue a message; False when the queue is full, then it was not taken."""
-        frames = pack(message)
         try:
-            self.raw.send_multipart(frames, flags=zmq.NOBLOCK)
+            self.raw.send_multipart(pack(message), flags=zmq.NOBLOCK)
         except zmq.Again:
             return False
-        self.bytes_out += sum(map(len, frames))
         return True
 
     def received(self) -> Iterator[ToAgent]:

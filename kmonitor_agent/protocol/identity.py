@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from typing import Annotated, Final, NewType
+from typing import Annotated, Final
 
 import msgspec
 
@@ -43,11 +43,6 @@ Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_AMOUNT)]
 
 Number = float
 """Any number, NaN and infinity too: a loss or a slope is what it is."""
-
-RunId = NewType("RunId", str)
-BootId = NewType("BootId", str)
-HubId = NewType("HubId", str)
-CommandId = NewType("CommandId", str)
 
 
 def is_id(text: str) -> bool:

@@ -194,7 +194,7 @@ def test_runs_are_found_chosen_and_stepped_through(window: DeskWindow):
     tree = window.window.run_tree.findChild(QTreeView)
     assert isinstance(tree, QTreeView)
     assert tree.model().rowCount(tree.model().index(0, 0)) == 1
-    window.window.run_tree.clear_search()
+    field.clear()
     assert tree.model().rowCount(tree.model().index(0, 0)) == 2
 
     QTest.keyClick(window.window, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)

@@ -110,10 +110,6 @@ class RunTreePanel(QFrame):
         self._history.setText(title)
         self._history.setAccessibleName(title)
 
-    def clear_search(self) -> None:
-        """Show all runs again."""
-        self._search.clear()
-
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -4,10 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kmonitor.analysis.forecast import (
-    MemoryLimit,
     forecast_limit,
-    in_seconds,
-    smaller_limit,
 )
 
 
@@ -77,16 +74,3 @@ def test_the_band_is_in_order(seed: int, n: int, slope: float, sigma: float, ahe
     if forecast is not None:
         assert 0.0 <= forecast.earliest <= forecast.units
         assert forecast.latest is None or forecast.latest >= forecast.units
-
-
-def test_the_smaller_of_host_and_control_group_counts():
-    assert smaller_limit(8.0, 4.0) == MemoryLimit(4.0, "cgroup")
-    assert smaller_limit(4.0, 8.0) == MemoryLimit(4.0, "host")
-    assert smaller_limit(None, 8.0) == MemoryLimit(8.0, "cgroup")
-    assert smaller_limit(8.0, None) == MemoryLimit(8.0, "host")
-    assert smaller_limit(None, None) is None
-
-
-def test_units_become_time():
-    assert in_seconds(3.0, 20.0) == 60.0
-    assert in_seconds(None, 20.0) is None

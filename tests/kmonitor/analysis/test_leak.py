@@ -14,7 +14,6 @@ from kmonitor.analysis.leak import (
     Per,
     State,
     Verdict,
-    lowest_by_unit,
     next_verdict,
     unit_of,
 )
@@ -190,17 +189,6 @@ def test_units_are_fits_or_folds_where_there_are_several():
     assert unit_of(n_fits=2) is Per.EPOCH
     assert unit_of(n_fits=3) is Per.FIT
     assert unit_of(n_fits=5, n_folds=5) is Per.FOLD
-
-
-def test_lowest_of_each_unit_worked_by_hand():
-    """Unit 1 until 10 s: 5, 3; unit 2 until 20 s has only a gap; unit 3 until 30 s: 9."""
-    lowest = lowest_by_unit(
-        np.array([1.0, 10.0, 15.0, 25.0, 35.0]),
-        np.array([5.0, 3.0, np.nan, 9.0, 1.0]),
-        np.array([10.0, 20.0, 30.0]),
-    )
-
-    np.testing.assert_array_equal(lowest, [3.0, np.nan, 9.0])
 
 
 def test_steps_that_take_longer_are_told_and_a_slower_clock_is_not():
