@@ -15,9 +15,9 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.base import KerasModel, ReclaimSteps, StateUnreadable, StateVariable
 from kmonitor_agent.frameworks.detect import framework_for
 from kmonitor_agent.frameworks.keras_architecture import model_of
+from kmonitor_agent.reclaim import state_file
 from kmonitor_agent.reclaim.archive import export_path, unfinished_export_path
 from kmonitor_agent.reclaim.export import NotExported, keep_exported
-from kmonitor_agent.reclaim.named_file import NamedFile
 from kmonitor_agent.reclaim.state_facts import NotAStateFile, StateHeader, StoredFacts
 
 _EXACT: Final = ("model", "optimizer")
@@ -64,7 +64,8 @@ def restore(model: KerasModel, checkpoint: str | os.PathLike[str]) -> Restored:
     Raises:
         CannotRestore: It is damaged, or a variable differs; the model is as it was.
     """
-    return _restore(model, _proved(Path(checkpoint)))
+    path = Path(checkpoint)
+    return _restore(model, path, _proved(path))
 
 
 def restore_into(
@@ -86,9 +87,10 @@ def restore_into(
     """
     if target.is_dir():
         raise CannotRestore(f"{target} is a folder.", "Name the file to write: model.keras")
-    file = _proved(checkpoint.resolve())  # the user named it, perhaps by a link
-    model = _made(keras, file, like or (target if target.exists() else None))
-    restored = _restore(model, file)
+    path = checkpoint.resolve()  # the user named it, perhaps by a link
+    header = _proved(path)
+    model = _made(keras, path, header, like or (target if target.exists() else None))
+    restored = _restore(model, path, header)
     unfinished = unfinished_export_path(target)
     try:
         model.save(unfinished)
@@ -103,17 +105,18 @@ def restore_into(
     return restored
 
 
-def _proved(path: Path) -> NamedFile:
+def _proved(path: Path) -> StateHeader:
     try:
-        return NamedFile(path)
+        state_file.check_whole(path)
+        return state_file.read_header(path)
     except NotAStateFile as exc:
         raise CannotRestore(f"{path} is no whole checkpoint, it is damaged: {exc.why}.") from exc
     except OSError as exc:
         raise CannotRestore(f"{path} cannot be read as a checkpoint: {exc}.") from exc
 
 
-def _restore(model: KerasModel, file: NamedFile) -> Restored:
-    facts = file.facts()
+def _restore(model: KerasModel, path: Path, header: StateHeader) -> Restored:
+    facts = state_file.read_facts(path)
     steps = framework_for(model).reclaim_steps()
     if steps is None:
         raise CannotRestore("this is no Keras model that kmonitor knows")
@@ -122,9 +125,9 @@ def _restore(model: KerasModel, file: NamedFile) -> Restored:
         chosen = _pair(facts, steps.state(model), has_optimizer=_has_optimizer(model))
     except StateUnreadable as exc:
         raise CannotRestore(exc.why, "Build and compile it first.") from exc
-    _assign(file, steps, chosen)
+    _assign(path, steps, chosen)
     done = sum(variable is not None for variable in chosen)
-    return Restored(file.header, done, _left_out(facts, chosen))
+    return Restored(header, done, _left_out(facts, chosen))
 
 
 def _pair(
@@ -173,9 +176,9 @@ def _differs(stored: StoredFacts, mine: StateVariable) -> bool:
     return stored.shape != _shape(mine) or stored.dtype != _dtype(mine)
 
 
-def _assign(file: NamedFile, steps: ReclaimSteps, chosen: Sequence[StateVariable | None]) -> None:
+def _assign(path: Path, steps: ReclaimSteps, chosen: Sequence[StateVariable | None]) -> None:
     # No zip: it would hold one value while the next is read.
-    values = file.variables()
+    values = state_file.read_variables(path)
     for each in chosen:
         value = next(values)
         if each is not None:
@@ -189,20 +192,21 @@ def _left_out(facts: Sequence[StoredFacts], chosen: Sequence[StateVariable | Non
     return ", ".join(f"{groups.count(each)} of {each}" for each in dict.fromkeys(groups))
 
 
-def _made(keras: Any, file: NamedFile, like: Path | None) -> KerasModel:
+def _made(keras: Any, path: Path, header: StateHeader, like: Path | None) -> KerasModel:
     if like is not None:
         return _loaded(keras, like)
-    architecture = file.architecture() or next(_told_by_neighbours(file), "")
+    architecture = state_file.read_architecture(path)
+    architecture = architecture or next(_told_by_neighbours(path, header), "")
     if architecture:
         try:
             return model_of(keras, architecture)
         except Exception as exc:
             raise _not_made(f"{type(exc).__name__}: {exc}") from exc
-    if export_path(file.path).exists():
-        return _loaded(keras, export_path(file.path))
+    if export_path(path).exists():
+        return _loaded(keras, export_path(path))
     raise _not_made(
         "the checkpoint does not say what the model is made of, nor does another of its fit in"
-        f" {file.path.parent}; those of a save say it, those of a reload do not"
+        f" {path.parent}; those of a save say it, those of a reload do not"
     )
 
 
@@ -233,15 +237,13 @@ def _load(keras: Any, path: Path) -> KerasModel:
         return keras.saving.load_model(path)
 
 
-def _told_by_neighbours(file: NamedFile) -> Iterator[str]:
+def _told_by_neighbours(path: Path, header: StateHeader) -> Iterator[str]:
     """What other checkpoints of the same fit say of the model, where they say something."""
-    ours = file.header.tag
-    for path in sorted(file.path.parent.glob("*.h5")):
+    for other in sorted(path.parent.glob("*.h5")):
         try:
-            other = NamedFile(path, values=False)
-            tag = other.header.tag
-            if (tag.run, tag.fit) == (ours.run, ours.fit) and path != file.path:
-                yield from filter(None, [other.architecture()])
+            tag = state_file.read_header(other).tag
+            if (tag.run, tag.fit) == (header.tag.run, header.tag.fit) and other != path:
+                yield from filter(None, [state_file.read_architecture(other)])
         except (OSError, NotAStateFile):
             continue
 

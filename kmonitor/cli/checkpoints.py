@@ -113,30 +113,15 @@ def _in_folder(folder: Path, run: str, *, verify: bool) -> list[Listed]:
     from kmonitor_agent.reclaim.state_facts import NotAStateFile  # noqa: PLC0415 - beside it
 
     found: list[Listed] = []
-    earlier: list[Path] = []
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         try:
             header = seal.read_header(path)
-        except seal.Unsealed:
-            earlier.append(path)
         except (OSError, NotAStateFile) as exc:
             found += _damaged(path, str(exc))
         else:
             if header.tag.run == run:
                 found.append(_listed(path, header, _verified(path) if verify else ""))
-    return [*found, *_of_earlier(earlier, run, verify=verify)]
-
-
-def _of_earlier(paths: list[Path], run: str, *, verify: bool) -> Iterator[Listed]:
-    """Those of an earlier kmonitor, which another process reads first."""
-    from kmonitor_agent.reclaim import unsealed  # noqa: PLC0415 - NumPy
-
-    # Of a file that HDF5's library shall read here, no part but all of it is proved.
-    for path, why in unsealed.damage_of(paths).items():
-        if why:
-            yield from _damaged(path, why)
-        elif (header := unsealed.read_header(path)).tag.run == run:
-            yield _listed(path, header, "whole" if verify else "")
+    return found
 
 
 def _listed(path: Path, header: "StateHeader", state: str) -> Listed:

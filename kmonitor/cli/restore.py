@@ -33,8 +33,7 @@ def restore(
     the `.keras` file beside it. The file appears whole or not at all. Keras keeps no seeds in
     such files: a training goes on exactly only in its own process, or under `kmonitor run`.
 
-    Every byte of the checkpoint is checked first. One of an earlier kmonitor has checksums of its
-    values alone: another process reads it first.
+    Every byte of the checkpoint is checked first.
 
     Args:
         checkpoint: A file that `kmonitor checkpoints RUN` lists.

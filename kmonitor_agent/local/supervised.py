@@ -159,7 +159,7 @@ def studies(folders: Folders) -> Path:
 
 
 def make_studies(folders: Folders) -> Path:
-    """That folder, for this user alone; earlier versions left it open to others.
+    """That folder, for this user alone.
 
     Raises:
         NotPrivate: It is a link, or somebody else's.

@@ -254,7 +254,7 @@ class CheckpointStore:
                     path.unlink()
 
     def _oldest(self) -> list[Path]:
-        """Those before what is kept: also damaged ones, and ones of an earlier kmonitor."""
+        """Those before what is kept: also damaged ones."""
         files = self._files()
         whole = [path for path in files if self._checkpoint(path) is not None]
         if len(whole) < self._keep:

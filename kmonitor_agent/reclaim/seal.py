@@ -24,9 +24,8 @@ BLOCK_BYTES: Final = 4096
 """HDF5 allows powers of two from 512; with this one its data lie on a disk's pages as before."""
 
 MAGIC: Final = b"kmonitor"
-HDF5_SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
 
-_FORMAT: Final = 2
+_FORMAT: Final = 1
 _CRC_END: Final = len(MAGIC) + 4
 _CHUNK_BYTES: Final = 1024 * 1024
 _INDEX_BYTES: Final = 256 * 1024 * 1024
@@ -66,13 +65,6 @@ class Sealed:
     header: StateHeader
     pieces: tuple[Piece, ...]
     architecture: Piece | None
-
-
-class Unsealed(NotAStateFile):
-    """A file that begins as HDF5 does: another program's, or an earlier kmonitor's."""
-
-    def __init__(self) -> None:
-        super().__init__("it is not sealed: of an earlier kmonitor, or of another program")
 
 
 class SeekableFile(Protocol):
@@ -138,7 +130,6 @@ def read_header(path: Path) -> StateHeader:
     """What a listing tells of a file; only its block is read, and its length compared.
 
     Raises:
-        Unsealed: It begins as HDF5 does.
         NotAStateFile: It is not a whole checkpoint.
         OSError: It cannot be read.
     """
@@ -160,7 +151,6 @@ def opened(path: Path) -> Generator[tuple[Sealed, Any]]:
     """A file, of which everything but the values is proved: those are by who reads them.
 
     Raises:
-        Unsealed: It begins as HDF5 does.
         NotAStateFile: It is not a whole checkpoint.
         OSError: It cannot be read.
     """
@@ -192,8 +182,6 @@ def _read_seal(file: SeekableFile) -> Sealed:
 
 def _read_block(file: SeekableFile) -> _Block:
     data = b"".join(_chunks(file, 0, BLOCK_BYTES))
-    if data.startswith(HDF5_SIGNATURE):
-        raise Unsealed
     if not data.startswith(MAGIC):
         raise NotAStateFile("it does not begin as a checkpoint does")
     text = data[_CRC_END:]

@@ -10,7 +10,7 @@ from kmonitor_agent.protocol.commands import ReloadArguments, SaveArguments
 from kmonitor_agent.protocol.facts import FitStarted
 from kmonitor_agent.reclaim.archive import CheckpointStore, export_path
 from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
-from tests.support.checkpoint_files import damaged_ways, flip_that_crashes_hdf5, unseal
+from tests.support.checkpoint_files import damaged_ways
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
@@ -125,22 +125,6 @@ def test_what_its_beginning_or_length_shows_is_told_without_being_asked(
     assert "bytes of" in states[renamed.name]
     assert [each["epoch"] for each in listed.json if each["path"] == str(zeroed)] == [2]
     assert "damaged: " in shown.out
-
-
-def test_one_of_an_earlier_kmonitor_that_crashes_hdf5_is_damaged_and_its_neighbour_whole(
-    training: SimulatedAgent, tmp_path: Path
-):
-    crashing, whole = (write(tmp_path, training.run, epoch=n) for n in range(2))
-    unseal(crashing)
-    unseal(whole)
-    flip_that_crashes_hdf5(crashing)
-
-    listed = kmonitor("checkpoints", "last", "--dir", tmp_path, "--verify", "--json")
-
-    assert listed.status == 1
-    states = {each["path"]: each["state"] for each in listed.json}
-    assert states[str(whole)] == "whole"
-    assert states[str(crashing)].startswith("damaged: ")
 
 
 def test_run_without_a_checkpoint_says_how_to_have_one(training: SimulatedAgent):

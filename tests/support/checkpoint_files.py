@@ -1,4 +1,4 @@
-"""Checkpoint files for tests: damaged ones, and ones as an earlier kmonitor wrote them."""
+"""Checkpoint files for tests: damaged ones, and ones that are HDF5 alone."""
 
 from pathlib import Path
 from random import Random
@@ -29,7 +29,7 @@ def flip_in_making(path: Path, place: int = 0) -> None:
 
 
 def unseal(path: Path) -> None:
-    """Leave the HDF5 alone, as an earlier kmonitor wrote it."""
+    """Leave the HDF5 alone, as another program would write it."""
     with opened(path) as (sealed, raw):
         pieces = [*sealed.pieces, *([sealed.architecture] if sealed.architecture else [])]
         end = max(each.offset + each.n_bytes for each in pieces)

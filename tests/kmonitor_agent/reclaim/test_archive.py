@@ -379,15 +379,13 @@ def test_other_programs_read_it_as_hdf5(store: CheckpointStore):
         assert file["0"][()].tobytes() == values()[0].tobytes()
 
 
-def test_older_ones_that_are_damaged_or_of_an_earlier_kmonitor_go_with_the_oldest(
-    store: CheckpointStore, folder: Path
-):
-    damaged, earlier = saved(store).path, saved(store).path
-    unseal(earlier)
+def test_damaged_and_foreign_older_ones_go_with_the_oldest(store: CheckpointStore, folder: Path):
+    damaged, foreign = saved(store).path, saved(store).path
+    unseal(foreign)
     flip(damaged, 20)
 
     first = saved(store)
-    assert sorted(folder.iterdir()) == [damaged, earlier, first.path]
+    assert sorted(folder.iterdir()) == [damaged, foreign, first.path]
     second = saved(store)
 
     assert sorted(folder.iterdir()) == [first.path, second.path]

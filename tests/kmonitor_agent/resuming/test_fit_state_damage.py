@@ -1,4 +1,4 @@
-"""A fit's state on disk that is damaged, or an earlier kmonitor's, is not taken up."""
+"""A fit's state on disk that is damaged is not taken up."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from kmonitor_agent.resuming.fit_state import (
     FitStates,
     VariableFacts,
 )
-from tests.support.checkpoint_files import damaged_ways, unseal
+from tests.support.checkpoint_files import damaged_ways
 
 pytest.importorskip("h5py", reason="comes with Keras")
 
@@ -55,11 +55,3 @@ def test_damage_is_told_and_never_taken_up(states: FitStates, tmp_path: Path, pa
             told += 1
 
     assert told > 200
-
-
-def test_state_of_an_earlier_kmonitor_is_not_opened(states: FitStates, tmp_path: Path):
-    (path,) = tmp_path.glob("fit-1/*.h5")
-    unseal(path)
-
-    with pytest.raises(CannotResume, match="of an earlier kmonitor"):
-        states.read(1)
