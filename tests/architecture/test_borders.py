@@ -47,6 +47,7 @@ def test_no_framework_is_imported_before_it_is_needed():
     assert not early
 
 
+@pytest.mark.promise(6)
 def test_nothing_that_executes_what_it_reads_is_imported():
     dangerous = [
         f"{file.name}:{statement.lineno} {module}"
@@ -58,6 +59,7 @@ def test_nothing_that_executes_what_it_reads_is_imported():
     assert not dangerous
 
 
+@pytest.mark.promise(6)
 def test_no_text_is_run_and_no_pickle_is_carried():
     dangerous = [
         f"{file.name}:{call.lineno}"

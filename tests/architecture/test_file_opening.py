@@ -7,6 +7,8 @@ or reads a sparse file until memory is full.
 import ast
 from collections.abc import Iterator
 
+import pytest
+
 from tests.support.source_tree import SourceFile, product_files
 
 METHODS = {
@@ -56,6 +58,7 @@ SETS_THE_MASK = {"kmonitor/hub/service.py"}
 """The hub is a process of our own: SQLite makes its files as the mask says."""
 
 
+@pytest.mark.promise(5)
 def test_no_path_is_opened_but_by_the_module_for_it():
     found = [
         f"{file.name}:{line} calls {name}"

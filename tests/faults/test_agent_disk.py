@@ -116,6 +116,7 @@ def test_a_disk_that_becomes_read_only_does_not_stop_delivery(folders: Folders, 
         assert sorted(hub.kinds()) == ["BootStarted", "EpochEnded", "Notice"]
 
 
+@pytest.mark.promise(15)
 @pytest.mark.parametrize("hub_is_there", [False, True])
 def test_a_run_that_neither_disk_nor_hub_takes_is_told_once_in_the_scripts_own_log(
     folders: Folders, caplog: pytest.LogCaptureFixture, *, hub_is_there: bool

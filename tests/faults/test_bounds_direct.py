@@ -78,12 +78,14 @@ def of_messages(union: Any) -> list[Extreme]:
     ]
 
 
+@pytest.mark.promise(6)
 def test_messages_of_agents_at_their_bounds_end_nothing(hub: LiveHub):
     send_all(ipc(ingest_socket(hub.folders)), of_messages(FromAgent))
 
     still_serves(hub)
 
 
+@pytest.mark.promise(6)
 def test_messages_of_desktops_at_their_bounds_end_nothing(hub: LiveHub):
     send_all(ipc(view_socket(hub.folders)), of_messages(FromDesktop))
 
@@ -100,6 +102,7 @@ def send_all(endpoint: str, messages: list[Extreme]) -> None:
         wait_until(lambda: b"pong" in (peer.hear() or b""), what="the ping behind it answered")
 
 
+@pytest.mark.promise(6)
 @pytest.mark.parametrize("role", ["agent", "viewer", "operator"])
 def test_messages_over_the_network_at_their_bounds_end_nothing(
     listening_hub: ListeningHub, role: Any

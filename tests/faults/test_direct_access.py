@@ -48,6 +48,7 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.promise(30)
 def test_a_viewer_looks_and_is_told_what_it_may_not(listening_hub: ListeningHub):
     with HubClient(listening_hub.device("viewer")) as client:
         assert client.hub().role == "viewer"
@@ -58,6 +59,7 @@ def test_a_viewer_looks_and_is_told_what_it_may_not(listening_hub: ListeningHub)
     assert caught.value.code == "unauthorised"
 
 
+@pytest.mark.promise(24)
 def test_an_unknown_key_is_refused_and_told_how_to_be_let_in(listening_hub: ListeningHub):
     device = listening_hub.device(None)
 
@@ -70,6 +72,7 @@ def test_an_unknown_key_is_refused_and_told_how_to_be_let_in(listening_hub: List
     assert device.keys.public_text in str(caught.value)
 
 
+@pytest.mark.promise(29, 34)
 def test_a_hub_with_another_key_is_not_talked_to(listening_hub: ListeningHub):
     device = listening_hub.device("operator")
     elsewhere = DirectHub(replace(device.address, key="ab" * 32), device.keys)
@@ -78,6 +81,7 @@ def test_a_hub_with_another_key_is_not_talked_to(listening_hub: ListeningHub):
         client.hub()
 
 
+@pytest.mark.promise(29)
 def test_what_takes_no_keys_is_not_talked_to(listening_hub: ListeningHub):
     device = listening_hub.device("operator")
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -94,6 +98,7 @@ def test_what_takes_no_keys_is_not_talked_to(listening_hub: ListeningHub):
         context.destroy(linger=0)
 
 
+@pytest.mark.promise(24)
 def test_a_peer_without_keys_gets_nothing(listening_hub: ListeningHub):
     before = listening_hub.client.hub().faults
     with RawPeer(listening_hub.address.endpoint) as peer:
@@ -106,6 +111,7 @@ def test_a_peer_without_keys_gets_nothing(listening_hub: ListeningHub):
     assert after.faults == before
 
 
+@pytest.mark.promise(32)
 def test_a_revoked_key_loses_its_live_connection_and_the_others_go_on(
     listening_hub: ListeningHub,
 ):
@@ -173,6 +179,7 @@ def test_a_revocation_by_an_operator_far_away_is_answered(listening_hub: Listeni
     assert rows[0].who.startswith("operator ")
 
 
+@pytest.mark.promise(32)
 def test_a_key_taken_from_the_file_by_hand_is_out_too(listening_hub: ListeningHub):
     device = listening_hub.device("viewer")
     path = keys_folder(listening_hub.live.folders) / "authorized.json"
@@ -191,6 +198,7 @@ def test_a_key_taken_from_the_file_by_hand_is_out_too(listening_hub: ListeningHu
         wait_until(lambda: _refused(client), what="it is out")
 
 
+@pytest.mark.promise(31)
 def test_a_routing_id_gives_nobody_the_place_of_another(listening_hub: ListeningHub):
     owner, thief = listening_hub.device("agent"), listening_hub.device("agent")
     run, boot = new_id(), new_id()
@@ -342,6 +350,7 @@ def test_a_hub_that_listens_elsewhere_than_asked_closes_its_door(
         doors.listen(BIND)
 
 
+@pytest.mark.promise(24)
 def test_with_its_doorkeeper_dead_nobody_is_let_in(doors: Doors):
     doors.listen(BIND)
     direct = doors._direct
@@ -356,6 +365,7 @@ def test_with_its_doorkeeper_dead_nobody_is_let_in(doors: Doors):
         assert not direct._door.socket.poll(0), "nothing came in"
 
 
+@pytest.mark.promise(24)
 def test_a_doorkeeper_that_fails_lets_nobody_in(doors: Doors, monkeypatch: pytest.MonkeyPatch):
     doors.listen(BIND)
     keys = new_keys()
@@ -429,6 +439,7 @@ def test_a_list_of_keys_that_is_private_again_lets_them_in_without_another_word(
 NOBODY = 65534
 
 
+@pytest.mark.promise(4, 22)
 @pytest.mark.skipif(
     not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can be another user"
 )

@@ -72,6 +72,7 @@ def judge(report: Report, name: str) -> None:
     assert len(report.not_reached) <= report.injected // 4, report.not_reached
 
 
+@pytest.mark.promise(14)
 def test_calls_that_ended_a_fit_once_do_not_any_more(trainings: FailingTrainings):
     sites = trainings.sites("reload", NAMED)
     known = {short: site for site in reversed(sites) if (short := short_name(site)) in IN_SHORT}
@@ -83,6 +84,7 @@ def test_calls_that_ended_a_fit_once_do_not_any_more(trainings: FailingTrainings
     assert report.injected == len(IN_SHORT)
 
 
+@pytest.mark.promise(14)
 @pytest.mark.full
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("shard", range(SHARDS))
@@ -96,6 +98,7 @@ def test_each_call_of_a_light_fit_fails(trainings: FailingTrainings, shard: int,
     judge(report, f"light-{error}-{shard}")
 
 
+@pytest.mark.promise(14)
 @pytest.mark.full
 @pytest.mark.parametrize("shard", range(SHARDS))
 @pytest.mark.parametrize("fit", ["full", "recreate", "leave", "take_up"])
@@ -112,6 +115,7 @@ def test_each_call_of_a_fit_that_acts_fails(trainings: FailingTrainings, fit: st
     judge(report, f"{fit}-{shard}")
 
 
+@pytest.mark.promise(14)
 @pytest.mark.full
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_memory_fails_at_each_call_of_python_and_libraries(
@@ -127,6 +131,7 @@ def test_memory_fails_at_each_call_of_python_and_libraries(
     judge(report, f"memory-{shard}")
 
 
+@pytest.mark.promise(14)
 @pytest.mark.full
 @pytest.mark.parametrize("action", ["collect", "reload"])
 def test_allocations_fail_while_an_action_runs(trainings: FailingTrainings, action: str):

@@ -264,6 +264,7 @@ class _Tells(keras.callbacks.Callback):
             self.model.stop_training = True
 
 
+@pytest.mark.promise(20)
 def test_no_turn_of_the_agents_thread_touches_what_is_the_scripts(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
@@ -281,6 +282,7 @@ def test_no_turn_of_the_agents_thread_touches_what_is_the_scripts(
     assert len(READERS) > 60
 
 
+@pytest.mark.promise(20)
 def test_no_turn_of_a_folds_thread_touches_what_is_the_scripts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -307,6 +309,7 @@ def test_no_turn_of_a_folds_thread_touches_what_is_the_scripts(
     assert turns.turns >= TURNS
 
 
+@pytest.mark.promise(20)
 def test_no_work_beside_a_save_or_reload_touches_what_is_the_scripts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -33,6 +33,7 @@ def make_other(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.promise(7)
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
 def test_nothing_hangs_floods_or_touches_another_file(
     place: Place, folders: Folders, tmp_path: Path

@@ -148,6 +148,7 @@ _NASTY = (
 """Lengths that lie, numbers out of range, NaN, infinity, deep nests, no UTF-8, times."""
 
 
+@pytest.mark.promise(35)
 @pytest.mark.parametrize(
     ("n", "seed"), [(150, 1), pytest.param(15_000, 2, marks=pytest.mark.full)]
 )
@@ -167,6 +168,7 @@ def test_raw_connections_that_say_anything_neither_end_nor_fill_the_hub(
     wait_until(lambda: rss_bytes(pid) < calm + 30 * MIB, what="memory is flat")
 
 
+@pytest.mark.promise(35)
 @pytest.mark.parametrize(
     ("n", "seed"), [(5_000, 3), pytest.param(1_000_000, 4, marks=pytest.mark.full)]
 )
@@ -188,6 +190,7 @@ def test_mutated_messages_are_decoded_or_refused_and_nothing_else(n: int, seed: 
     assert rss_bytes(os.getpid()) < calm + 30 * MIB
 
 
+@pytest.mark.promise(33)
 @pytest.mark.parametrize("role", ["agent", "operator"])
 def test_a_key_that_was_let_in_and_sends_rubbish_ends_nothing(
     listening_hub: ListeningHub, role: Role

@@ -45,6 +45,7 @@ def test_a_second_hub_ends_with_a_clear_message_and_the_first_goes_on(
         assert client.hub().pid == live_hub.process.pid
 
 
+@pytest.mark.promise(2)
 def test_a_folder_open_to_others_is_refused_with_the_remedy(idle_hub: LiveHub, folders: Folders):
     folders.runtime.mkdir(parents=True)
     folders.runtime.chmod(0o750)
@@ -82,6 +83,7 @@ def test_a_newer_database_is_refused_and_left_alone(idle_hub: LiveHub, folders: 
     assert path.read_bytes() == before
 
 
+@pytest.mark.promise(2, 22)
 def test_sockets_and_database_are_this_users_alone(live_hub: LiveHub, folders: Folders):
     for path in (*folders.runtime.iterdir(), *folders.database.iterdir()):
         assert path.stat().st_mode & 0o077 == 0, path

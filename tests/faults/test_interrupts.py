@@ -166,6 +166,7 @@ def wrong_at(mode: str, kind: str, chosen: Callable[[list[Line]], list[Line]]) -
     return [f"{line}: {why}" for line, why in found if why]
 
 
+@pytest.mark.promise(19)
 @pytest.mark.parametrize("mode", ["assign", "recreate"])
 def test_a_signal_at_some_lines_of_a_reload_arrives_and_leaves_the_model_whole(mode: str):
     def chosen(lines: list[Line]) -> list[Line]:
@@ -178,11 +179,13 @@ def test_a_signal_at_some_lines_of_a_reload_arrives_and_leaves_the_model_whole(m
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.promise(19)
 def test_what_a_handler_raises_at_some_lines_of_our_hooks_arrives():
     wrong = wrong_at(HOOKS, "a time limit", lambda lines: lines[:: len(lines) // IN_SHORT])
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.promise(19)
 @pytest.mark.full
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("mode", ["assign", "recreate", HOOKS])

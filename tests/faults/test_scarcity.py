@@ -91,12 +91,14 @@ def check(point: Point, folders: Folders) -> None:
     assert "kmonitor_agent" not in text, text
 
 
+@pytest.mark.promise(17)
 @pytest.mark.slow
 @pytest.mark.parametrize("point", KNOWN, ids=str)
 def test_a_process_that_is_short_is_not_aborted(point: Point, folders: Folders):
     check(point, folders)
 
 
+@pytest.mark.promise(17)
 @pytest.mark.full
 @pytest.mark.parametrize("point", [each for each in GRID if each not in KNOWN], ids=str)
 def test_a_process_that_is_short_is_not_aborted_anywhere_on_the_grid(

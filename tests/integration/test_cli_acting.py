@@ -186,6 +186,7 @@ def test_a_hub_runs_in_the_terminal_until_it_is_stopped(own_hub: Folders):
     assert kmonitor("hub", "stop").status == 0
 
 
+@pytest.mark.promise(13)
 def test_purge_lists_asks_and_removes_only_what_is_ours(
     training: SimulatedAgent, folders: Folders
 ):

@@ -176,6 +176,7 @@ def test_a_hubs_start_tells_that_its_list_of_keys_is_damaged(
     assert f"{path} is damaged" in capsys.readouterr().err
 
 
+@pytest.mark.promise(13)
 def test_purge_knows_every_file_of_ours(say: Say, folders: Folders):
     say("keys", "mine")
     say("keys", "mine", "--agent")

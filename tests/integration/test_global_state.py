@@ -85,6 +85,7 @@ class At(keras.callbacks.Callback):
         self._at_epoch(epoch)
 
 
+@pytest.mark.promise(20)
 @pytest.mark.parametrize(
     "scenario",
     [
@@ -116,6 +117,7 @@ def test_no_hook_changes_what_is_the_scripts(scenario: Scenario, tmp_path: Path)
     assert len(monitor.records) >= min(len(epochs), len(ACTIONS))
 
 
+@pytest.mark.promise(20)
 def test_no_public_function_changes_what_is_the_scripts(tmp_path: Path):
     seed_everything(3)
     points = EntryPoints()
@@ -190,6 +192,7 @@ def test_blocks_of_collected_change_nothing_themselves():
     points.assert_nothing_touched()
 
 
+@pytest.mark.promise(20)
 def test_studies_change_nothing_in_the_process_that_calls_them(tmp_path: Path):
     points = EntryPoints()
     with points.around("run_folds"):
@@ -236,6 +239,7 @@ def test_training_in_parts_leaves_the_process_as_kerass_fit_does(
     assert not found
 
 
+@pytest.mark.promise(20)
 def test_no_thread_of_ours_draws_or_sets_while_hubs_come_and_go(folders: Folders):
     seed_everything(3)
     np.random.seed(3)

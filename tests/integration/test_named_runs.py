@@ -36,6 +36,7 @@ def states(client: HubClient, ids: list[str]) -> dict[str, int]:
     return {state: found.count(state) for state in set(found)}
 
 
+@pytest.mark.promise(16)
 @pytest.mark.parametrize("how", ["one", "kept"])
 def test_a_hundred_names_cost_the_threads_and_descriptors_of_one(
     how: str, live_hub: LiveHub, client: HubClient

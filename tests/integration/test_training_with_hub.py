@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
@@ -83,11 +84,14 @@ def test_training_without_a_hub_is_unaffected_and_a_later_hub_gets_it_all(
     assert epochs == list(range(EPOCHS))
 
 
-def test_reload_commanded_by_the_hub_changes_no_result(
-    kmonitor_home: Path, client: HubClient, plain: Ended
+@pytest.mark.promise(1, 2, 10, 23)
+def test_reload_commanded_by_the_hub_changes_no_result_and_opens_no_connection(
+    kmonitor_home: Path, live_hub: LiveHub, client: HubClient, plain: Ended
 ):
     with start_training(kmonitor_home, epochs=EPOCHS, hold_epoch=1) as training:
         training.wait_at_gate()
+        for pid in (training.process.pid, live_hub.process.pid):
+            assert psutil.Process(pid).net_connections("inet") == []
         run = the_run(client)
         asked = client.command(run, "reload", asked_by="ada")
         limited = client.command(

@@ -430,6 +430,7 @@ def test_subclass_may_override_hooks(told: Told):
     assert len(of(EpochEnded, told(mine))) == 2
 
 
+@pytest.mark.promise(12)
 def test_private_run_sends_no_names_or_texts(told: Told):
     monitor: Any = MonitorCallback("secret study", private=True, hub="off")
     model = keras.Sequential(
@@ -450,6 +451,7 @@ def test_private_run_sends_no_names_or_texts(told: Told):
     assert "'loss'" in words
 
 
+@pytest.mark.promise(14)
 def test_fault_of_ours_never_reaches_fit_and_is_told(monitor: Any, folders: Folders):
     def broken(*_: Any) -> None:
         raise RuntimeError("a bug")

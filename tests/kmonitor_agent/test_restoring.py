@@ -212,6 +212,7 @@ def test_no_damage_of_a_checkpoint_gets_into_a_model(trained: Any, folder: Path)
     assert kept(model)[: len(before)] == before
 
 
+@pytest.mark.promise(8)
 def test_damaged_neighbours_end_neither_a_training_nor_a_restore(trained: Any, folder: Path):
     crashing = saved(trained, folder)
     unseal(crashing)

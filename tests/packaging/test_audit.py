@@ -50,6 +50,7 @@ def test_what_an_index_tells_of_a_version_is_read(index: str):
     assert ask(index, "good", "1.0") == []
 
 
+@pytest.mark.promise(37)
 @pytest.mark.parametrize(("name", "version"), [("bare", "1"), ("nowhere", "1")])
 def test_an_answer_without_advisories_is_no_answer(index: str, name: str, version: str):
     with pytest.raises(NoAnswer, match=f"{name}/{version}"):
@@ -84,6 +85,7 @@ def test_an_index_that_knows_no_holes_at_all_is_not_believed(capsys: pytest.Capt
     assert "NOT RUN" in capsys.readouterr().out
 
 
+@pytest.mark.promise(37)
 def test_one_package_without_an_answer_is_not_passed_over(capsys: pytest.CaptureFixture[str]):
     def ask_for(name: str, version: str) -> list[Hole]:
         if name == "good":

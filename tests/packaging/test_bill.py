@@ -68,6 +68,7 @@ def test_a_package_that_is_no_file_of_the_lock_stops_the_release(
         shipped_parts(tmp_path, PINS, ["drawing>=1"], files=files, rules=RULES)
 
 
+@pytest.mark.promise(38)
 def test_the_bill_tells_the_hash_of_the_one_file_that_was_installed(parts: list[Part]):
     bill = json.loads(bill_of_materials("0.9", 86_400, parts, LIBRARIES))
 
@@ -103,6 +104,7 @@ def test_the_same_contents_make_the_same_bill(parts: list[Part]):
     assert bill_of_materials("0.9", 5, parts, []) != first
 
 
+@pytest.mark.promise(38)
 def test_every_licence_is_told_in_full(parts: list[Part]):
     text = licence_texts(parts, LIBRARIES)
 

@@ -45,11 +45,13 @@ def asked_for() -> set[str]:
     return {plain_name(one) for group in groups for one in group}
 
 
+@pytest.mark.promise(36)
 def test_each_dependency_says_in_a_line_why_it_is_there():
     assert set(RULES.why) == asked_for(), "see packaging/dependencies.toml"
     assert all(reason.strip() and "\n" not in reason for reason in RULES.why.values())
 
 
+@pytest.mark.promise(36)
 def test_everything_that_is_locked_and_installed_has_an_allowed_licence():
     names = {pin.name for pin in read_lock(ROOT / "packaging" / "lock.txt")}
     found = {

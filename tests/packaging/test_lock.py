@@ -77,6 +77,7 @@ def test_every_dependency_is_pinned_once_to_a_version_that_fits(machine: dict[st
             assert requirement.specifier.contains(version), requirement
 
 
+@pytest.mark.promise(36)
 def test_every_file_that_can_be_installed_has_its_hash_in_the_lock():
     assert len(LOCKED) > 100
     assert [pin.name for pin in LOCKED if len(set(pin.hashes)) != len(pin.hashes)] == []

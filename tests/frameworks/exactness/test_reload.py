@@ -69,6 +69,7 @@ def plain_runs() -> dict[str, Result]:
     return {}
 
 
+@pytest.mark.promise(21)
 @pytest.mark.parametrize(("scenario", "moments", "mode"), CASES)
 def test_reload_changes_nothing(
     plain_runs: dict[str, Result], scenario: Scenario, moments: Moments, mode: Mode, tmp_path: Path
@@ -82,6 +83,7 @@ def test_reload_changes_nothing(
     assert_same(reloaded, plain_runs[scenario.name])
 
 
+@pytest.mark.promise(21)
 @pytest.mark.full
 @pytest.mark.parametrize(
     "scenario", [pytest.param(each, id=each.name) for each in tensorflow_scenarios.INEXACT]

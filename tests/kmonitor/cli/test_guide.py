@@ -53,6 +53,7 @@ def test_every_metric_and_action_of_a_limit_is_in_the_guide():
     assert [word for word in (*LIMIT_METRICS, *LIMIT_ACTIONS) if f"`{word}`" not in text] == []
 
 
+@pytest.mark.promise(13)
 def test_what_private_runs_hide_is_in_the_guide():
     section = page("files-and-privacy.md").partition("| with `private=True`")[2]
     hashed = next(line for line in section.splitlines() if line.startswith("| hashed"))

@@ -89,6 +89,7 @@ def script(tmp_path: Path, text: str) -> str:
     return f"{sys.executable} '{path}'"
 
 
+@pytest.mark.promise(11, 27)
 def test_a_command_gets_the_alert_at_its_input_and_nothing_goes_through_a_shell(
     outlet: AlertOutlet, tmp_path: Path
 ):
@@ -132,6 +133,7 @@ def test_a_command_that_fails_is_told_and_the_next_alert_is_handed_over(
     wait_until(lambda: web.posted)
 
 
+@pytest.mark.promise(28)
 @pytest.mark.parametrize("status", [302, 500])
 def test_a_webhook_that_refuses_or_points_elsewhere_is_told_and_not_followed(
     outlet: AlertOutlet, failed: "queue.Queue[str]", web: Web, status: int
@@ -173,6 +175,7 @@ pathlib.Path({pid!r}).write_text(str(child.pid))
 """
 
 
+@pytest.mark.promise(11)
 def test_a_command_that_takes_too_long_ends_with_all_that_it_started(
     outlet: AlertOutlet,
     failed: "queue.Queue[str]",
@@ -214,6 +217,7 @@ def test_a_command_that_leaves_something_running_has_ended_and_the_next_alert_go
     assert failed.empty()
 
 
+@pytest.mark.promise(11)
 def test_without_command_and_webhook_no_thread_is_made(outlet: AlertOutlet):
     outlet.send(Delivery(FACTS))
 

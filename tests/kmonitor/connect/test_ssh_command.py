@@ -24,6 +24,7 @@ def test_hosts_are_taken_as_ssh_takes_them(address: str):
     assert checked_address(address) == address.strip()
 
 
+@pytest.mark.promise(3)
 @pytest.mark.parametrize(
     "address",
     [
@@ -52,6 +53,7 @@ def test_what_could_be_an_option_or_mean_something_to_a_shell_is_refused(address
         checked_address(address)
 
 
+@pytest.mark.promise(3)
 def test_options_come_before_the_host_and_nothing_can_be_asked_back(folders: Folders):
     arguments = tunnel_arguments("me@gpu-01", "/run/view.sock", folders.runtime / "s1")
 

@@ -45,18 +45,21 @@ def tag_of(kind: type[msgspec.Struct]) -> str:
     return str(kind.__struct_config__.tag)
 
 
+@pytest.mark.promise(30)
 @pytest.mark.parametrize("role", ROLES)
 def test_the_table_lets_every_role_send_what_it_may_and_nothing_else(role: Role):
     assert {tag_of(kind) for kind in EVERY_TYPE if may_send(role, tag_of(kind))} == MAY[role]
     assert not may_send(role, "teleport")
 
 
+@pytest.mark.promise(10)
 def test_the_table_has_every_type_that_a_hub_takes():
     taken = {*typing.get_args(FromAgent), *typing.get_args(FromDesktop)}
 
     assert set(MAY_SEND) == taken
 
 
+@pytest.mark.promise(30)
 @pytest.mark.parametrize("role", ROLES)
 def test_a_live_hub_does_what_the_table_says_for_every_type(
     listening_hub: ListeningHub, role: Role

@@ -143,6 +143,7 @@ def test_what_is_no_team_database_is_refused(url: str):
         check_store(url)
 
 
+@pytest.mark.promise(9)
 @pytest.mark.parametrize(
     "url",
     [
@@ -183,6 +184,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return out + err
 
 
+@pytest.mark.promise(9)
 @pytest.mark.slow
 def test_a_hub_and_all_that_asks_it_keep_the_password_to_themselves(
     idle_hub: LiveHub,

@@ -193,6 +193,7 @@ class _Deadlines(threading.Event):
         return False
 
 
+@pytest.mark.promise(18)
 @pytest.mark.parametrize("runs", [1, 100])
 def test_the_exit_as_a_whole_is_bounded_where_the_disk_hangs(
     runs: int, folders: Folders, monkeypatch: pytest.MonkeyPatch

@@ -79,6 +79,7 @@ def test_a_missing_folder_is_an_os_error(tmp_path: Path):
         check_private_folder(tmp_path / "gone")
 
 
+@pytest.mark.promise(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("mask", MASKS, ids=oct)
 def test_each_folder_is_made_with_mode_700_whatever_the_umask(tmp_path: Path, mask: int):
@@ -122,6 +123,7 @@ def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path, mode: i
         make_own_folder(path)
 
 
+@pytest.mark.promise(5)
 def test_a_parent_that_everybody_may_write_to_is_refused_before_anything_is_made(tmp_path: Path):
     parent = tmp_path / "open"
     parent.mkdir()
@@ -134,6 +136,7 @@ def test_a_parent_that_everybody_may_write_to_is_refused_before_anything_is_made
     assert list(parent.iterdir()) == []
 
 
+@pytest.mark.promise(5)
 def test_a_sticky_parent_is_fine(tmp_path: Path):
     parent = tmp_path / "tmp"
     parent.mkdir()
@@ -144,6 +147,7 @@ def test_a_sticky_parent_is_fine(tmp_path: Path):
     assert check_own_folder(parent / "state") == []
 
 
+@pytest.mark.promise(5)
 @needs_root
 def test_a_folder_of_another_user_is_refused(tmp_path: Path):
     path = tmp_path / "state"
@@ -154,6 +158,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path):
         make_own_folder(path)
 
 
+@pytest.mark.promise(5)
 @needs_root
 def test_a_parent_of_another_user_is_refused(tmp_path: Path):
     parent = tmp_path / "theirs"
@@ -226,6 +231,7 @@ def test_the_users_own_link_is_followed_and_its_way_checked_too(tmp_path: Path):
         assert refused.value.path == disk
 
 
+@pytest.mark.promise(5)
 @needs_root
 def test_a_link_of_another_user_is_refused(tmp_path: Path):
     make_own_folder(tmp_path / "real")

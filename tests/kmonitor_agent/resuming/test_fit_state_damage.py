@@ -41,6 +41,7 @@ def test_whole_state_is_taken_up(states: FitStates):
     assert taken_up(states) == (4, values, [values])
 
 
+@pytest.mark.promise(8)
 @pytest.mark.parametrize("pattern", ["fit-1/*.h5", "1.json"])
 def test_damage_is_told_and_never_taken_up(states: FitStates, tmp_path: Path, pattern: str):
     (path,) = tmp_path.glob(pattern)

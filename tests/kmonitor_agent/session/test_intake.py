@@ -123,6 +123,7 @@ def test_action_that_is_lacking_is_refused_with_its_reason(
     assert {name for name, answer in answers.items() if answer == ("refused", "not so")} == refused
 
 
+@pytest.mark.promise(10)
 def test_run_that_takes_no_commands_refuses_limits_too():
     desk = Desk(takes_commands=False)
 

@@ -111,6 +111,7 @@ def test_ranks_of_a_private_group_name_it_alike(monkeypatch: pytest.MonkeyPatch,
     assert "123" not in told[0].group
 
 
+@pytest.mark.promise(12)
 def test_private_process_sends_no_names_paths_or_arguments(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):

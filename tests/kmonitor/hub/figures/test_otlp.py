@@ -100,6 +100,7 @@ def test_a_collector_that_speaks_no_tls_is_told_in_few_words(
     assert "/v1/metrics (wrong version number): they" in trouble.lower()
 
 
+@pytest.mark.promise(26)
 def test_one_that_sends_elsewhere_is_not_followed(
     sender: OtlpSender, collector: Collector, caplog: pytest.LogCaptureFixture
 ):
@@ -125,6 +126,7 @@ def test_one_that_is_away_costs_only_the_senders_own_thread(
     wait_until(lambda: not [t for t in threading.enumerate() if t.name == "kmonitor-hub-otlp"])
 
 
+@pytest.mark.promise(26)
 def test_what_the_environment_names_is_not_asked(
     collector: Collector, laid: SnapshotShelf, monkeypatch: pytest.MonkeyPatch
 ):

@@ -86,6 +86,7 @@ def test_other_paths_are_told_where_the_page_is(page: PrometheusPage):
     )
 
 
+@pytest.mark.promise(25)
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:9188", "metrics"])
 def test_a_page_of_this_host_alone_is_not_read_under_another_name(page: PrometheusPage, host: str):
     assert ask(page, Host=host)[0] == 403
@@ -100,6 +101,7 @@ def test_an_address_that_is_taken_is_told(page: PrometheusPage):
         PrometheusPage(parse_bind(taken), SnapshotShelf())
 
 
+@pytest.mark.promise(25)
 def test_readers_that_hang_do_not_pile_up_and_others_come_through_after(page: PrometheusPage):
     parts = urlsplit(page.url)
     hung = [socket.create_connection((parts.hostname, parts.port or 0)) for _ in range(40)]
