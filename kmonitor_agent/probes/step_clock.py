@@ -5,6 +5,7 @@ from math import exp, log
 from time import perf_counter
 from typing import Any, Final
 
+from kmonitor_agent.guard import came_from_a_handler
 from kmonitor_agent.protocol.facts import StepTimes
 
 _SHORTEST_S: Final = 1e-9
@@ -87,8 +88,10 @@ class StepClock:
                 self._sum += seconds
                 if seconds > self._max:  # noqa: PLR1730 - `max()` costs a call each step
                     self._max = seconds
-        except Exception as exc:  # noqa: BLE001 - Keras calls this; counted by who made the clock
-            if self.on_fault is not None:
+        except Exception as exc:
+            if came_from_a_handler(exc):
+                raise
+            if self.on_fault is not None:  # Keras calls this; counted by who made the clock
                 self.on_fault(exc)
 
     def leave_out(self, *, retraced: bool) -> None:
