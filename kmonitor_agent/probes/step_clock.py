@@ -88,11 +88,14 @@ class StepClock:
                 self._sum += seconds
                 if seconds > self._max:  # noqa: PLR1730 - `max()` costs a call each step
                     self._max = seconds
-        except Exception as exc:
-            if came_from_a_handler(exc):
-                raise
-            if self.on_fault is not None:  # Keras calls this; counted by who made the clock
-                self.on_fault(exc)
+        except Exception as exc:  # noqa: BLE001 - Keras calls this; counted by who made the clock
+            self._failed(exc)
+
+    def _failed(self, exc: Exception) -> None:
+        if came_from_a_handler(exc):
+            raise exc
+        if self.on_fault is not None:
+            self.on_fault(exc)
 
     def leave_out(self, *, retraced: bool) -> None:
         """Time nothing between the last step's begin and the next one's.
