@@ -286,6 +286,24 @@ class KnowsParts(Protocol):
         ...
 
 
+@runtime_checkable
+class TracesAgain(Protocol):
+    """What reclaim steps may also know: whether a step that is traced again is the same step."""
+
+    def trace_again(self, model: KerasModel) -> str:
+        """Make and trace step functions beside those that there are; the model keeps the old ones.
+
+        Returns:
+            Why dropping the old ones would change the result; empty if it would not, and then
+            `drop_functions` puts the new ones in their place.
+        """
+        ...
+
+    def forget_traced(self) -> None:
+        """Let go of all that `trace_again` made and nobody took."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TraceHolder:
     """Who keeps more traces than it should need, and cannot be made to let go of them.

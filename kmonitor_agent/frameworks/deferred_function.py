@@ -53,6 +53,17 @@ def make_function(model: KerasModel, name: str) -> None:
         _make_unforced(model, name, make)
 
 
+def make_beside(model: KerasModel, name: str) -> Any:
+    """A new step function; the model keeps the one that it has."""
+    old = getattr(model, name)
+    try:
+        drop_function(model, name)
+        make_function(model, name)
+        return getattr(model, name)
+    finally:
+        setattr(model, name, old)
+
+
 def _make_unforced(model: KerasModel, name: str, make: Callable[[], Any]) -> None:
     # A class of the script's own, which makes it in its own way.
     deferred = getattr(model, name)

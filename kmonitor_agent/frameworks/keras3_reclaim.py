@@ -1,6 +1,8 @@
 # pyright: basic
 """Save, collect and reload on Keras 3 with TensorFlow: the steps that know its internals."""
 
+import contextlib
+import gc
 import math
 import sys
 import weakref
@@ -14,7 +16,11 @@ from kmonitor_agent.frameworks.base import (
     StateUnreadable,
     StateVariable,
 )
-from kmonitor_agent.frameworks.deferred_function import drop_function, make_function
+from kmonitor_agent.frameworks.deferred_function import (
+    drop_function,
+    make_beside,
+    make_function,
+)
 from kmonitor_agent.frameworks.keras3_beside import not_saved
 from kmonitor_agent.frameworks.keras3_functions import models_in
 from kmonitor_agent.frameworks.keras3_recreate import recreate, why_not_recreate
@@ -24,6 +30,8 @@ from kmonitor_agent.frameworks.keras3_session import (
     why_not_clear,
 )
 from kmonitor_agent.frameworks.keras3_state import exact_state
+from kmonitor_agent.frameworks.keras_names import names_kept
+from kmonitor_agent.frameworks.random_states import draws_undone
 from kmonitor_agent.frameworks.tensor_memory import in_use_bytes, is_on_cpu, is_same_memory
 from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
@@ -31,13 +39,25 @@ from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
 from kmonitor_agent.frameworks.tensorflow_retracing import (
     Traced,
     count_as_before,
-    traced_functions,
     traces_of,
+)
+from kmonitor_agent.frameworks.tensorflow_same_step import (
+    Arguments,
+    all_traces,
+    arguments_of,
+    is_same,
+    name_of,
+    trace_for,
 )
 from kmonitor_agent.frameworks.tensorflow_workers import why_not_here
 
 _FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
 _OF_KERAS: Final = ("keras.", "tf_keras.")
+_OTHER_STEP: Final = (
+    "a reload would change the result: {name}, traced again, computes something else. What"
+    " Python code reads while it is traced has changed since, such as an attribute or a random"
+    " number. A variable in its place keeps the step the same"
+)
 _ONLY_HERE: Final = 2
 """`sys.getrefcount` of what only a local variable refers to."""
 _SLICE_BYTES: Final = 4 * 1024 * 1024
@@ -57,6 +77,10 @@ class Keras3TensorFlowReclaim:
         self._retained = retained
         self._inventory = inventory
         self._dropped: dict[tuple[int, str], Traced] = {}
+        self._again: dict[tuple[int, str], Any] = {}
+        """Step functions that were traced again, by the model's id and their name."""
+        self._arguments: dict[tuple[int, str], Arguments] = {}
+        """What they were traced for."""
         self._without_function: list[weakref.ref[Any]] = []
         """Graphs whose functions were dropped and go with the next collection of garbage."""
 
@@ -104,18 +128,63 @@ class Keras3TensorFlowReclaim:
             function = getattr(model, name)
             self._dropped[id(model), name] = traces_of(function, self._internals)
             untrack(model, name)
-            drop_function(model, name)
+            if (again := self._again.pop((id(model), name), None)) is not None:
+                setattr(model, name, again)
+            else:
+                drop_function(model, name)
             if sys.getrefcount(function) == _ONLY_HERE and _is_of_keras(function):
                 self._without_function += map(weakref.ref, _graphs_of(function))
         _forget_losses(model)
         return made
 
+    def trace_again(self, model: KerasModel) -> str:
+        """See `TracesAgain.trace_again`. Not under a strategy, whose workers trace together."""
+        if not _is_alone(model):
+            return ""
+        with eagerly(), names_kept(), draws_undone():
+            for name in _FUNCTIONS:
+                self._arguments.pop((id(model), name), None)
+                old = getattr(model, name)
+                if _can_be_made_again(model, name) and any(all_traces(old)):
+                    again = self._again[id(model), name] = make_beside(model, name)
+                    arguments = self._arguments[id(model), name] = arguments_of(old)
+                    trace_for(again, arguments)
+                    if not self._is_same(old, again):
+                        return _OTHER_STEP.format(name=name)
+        return ""
+
+    def _is_same(self, old: Any, new: Any) -> bool:
+        give = self._internals.eager_context
+        context = None if give is None else give()
+        return context is None or is_same(old, new, context.get_function_def)
+
+    def forget_traced(self) -> None:
+        """See `TracesAgain.forget_traced`."""
+        again, self._again = self._again, {}
+        if not again:
+            return
+        graphs = [trace.graph for each in again.values() for trace in all_traces(each)]
+        gone = [weakref.ref(each) for each in graphs]
+        again.clear()
+        graphs.clear()
+        gc.collect()  # a function is part of a cycle
+        self._retained.release([found for each in gone if (found := each()) is not None])
+
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
-        """Make them as Keras would when it next needs them; nothing is traced yet."""
+        """Make them as Keras would when it next needs them, and trace them as they were traced.
+
+        Later a callback may have changed what they read while they are traced.
+        """
         for name in names:
             make_function(model, name)
+            function = getattr(model, name)
             traced = self._dropped.pop((id(model), name), {})
-            count_as_before(getattr(model, name), traced, self._internals)
+            count_as_before(function, traced, self._internals)
+            arguments = self._arguments.pop((id(model), name), None)
+            if arguments and not any(all_traces(function)):
+                # Where that fails, the next step traces it, as without us.
+                with contextlib.suppress(Exception), eagerly(), names_kept(), draws_undone():
+                    trace_for(function, arguments)
 
     def release_retained(self) -> Released:
         """See `RetainedTraces.release`."""
@@ -159,7 +228,7 @@ class Keras3TensorFlowReclaim:
         """Whether a train step draws from `tf.random.*` operations, which a retrace seeds anew."""
         facts = self._inventory.facts()
         steps = (getattr(each, "train_function", None) for each in models_in(model))
-        todo = [name for step in steps for name in _names_of_traces(step)]
+        todo = [name_of(trace) for step in steps for trace in all_traces(step)]
         seen = set(todo)
         found: set[str] = set()
         while todo:
@@ -240,17 +309,10 @@ def _tensorflows(variable: Any) -> Any:
     return variable if _is_variable(variable) else variable.value
 
 
-def _names_of_traces(step: Any) -> Iterator[str]:
-    for trace in _traces_of(step):
-        name = trace.name
-        yield name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
-
-
 def _graphs_of(step: Any) -> list[Any]:
-    return [trace.graph for trace in _traces_of(step) if hasattr(trace, "graph")]
+    return [trace.graph for trace in all_traces(step) if hasattr(trace, "graph")]
 
 
-def _traces_of(step: Any) -> Iterator[Any]:
-    for function in traced_functions(step):
-        if hasattr(function, "_list_all_concrete_functions"):
-            yield from function._list_all_concrete_functions()  # noqa: SLF001 - private, looked for
+def _is_alone(model: KerasModel) -> bool:
+    strategy = getattr(model, "distribute_strategy", None)
+    return strategy is None or type(strategy).__name__.startswith("_DefaultDistributionStrategy")

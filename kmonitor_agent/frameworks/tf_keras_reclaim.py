@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, Released, StateUnreadable, StateVariable
+from kmonitor_agent.frameworks.deferred_function import DeferredFunction
 from kmonitor_agent.frameworks.keras3_reclaim import Keras3TensorFlowReclaim, untrack
 from kmonitor_agent.frameworks.keras3_session import why_not_clear
 from kmonitor_agent.frameworks.live_models import models_with_functions
@@ -92,8 +93,21 @@ class TfKerasReclaim:
         if "train_function" in dropped and getattr(model, "train_tf_function", None) is not None:
             # The same function again, which TensorBoard logs the graph from.
             untrack(model, "train_tf_function")
-            model.train_tf_function = None
+            step = model.train_function
+            model.train_tf_function = None if isinstance(step, DeferredFunction) else step
         return dropped
+
+    def trace_again(self, model: KerasModel) -> str:
+        """See `TracesAgain.trace_again`."""
+        step = getattr(model, "train_tf_function", None)
+        try:
+            return self._same.trace_again(model)
+        finally:
+            model.train_tf_function = step
+
+    def forget_traced(self) -> None:
+        """See `TracesAgain.forget_traced`."""
+        self._same.forget_traced()
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
         """Make them as tf_keras would when it next needs them; nothing is traced yet."""

@@ -18,6 +18,7 @@ from kmonitor_agent.frameworks.base import (
     Released,
     StateUnreadable,
     StateVariable,
+    TracesAgain,
 )
 from kmonitor_agent.frameworks.keras_architecture import architecture_of
 from kmonitor_agent.local.clock import SystemClock
@@ -247,18 +248,44 @@ def _reload(
     run: Run, store: StateKeeper, tag: Tag, mode: Mode, agreement: Agreement | None
 ) -> bool:
     """Whether the model had step functions of Keras, which were made again."""
-    inexact = run.steps.inexact(run.model)
-    state, checkpoint = _save(run, store, tag, drop=False, held=True)
-    if agreement is not None and (why := agreement.all_prepared()):
-        raise Failed(why)
-    if inexact:
+    if inexact := run.steps.inexact(run.model):
         run.notes.append(inexact)
-    SIGNALS.hold()
-    with store.dropping(), _functions_made_again(run) as dropped:
-        _clear(run)
-        restore(run, state, store, checkpoint, mode)
+    with contextlib.nullcontext() if inexact else _traced_again(run, mode):
+        state, checkpoint = _save(run, store, tag, drop=False, held=True)
+        if agreement is not None and (why := agreement.all_prepared()):
+            raise Failed(why)
+        SIGNALS.hold()
+        with store.dropping(), _functions_made_again(run) as dropped:
+            _clear(run)
+            restore(run, state, store, checkpoint, mode)
     run.measure()
     return bool(dropped)
+
+
+@contextlib.contextmanager
+def _traced_again(run: Run, mode: Mode) -> Generator[None]:
+    """The step functions are the same when they are traced again, and are traced already.
+
+    Raises:
+        Failed: They are not the same.
+    """
+    steps = run.steps
+    if not isinstance(steps, TracesAgain):
+        yield
+        return
+    try:
+        for model in _parts(run):
+            if why := steps.trace_again(model):
+                raise Failed(why)
+        if mode == "recreate":  # which makes variables that they do not know
+            steps.forget_traced()
+        yield
+    finally:
+        steps.forget_traced()
+
+
+def _parts(run: Run) -> list[KerasModel]:
+    return run.steps.models_in(run.model) if isinstance(run.steps, KnowsParts) else [run.model]
 
 
 def _judge_reload(run: Run, *, had_functions: bool) -> None:
@@ -273,10 +300,9 @@ def _judge_reload(run: Run, *, had_functions: bool) -> None:
 @contextlib.contextmanager
 def _functions_made_again(run: Run) -> Generator[list[str]]:
     # Whatever happens between: a fit that goes on needs its step function.
-    parts = run.steps.models_in(run.model) if isinstance(run.steps, KnowsParts) else [run.model]
     with contextlib.ExitStack() as made_again:
         names: list[str] = []
-        for model in parts:
+        for model in _parts(run):
             dropped = run.steps.drop_functions(model)
             made_again.callback(run.steps.make_functions, model, dropped)
             names += dropped

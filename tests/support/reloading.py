@@ -17,7 +17,7 @@ from tensorflow.python.framework import ops
 
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.frameworks.detect import framework_for
-from kmonitor_agent.reclaim.actions import Outcome, Tag, collect, reload, save
+from kmonitor_agent.reclaim.actions import Mode, Outcome, Tag, collect, reload, save
 from kmonitor_agent.reclaim.archive import CheckpointStore
 
 # What the imports made is never garbage; without it a collection takes a tenth of the time.
@@ -53,6 +53,7 @@ class Reclaim(keras.callbacks.Callback):
         batches: Collection[tuple[int, int]] = (),
         action: str = "reload",
         store: CheckpointStore | None = None,
+        mode: Mode | None = None,
     ) -> None:
         super().__init__()
         self.store = store or CheckpointStore(folder)
@@ -60,6 +61,7 @@ class Reclaim(keras.callbacks.Callback):
         self._epochs = frozenset(epochs)
         self._batches = set(batches)
         self._action = action
+        self._mode: Mode | None = mode
         self._epoch = 0
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -84,7 +86,8 @@ class Reclaim(keras.callbacks.Callback):
             case "collect":
                 self.outcomes.append(collect(framework, self.model))
             case _:
-                self.outcomes.append(reload(framework, self.model, self.store, tag=tag))
+                outcome = reload(framework, self.model, self.store, tag=tag, mode=self._mode)
+                self.outcomes.append(outcome)
 
 
 @dataclass

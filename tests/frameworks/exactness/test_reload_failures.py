@@ -9,6 +9,7 @@ import pytest
 from kmonitor_agent.frameworks import keras3_reclaim, tensorflow_retracing
 from kmonitor_agent.frameworks.deferred_function import DeferredFunction
 from kmonitor_agent.reclaim import actions
+from kmonitor_agent.reclaim.outcome import Mode
 from tests.frameworks.exactness import data, models
 from tests.support.exactness import (
     EPOCH_END,
@@ -97,7 +98,8 @@ def test_training_goes_on_exactly_when_a_part_of_the_reload_fails(
     assert_same(result, plain)
 
 
-def test_a_model_is_never_without_a_step_function(monkeypatch: Patch, tmp_path: Path):
+@pytest.mark.parametrize("mode", ["assign", "recreate"])
+def test_a_model_is_never_without_a_step_function(monkeypatch: Patch, tmp_path: Path, mode: Mode):
     seen: list[Any] = []
     clear = actions._clear
 
@@ -107,10 +109,11 @@ def test_a_model_is_never_without_a_step_function(monkeypatch: Patch, tmp_path: 
 
     monkeypatch.setattr(actions, "_clear", look)
 
-    run_reloaded(TRAINING, EPOCH_END, tmp_path)
+    run_reloaded(TRAINING, EPOCH_END, tmp_path, mode=mode)
 
     (found,) = seen
-    assert isinstance(found, DeferredFunction)
+    assert callable(found)
+    assert isinstance(found, DeferredFunction) == (mode == "recreate")
 
 
 def test_counting_of_traces_fails_quietly_within_the_scripts_own_step(
@@ -124,7 +127,7 @@ def test_counting_of_traces_fails_quietly_within_the_scripts_own_step(
 
     monkeypatch.setattr(tensorflow_retracing._Detector, "_own", fail)
 
-    result = run_reloaded(TRAINING, EPOCH_END, tmp_path)
+    result = run_reloaded(TRAINING, EPOCH_END, tmp_path, mode="recreate")
 
     assert asked
     assert_same(result, plain)
