@@ -97,6 +97,11 @@ _SAID: Final = (
     later("there was nothing to release"),
     later("nothing was released: the graph has {n} operations as before"),
     later("Keras has made no step function of this model, so there was nothing to reload; {why}"),
+    later(
+        "a reload would change the result: {name}, traced again, computes something else. What"
+        " Python code reads while it is traced has changed since, such as an attribute or a random"
+        " number. A variable in its place keeps the step the same"
+    ),
     later("the optimizer {name} ({n} variables) is not part of the model: not saved"),
     later("the state of PyTorch's optimizer {name} is not saved"),
     later(

@@ -5978,6 +5978,11 @@
         <translation>随后会有新进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>a reload would change the result: {name}, traced again, computes something else. What Python code reads while it is traced has changed since, such as an attribute or a random number. A variable in its place keeps the step the same</source>
+        <translation>重新加载会改变结果：{name} 再次追踪后计算的内容不同。追踪时 Python 代码读取的内容已经改变，例如某个属性或随机数。改用变量可使步骤保持不变</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/presenters/run_subject.py"/>
         <source>a run tells its model for one size; open the model's file for others</source>
         <translation>运行只告知一种尺寸的模型；其他尺寸请打开模型文件</translation>

@@ -1,0 +1,127 @@
+# pyright: basic
+"""Whether a step function, traced again, is the same step.
+
+What Python code reads while it is traced becomes a constant of the graph: an attribute that a
+callback has changed since, a random number. The step that runs goes on with the old value; traced
+again it would have the new one. So before a reload lets a step go, a new one is traced for the
+same arguments, and the definitions of both are compared, node by node, through every function that
+they call. Names do not count: TensorFlow numbers them.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.tensorflow_retracing import traced_functions
+
+_IGNORED: Final = frozenset({"_class", "_gradient_op_type", "token"})
+"""Attributes with a number or name of this very trace: a place, a gradient, a Python function."""
+
+
+def all_traces(step: Any) -> Iterator[Any]:
+    """Every trace of every tf.function that a step consists of."""
+    for function in traced_functions(step):
+        if hasattr(function, "_list_all_concrete_functions"):
+            yield from function._list_all_concrete_functions()  # noqa: SLF001 - private, looked for
+
+
+def outer_traces(step: Any) -> list[list[Any]]:
+    """The traces of each function that is called from outside; those trace the others."""
+    return [list(each._list_all_concrete_functions()) for each in _outermost(step)]  # noqa: SLF001
+
+
+Arguments = list[list[tuple[tuple[Any, ...], dict[str, Any]]]]
+"""What each function that is called from outside was traced for; holds neither model nor graph."""
+
+
+def arguments_of(step: Any) -> Arguments:
+    """What a step was traced for."""
+    return [[each.structured_input_signature for each in traces] for traces in outer_traces(step)]
+
+
+def trace_for(step: Any, arguments: Arguments) -> None:
+    """Trace a new step for what another was traced for."""
+    for function, many in zip(_outermost(step), arguments, strict=True):
+        for given, named in many:
+            function.get_concrete_function(*given, **named)
+
+
+def is_same(one: Any, other: Any, definition_of: Callable[[str], Any]) -> bool:
+    """Whether two steps, traced for the same, compute the same.
+
+    Args:
+        one: A step.
+        other: Another.
+        definition_of: Gives the definition of a function of TensorFlow's runtime by its name.
+    """
+    known: dict[str, bytes] = {}
+    digests = [
+        [
+            [_digest(name_of(each), definition_of, known) for each in many]
+            for many in outer_traces(step)
+        ]
+        for step in (one, other)
+    ]
+    return digests[0] == digests[1]
+
+
+def name_of(trace: Any) -> str:
+    """The name of a trace in TensorFlow's runtime."""
+    name = trace.name
+    return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
+
+
+def _outermost(step: Any) -> list[Any]:
+    every = list(traced_functions(step))
+    called = {
+        id(inner)
+        for each in every
+        for inner in traced_functions(getattr(each, "python_function", None))
+        if inner is not each
+    }
+    return [each for each in every if id(each) not in called]
+
+
+def _digest(name: str, definition_of: Callable[[str], Any], known: dict[str, bytes]) -> bytes:
+    if name not in known:
+        known[name] = b"calls itself"
+        definition = definition_of(name)
+        parts = hashlib.sha256()
+        for part in _parts(definition, lambda called: _digest(called, definition_of, known)):
+            parts.update(len(part).to_bytes(8, "big"))
+            parts.update(part)
+        known[name] = parts.digest()
+    return known[name]
+
+
+def _parts(definition: Any, digest_of: Callable[[str], bytes]) -> Iterator[bytes]:
+    arguments = definition.signature.input_arg
+    places = {each.name: f"argument {place}" for place, each in enumerate(arguments)}
+    places |= {each.name: f"node {place}" for place, each in enumerate(definition.node_def)}
+
+    def place_of(wanted: str) -> bytes:
+        name, colon, output = wanted.removeprefix("^").partition(":")
+        return f"{wanted[: wanted.startswith('^')]}{places[name]}{colon}{output}".encode()
+
+    for each in arguments:
+        yield str(each.type).encode()
+    for node in definition.node_def:
+        yield node.op.encode()
+        yield node.device.encode()
+        yield from map(place_of, node.input)
+        yield from _attributes(node, digest_of)
+    for each in definition.signature.output_arg:
+        yield place_of(definition.ret[each.name])
+    yield from sorted(map(place_of, definition.control_ret.values()))
+
+
+def _attributes(node: Any, digest_of: Callable[[str], bytes]) -> Iterator[bytes]:
+    for name in sorted(node.attr.keys() - _IGNORED):
+        value = node.attr[name]
+        yield name.encode()
+        if value.HasField("func"):
+            yield digest_of(value.func.name)
+        elif value.list.func:
+            yield from (digest_of(each.name) for each in value.list.func)
+        else:
+            yield value.SerializeToString(deterministic=True)

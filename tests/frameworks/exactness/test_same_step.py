@@ -1,0 +1,145 @@
+# pyright: reportImplicitOverride=false, reportArgumentType=false
+# pyright: reportOptionalMemberAccess=false
+"""What Python code reads while a step is traced may have changed: then no reload is done."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kmonitor_agent.frameworks.detect import framework_for
+from kmonitor_agent.frameworks.tensorflow_internals import find_internals
+from kmonitor_agent.frameworks.tensorflow_same_step import arguments_of, is_same, trace_for
+from kmonitor_agent.reclaim.outcome import Mode
+from tests.support.reloading import KERAS, Reclaim
+
+pytestmark = [*KERAS, pytest.mark.slow]
+
+X = np.linspace(-1.0, 1.0, 48 * 4, dtype="float32").reshape(48, 4)
+Y = X.sum(axis=1, keepdims=True)
+
+Call = Callable[[Any, Any], Any]
+
+
+class Reading(keras.Model):
+    """Reads something from Python while it is traced."""
+
+    def __init__(self, reads: Call) -> None:
+        super().__init__()
+        self.dense = keras.layers.Dense(1)
+        self.part = 0.5
+        self.traced = 0
+        self._reads = reads
+
+    def call(self, inputs: Any) -> Any:
+        self.traced += 1
+        return self._reads(self, self.dense(inputs))
+
+
+class Annealing(keras.callbacks.Callback):
+    """Changes an attribute, as trainings with a part of a loss that grows do."""
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self.model.part = float(epoch)
+
+
+def of_attribute(model: Any, outputs: Any) -> Any:
+    return outputs * (1.0 + model.part)
+
+
+def of_draw(model: Any, outputs: Any) -> Any:
+    drawn = random.random()  # noqa: S311 - no secret
+    return outputs * drawn + np.random.normal(size=(1,)).astype("float32")
+
+
+def of_nothing(model: Any, outputs: Any) -> Any:
+    return tf.cond(tf.reduce_sum(outputs) > 0.0, lambda: outputs, lambda: 2.0 * outputs)
+
+
+def fitted(reads: Call, *callbacks: Any, seed: int = 5) -> Any:
+    keras.utils.set_random_seed(seed)
+    model = Reading(reads)
+    model.compile("adam", "mse")
+    model.fit(X, Y, batch_size=8, epochs=3, verbose=0, callbacks=list(callbacks))
+    return model
+
+
+def bits_of(model: Any) -> list[bytes]:
+    return [each.numpy().tobytes() for each in [*model.variables, *model.optimizer.variables]]
+
+
+@pytest.mark.promise(21)
+@pytest.mark.parametrize("mode", ["assign", "recreate"])
+@pytest.mark.parametrize("reads", [of_attribute, of_draw])
+def test_a_step_that_would_be_another_is_kept_and_the_record_says_why(
+    reads: Call, mode: Mode, tmp_path: Path
+):
+    plain = fitted(reads, Annealing())
+    draws = random.getstate(), np.random.get_state()[1].tolist()
+
+    reclaim = Reclaim(tmp_path, epochs=[0, 1], batches=[(1, 2)], mode=mode)
+    reloaded = fitted(reads, Annealing(), reclaim)
+
+    assert bits_of(reloaded) == bits_of(plain)
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == draws
+    whys = [each.why for each in reclaim.outcomes if not each.ok]
+    assert whys
+    assert all("train_function, traced again, computes something else" in each for each in whys)
+
+
+def test_steps_that_were_refused_leave_nothing_behind(tmp_path: Path):
+    few = Reclaim(tmp_path / "few", batches=[(1, 1)])
+    many = Reclaim(tmp_path / "many", batches=[(1, n) for n in range(1, 5)])
+
+    fitted(of_attribute, Annealing(), few)
+    after_one = framework_for(fitted(of_nothing)).graph(None)
+    fitted(of_attribute, Annealing(), many)
+    after_four = framework_for(fitted(of_nothing)).graph(None)
+
+    assert (len(few.outcomes), len(many.outcomes)) == (1, 4)
+    assert not any(each.ok for each in [*few.outcomes, *many.outcomes])
+    assert after_four.retained == after_one.retained
+
+
+def test_the_same_step_is_traced_once_by_a_reload_and_not_again(tmp_path: Path):
+    plain = fitted(of_nothing)
+
+    reclaim = Reclaim(tmp_path, epochs=[0])
+    reloaded = fitted(of_nothing, reclaim)
+
+    assert reclaim.outcomes[0].ok, reclaim.outcomes[0].why
+    assert bits_of(reloaded) == bits_of(plain)
+    assert reloaded.traced == plain.traced + 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (lambda x: x + 1.0, lambda x: x + 1.0, True),
+        (lambda x: x + 1.0, lambda x: x + 2.0, False),
+        (lambda x: x + 1.0, lambda x: x - 1.0, False),
+        (lambda x: x - x[0], lambda x: x[0] - x, False),
+        (lambda x: tf.reduce_sum(x, 0), lambda x: tf.reduce_sum(x, 1), False),
+    ],
+)
+def test_steps_are_the_same_where_all_they_compute_is(one: Any, other: Any, *, same: bool):
+    def step(inner: Any) -> Any:
+        called = tf.function(inner, autograph=False)
+        return tf.function(
+            lambda x: tf.cond(x[0, 0] > 0.0, lambda: called(x), lambda: called(2.0 * x)),
+            autograph=False,
+        )
+
+    old, new = step(one), step(other)
+    old(tf.ones((2, 2)))
+
+    trace_for(new, arguments_of(old))
+
+    give = find_internals().eager_context
+    assert give is not None
+    assert is_same(old, new, give().get_function_def) == same
