@@ -10,6 +10,7 @@ import numpy as np
 
 from kmonitor.hub.store.checked import seconds
 from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.row_sums import SUMMED, sound_bodies
 from kmonitor.hub.store.sample_blocks import PackedSamples, decoded_samples
 from kmonitor.hub.thinning import Floats
 from kmonitor_agent.protocol.codec import decode_event
@@ -21,7 +22,10 @@ _BLOCK_ROWS = 2_000
 """So many at a time, so that the hub's main thread gets the interpreter in between."""
 
 _FIRST_CAPACITY = 1_024
-_EVENTS = "SELECT t_s, body FROM events WHERE run_key = ? AND kind = ? AND row > ? AND row <= ?"
+_EVENTS = (
+    f"SELECT {SUMMED} FROM events"  # noqa: S608 - constant
+    " WHERE run_key = ? AND kind = ? AND row > ? AND row <= ? ORDER BY row"
+)
 
 
 class GrowingArray:
@@ -200,10 +204,10 @@ class RunColumns:
     def _read_samples(self, connection: Connection, head: int) -> None:
         packed = 0 if self._packed is None else self._packed.last_row
         asked = (self.run_key, "sample", max(self.row, packed), head)
-        found = connection.execute(_EVENTS + " ORDER BY row", asked)
-        while rows := found.fetchmany(_BLOCK_ROWS):
-            times = np.array([seconds(t_s) for t_s, _ in rows], dtype=np.float64)
-            self._add(times, decoded_samples([body for _, body in rows]))
+        found = connection.execute(_EVENTS, asked)
+        while rows := list(sound_bodies(found.fetchmany(_BLOCK_ROWS))):
+            times = np.array([seconds(t_s) for _, t_s, _ in rows], dtype=np.float64)
+            self._add(times, decoded_samples([body for _, _, body in rows]))
 
     def _read_counts(self, connection: Connection, head: int) -> None:
         for t_s, body in self._rows(connection, "graph", head):
@@ -237,8 +241,8 @@ class RunColumns:
             column.extend(block.get(name, unread))
 
     def _rows(self, connection: Connection, kind: str, head: int) -> list[tuple[float, bytes]]:
-        found = connection.execute(_EVENTS + " ORDER BY row", self._asked(kind, head))
-        return [(seconds(t_s), body) for t_s, body in found]
+        found = connection.execute(_EVENTS, self._asked(kind, head))
+        return [(seconds(t_s), body) for _, t_s, body in sound_bodies(found)]
 
     def _asked(self, kind: str, head: int) -> tuple[int, str, int, int]:
         return self.run_key, kind, self.row, head

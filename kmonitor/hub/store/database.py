@@ -14,17 +14,13 @@ from kmonitor.hub.store.checked import whole
 from kmonitor.hub.store.connection import Connection, newest_row
 from kmonitor.hub.store.numbering import Span
 from kmonitor.hub.store.pages import Page, Wanted, read_page
+from kmonitor.hub.store.row_sums import SUMMED, NewEvent, summed
 from kmonitor.hub.store.sample_blocks import SampleBlock, remove_blocks, write_blocks
 from kmonitor_agent.protocol.identity import is_id
 from kmonitor_agent.protocol.messages import AuditRow
 from kmonitor_agent.protocol.version import MAX_COUNT
 
-NewEvent = tuple[int, int, int, float, float, str, bytes]
-"""row, run key, seq, run time in seconds, wall time in seconds, kind, body."""
-
-_PUT_EVENT = (
-    "INSERT INTO events (row, run_key, seq, t_s, wall_s, kind, body) VALUES (?,?,?,?,?,?,?)"
-)
+_PUT_EVENT = f"INSERT INTO events ({SUMMED}) VALUES (?,?,?,?,?,?,?,?)"  # noqa: S608 - constant
 _PUT_RUN = (
     "INSERT INTO runs (key, run, change, record) VALUES (?,?,?,?) ON CONFLICT (key) DO UPDATE"
     " SET run = excluded.run, change = excluded.change, record = excluded.record"
@@ -161,7 +157,7 @@ class Database(ABC):
         """Insert or replace commands, within a transaction."""
 
     def _put_events(self, events: Sequence[NewEvent]) -> None:
-        self._connection.executemany(_PUT_EVENT, events)
+        self._connection.executemany(_PUT_EVENT, summed(events))
 
     def _load(self, head: int) -> None:
         """Look where this hub's numbers have got to; `head` as it is remembered."""

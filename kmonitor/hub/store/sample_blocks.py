@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kmonitor.hub.store.checked import seconds, text
 from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.row_sums import SUMMED, sound_bodies
 from kmonitor_agent.protocol.measured import DeviceNow
 from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
 
@@ -28,7 +29,7 @@ TIMES: Final = "t_s"
 
 _LEVEL: Final = 1
 _EVENTS = (
-    "SELECT row, t_s, body FROM events"
+    f"SELECT {SUMMED} FROM events"  # noqa: S608 - constant
     " WHERE run_key = ? AND kind = 'sample' AND row > ? ORDER BY row LIMIT ?"
 )
 _ENOUGH = (
@@ -130,10 +131,11 @@ def next_block(
     enough = connection.execute(_ENOUGH, (run_key, packed, n_samples - 1)).fetchone()
     if enough is None:
         return None
-    rows = connection.execute(_EVENTS, (run_key, packed, n_samples)).fetchall()
+    found = connection.execute(_EVENTS, (run_key, packed, n_samples))
+    rows = list(sound_bodies(found))
     columns = {TIMES: _packed(np.array([seconds(t_s) for _, t_s, _ in rows], dtype=np.float64))}
-    found = decoded_samples([body for _, _, body in rows])
-    columns |= {name: _packed(values) for name, values in found.items()}
+    read = decoded_samples([body for _, _, body in rows])
+    columns |= {name: _packed(values) for name, values in read.items()}
     return SampleBlock(run_key, rows[-1][0], len(rows), columns)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kmonitor.errors import Expected
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """`PRAGMA user_version` of a database that this program writes."""
 
 _BUSY_S = 0.5
@@ -53,6 +53,8 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         ),
         "CREATE UNIQUE INDEX blocks_by_name ON sample_blocks (run_key, name, last_row)",
     ),
+    # `row_sums.checksum` of the row.
+    3: ("ALTER TABLE events ADD COLUMN crc INTEGER",),
 }
 
 

@@ -24,7 +24,7 @@ _ROWS_AT_ONCE: Final = 10_000
 _BLOCKS_AT_ONCE: Final = 200
 
 _EVENTS: Final = (
-    "SELECT row, seq, t_s, wall_s, kind, body FROM events WHERE run_key = ? ORDER BY row"
+    "SELECT row, seq, t_s, wall_s, kind, body, crc FROM events WHERE run_key = ? ORDER BY row"
 )
 _BLOCKS: Final = (
     "SELECT name, last_row, n_samples, body FROM sample_blocks WHERE run_key = ?"
@@ -176,8 +176,8 @@ class _Move:
             put_events(
                 self._server,
                 [
-                    (self._first + row, self._first + key, seq, t_s, wall_s, kind, body)
-                    for row, seq, t_s, wall_s, kind, body in rows
+                    (self._first + row, self._first + key, seq, t_s, wall_s, kind, body, crc)
+                    for row, seq, t_s, wall_s, kind, body, crc in rows
                     if row > done
                 ],
             )
@@ -270,7 +270,7 @@ def _sum_of(parts: Iterator[bytes]) -> bytes:
 
 
 def _event_bytes(row: Sequence[Any]) -> bytes:
-    number, seq, t_s, wall_s, kind, body = row
+    number, seq, t_s, wall_s, kind, body, _crc = row
     return struct.pack(">qqdd", number, seq, t_s, wall_s) + kind.encode() + body
 
 
