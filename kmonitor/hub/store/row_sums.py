@@ -1,9 +1,7 @@
 """Checksums of stored events: whether a row still says what was stored, and which bit does not.
 
-A sum covers every cell of a row. Of two rows that differ in one to three bits CRC-32 never says
-the same below 11 KiB (Koopman, 2002), so a bit whose turning makes the sum right is the one that
-was flipped: such a row is as good as before, without any copy. A row and its run are counted from
-the beginning of their hub's stretch, so that a history that is moved keeps its sums.
+A sum covers every cell of a row. A row and its run are counted from the beginning of their hub's
+stretch, so that a history that is moved keeps its sums.
 """
 
 import struct
@@ -11,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeGuard
 from zlib import crc32
 
+from kmonitor.hub.flipped_bits import turned_back
 from kmonitor.hub.store.checked import is_event_body
 from kmonitor.hub.store.numbering import Span
 
@@ -53,16 +52,8 @@ def mended(row: tuple[Any, ...]) -> NewEvent | None:
     event, stored = row[:7], row[7]
     if not _is_event(event) or not isinstance(stored, int) or len(event[6]) > _MENDED_BYTES:
         return None
-    data = bytearray(_covered(event))
-    if (crc32(data) ^ stored).bit_count() <= 1:
-        return event  # it is the sum that was flipped
-    for place in range(len(data)):
-        for bit in range(8):
-            data[place] ^= 1 << bit
-            if crc32(data) == stored:
-                return _uncovered(bytes(data), event)
-            data[place] ^= 1 << bit
-    return None
+    data = turned_back(_covered(event), stored)
+    return None if data is None else _uncovered(data, event)
 
 
 def _is_event(cells: tuple[Any, ...]) -> TypeGuard[NewEvent]:

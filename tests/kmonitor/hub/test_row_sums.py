@@ -14,7 +14,7 @@ EVENT = (7, 3, 5, 12.5, 1.8e9, "sample", encode_event(sample(4)))
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_flipped_bit_of_a_body_is_noticed_and_turned_back(seed: int):
-    bit = random.Random(seed).randrange(8 * len(EVENT[6]))
+    bit = random.Random(seed).randrange(8 * len(EVENT[6]))  # noqa: S311 - no secret
     body = bytearray(EVENT[6])
     body[bit // 8] ^= 1 << bit % 8
     row = (*EVENT[:6], bytes(body), checksum(EVENT))

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from kmonitor.errors import Expected
-from kmonitor.hub.run_record import read_record
+from kmonitor.hub.run_record import read_record, record_body
 from kmonitor.hub.store.postgresql.team_database import TeamDatabase, put_events
 from kmonitor.hub.store.schema import open_writer
 
@@ -42,8 +40,6 @@ _SUM_OF_BLOCKS: Final = (
     " ''::bytea ORDER BY last_row, name COLLATE \"C\"), ''::bytea))"
     " FROM sample_blocks WHERE run_key = ?"
 )
-
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class CannotMove(Expected):
@@ -148,7 +144,7 @@ class _Move:
         record.change = self._newest_change() + 1
         self._server.execute(
             "INSERT INTO runs (key, run, change, record) VALUES (?,?,?,?)",
-            (record.key, record.run, record.change, _encode(record)),
+            (record.key, record.run, record.change, record_body(record)),
         )
         self._moved.runs += 1
         self._moved.events += n_events
