@@ -208,6 +208,11 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         """Whether it ever told who it is."""
         return bool(self.boot)
 
+    @property
+    def has_told(self) -> bool:
+        """Whether the first event of its process came, and not only a gap in its place."""
+        return bool(self.versions or self.actions or (self.name and not self.renamed))
+
     def keep_within(self) -> None:
         """Cut what is summed up or put together of several values, each of them within bounds."""
         self.boot_offset_s = seconds_within(self.boot_offset_s)
