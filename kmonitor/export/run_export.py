@@ -13,7 +13,8 @@ from kmonitor.export.parquet_file import see_parquet, write_parquet
 from kmonitor.export.sample_table import TABLE_KINDS, TableColumn, cells, table_columns
 from kmonitor.export.text_file import write_csv, write_json_lines, written_as_text
 from kmonitor.export.whole_file import whole_file
-from kmonitor_agent.protocol.facts import EpochEnded, Sample, SourceOf, Sources
+from kmonitor.hub.store.checked import DAMAGED
+from kmonitor_agent.protocol.facts import EpochEnded, Lost, Sample, SourceOf, Sources
 from kmonitor_agent.protocol.messages import Row, RunSummary
 from kmonitor_agent.protocol.sample_columns import SAMPLE_COLUMNS, is_extra
 
@@ -120,15 +121,21 @@ class RunExport:
             told = event_object(row)
             if UNREADABLE in told:
                 self._note(row, told[UNREADABLE])
+            elif told["type"] == "lost" and told["why"] == DAMAGED:
+                self._note(row, DAMAGED)
             yield told
 
     def cells(self) -> Iterator[dict[str, Any]]:
         """Lines of the table: cells by column."""
-        for row in self._rows(TABLE_KINDS):
-            if isinstance(read_event(row), Sample | EpochEnded):
-                yield cells(event_object(row))
-            else:
-                self._note(row, "neither a sample nor an epoch's end")
+        for row in self._rows((*TABLE_KINDS, "lost")):
+            match read_event(row):
+                case Sample() | EpochEnded():
+                    yield cells(event_object(row))
+                case Lost(why=why):
+                    if why == DAMAGED:
+                        self._note(row, DAMAGED)
+                case _:
+                    self._note(row, "neither a sample nor an epoch's end")
 
     def _note(self, row: Row, why: str) -> None:
         if len(self._unreadable) < _MOST_NAMED:

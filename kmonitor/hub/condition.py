@@ -25,6 +25,7 @@ class Condition:
         *,
         is_fixed: bool,
         of_spools: Callable[[], str] = str,
+        of_events: Callable[[], str] = str,
     ) -> None:
         """Nothing is known before the first `look`.
 
@@ -34,11 +35,13 @@ class Condition:
             retention: Is told what is to be kept.
             is_fixed: What is to be kept was said on the command line: the settings do not count.
             of_spools: Tells what is wrong with the spools; empty: nothing.
+            of_events: Tells what is wrong with stored events; empty: nothing.
         """
         self._folders = folders
         self._ledger = ledger
         self._retention = retention
         self._is_fixed, self._of_spools = is_fixed, of_spools
+        self._of_events = of_events
         self._has_kept = False
         self._keep_trouble = ""
         self._store_trouble = ""
@@ -57,6 +60,7 @@ class Condition:
             self._store_trouble,
             self._keep_trouble,
             self._of_spools(),
+            self._of_events(),
             self.of_outlets(),
         )
         # A path may hold bytes that are no text, which no message could carry.

@@ -36,6 +36,8 @@ from kmonitor.hub.store.opening import open_database
 from kmonitor.hub.team_watch import TAKE_EVERY_S as TEAM_EVERY_S
 from kmonitor.hub.team_watch import TeamWatch
 from kmonitor.hub.verdict_desk import VerdictDesk
+from kmonitor.hub.verification import STEP_EVERY_S as VERIFY_EVERY_S
+from kmonitor.hub.verification import Verification
 from kmonitor.hub.views import Views
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import Clock
@@ -187,6 +189,7 @@ class HubLoop:
                 self._serve()
             schedule.run_due(self._clock.monotonic_s())
             self._commit_if_due()
+            self._verification.check()
         return self._is_moved
 
     def close(self) -> None:
@@ -205,12 +208,16 @@ class HubLoop:
         self._ledger.database.close()
 
     def _made_condition(self) -> Condition:
+        self._verification = Verification(
+            self._ledger, self._folders.spool, self._faults, self._clock
+        )
         found = Condition(
             self._folders,
             self._ledger,
             self._retention,
             is_fixed=self._options.keep is not None,
             of_spools=lambda: self._spools.trouble,
+            of_events=self._verification.words,
         )
         found.look()
         self._views.troubles = found.troubles
@@ -254,7 +261,7 @@ class HubLoop:
             schedule.every(TEAM_EVERY_S, "team", self._team.take)
         if self._feed is not None:
             schedule.every(self._feed.wait_s, "folder", self._feed.step)
-        schedule.every(PACK_EVERY_S, "packing", self._packing.step)
+        self._schedule_upkeep(schedule)
         schedule.every(_WORKING_EVERY_S, "working", self._tell_late)
         schedule.every(0.2, "keys", self._doors.look_at_keys)
         schedule.every(3600.0, "audit", self._bound_audit)
@@ -262,6 +269,10 @@ class HubLoop:
         if self._options.idle_s is not None:
             schedule.every(1.0, "idle", self._end_when_idle)
         return schedule
+
+    def _schedule_upkeep(self, schedule: Schedule) -> None:
+        schedule.every(PACK_EVERY_S, "packing", self._packing.step)
+        schedule.every(VERIFY_EVERY_S, "verifying", self._verification.step)
 
     def _serve(self) -> None:
         self._doors.serve(self._ingest.handle, self._views.handle)

@@ -3,17 +3,13 @@
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
-from kmonitor.hub.run_record import RunRecord
+from kmonitor.hub.run_record import RunRecord, record_body
 from kmonitor_agent.protocol.version import MAX_COUNT, MAX_DELETED
 
 _RESTART_STEP = 1_000_000
 """Told changes that were not yet committed when a hub died are passed over by this much."""
 
 _PAGE_RUNS = 200
-
-_encode = msgspec.msgpack.Encoder().encode
 
 _MOST_CHANGES = MAX_COUNT // 2
 """More were never told: a stored number above it is damaged, and would leave no room."""
@@ -179,7 +175,7 @@ class Registry:
 
     def take_dirty(self) -> list[tuple[int, str, int, bytes]]:
         """(key, run, change, record) of runs to be written; they count as written."""
-        dirty = [(r.key, r.run, r.change, _encode(r)) for r in self._dirty.values()]
+        dirty = [(r.key, r.run, r.change, record_body(r)) for r in self._dirty.values()]
         self._dirty.clear()
         return dirty
 

@@ -69,7 +69,8 @@ def fold(record: RunRecord, event: AnyEvent) -> float:
 
 
 def _boot_started(record: RunRecord, event: BootStarted) -> None:
-    if record.is_known and event.boot == record.boot and not record.supervisor:
+    is_again = record.is_known and event.boot == record.boot and not record.supervisor
+    if is_again and record.has_told:
         return  # told again, for a hub that had forgotten
     if not record.is_known:
         record.started_wall_s = event.started_wall_s
@@ -78,6 +79,17 @@ def _boot_started(record: RunRecord, event: BootStarted) -> None:
         # still goes on.
         after_first_s = event.started_wall_s - record.started_wall_s
         record.boot_offset_s = max(after_first_s, record.last_t_s)
+    _take_identity(record, event)
+    record.supervisor = 0
+    if is_again:
+        return  # what came since its first event, which was lost, is newer
+    record.cause = ""
+    record.phase = "idle" if record.fit else "starting"
+    record.phase_why = record.seen = record.seen_why = ""
+    record.faults = {}
+
+
+def _take_identity(record: RunRecord, event: BootStarted) -> None:
     if not record.renamed:
         record.name = event.name
     record.boot = event.boot
@@ -97,11 +109,6 @@ def _boot_started(record: RunRecord, event: BootStarted) -> None:
     record.fold = event.fold
     record.folds = event.folds
     record.attempt = event.attempt
-    record.supervisor = 0
-    record.cause = ""
-    record.phase = "idle" if record.fit else "starting"
-    record.phase_why = record.seen = record.seen_why = ""
-    record.faults = {}
 
 
 def _boot_ended(record: RunRecord, event: BootEnded) -> None:

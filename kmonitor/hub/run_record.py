@@ -1,9 +1,11 @@
 """What the hub knows of one run: the fold of its events, and its summary for desktops."""
 
+import zlib
 from typing import Annotated, Final, Literal, TypedDict
 
 import msgspec
 
+from kmonitor.hub.flipped_bits import turned_back
 from kmonitor_agent.protocol.agent_messages import RunOrNone
 from kmonitor_agent.protocol.bounds import (
     count_within,
@@ -38,6 +40,10 @@ MAX_FAULTS: Final = 64
 _AT_LIMIT_S = 60.0
 """Slurm looks each half minute for jobs past their limit, and leaves them half a minute to end.
 Source: `KillWait` and `slurmctld`'s time-limit thread in slurm.conf(5)."""
+
+_SUM_BYTES: Final = 4
+_MENDED_BYTES: Final = 8192
+"""A flipped bit of a longer record is not looked for: it is made again from its events."""
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _check: Final = msgspec.msgpack.Decoder(RunSummary).decode
@@ -202,6 +208,11 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         """Whether it ever told who it is."""
         return bool(self.boot)
 
+    @property
+    def has_told(self) -> bool:
+        """Whether the first event of its process came, and not only a gap in its place."""
+        return bool(self.versions or self.actions or (self.name and not self.renamed))
+
     def keep_within(self) -> None:
         """Cut what is summed up or put together of several values, each of them within bounds."""
         self.boot_offset_s = seconds_within(self.boot_offset_s)
@@ -321,13 +332,26 @@ CANNOT_DECODE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError
 """How what is stored, and damaged, fails to be read."""
 
 
+def record_body(record: RunRecord) -> bytes:
+    """A record as it is stored, with its checksum behind it."""
+    body = _encode(record)
+    return body + zlib.crc32(body).to_bytes(_SUM_BYTES)
+
+
 def read_record(body: object) -> RunRecord | None:
-    """A stored record, cut to the bounds of its fields; None if it is none."""
+    """A stored record, cut to the bounds of its fields; None if it is none, or is damaged."""
+    if not isinstance(body, bytes) or len(body) < _SUM_BYTES:
+        return None
+    body, stored = body[:-_SUM_BYTES], int.from_bytes(body[-_SUM_BYTES:])
+    if zlib.crc32(body) != stored:
+        body = turned_back(body, stored) if len(body) <= _MENDED_BYTES else None
+    if body is None:
+        return None
     try:
-        return _decode(body)  # pyright: ignore[reportArgumentType] - a damaged cell may hold text
+        return _decode(body)
     except CANNOT_DECODE:
         pass
     try:
-        return read_within(RunRecord, msgspec.msgpack.decode(body))  # pyright: ignore[reportArgumentType]
+        return read_within(RunRecord, msgspec.msgpack.decode(body))
     except CANNOT_DECODE:
         return None

@@ -20,9 +20,9 @@ from kmonitor.hub.hub_lock import AnotherHub, HubLock
 from kmonitor.hub.hub_loop import HubLoop
 from kmonitor.hub.logbook import LOG, close_log, open_log
 from kmonitor.hub.options import HubOptions
-from kmonitor.hub.store.aside import put_aside
 from kmonitor.hub.store.connection import READ_ANEW, StoreAway
 from kmonitor.hub.store.opening import store_named, stored_store
+from kmonitor.hub.store.salvage import DAMAGE, is_of_tables, salvage
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import SystemClock
@@ -231,15 +231,18 @@ def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions)
     except UnsafePath as exc:
         raise CannotStart(f"{exc.path} {exc.why}.") from exc
     except sqlite3.OperationalError as exc:
-        raise CannotStart(f"The database in {folders.database} cannot be used: {exc}.") from exc
+        if not is_of_tables(exc):
+            what = f"The database in {folders.database} cannot be used: {exc}."
+            raise CannotStart(what) from exc
+        salvage(folders.database / DATABASE_NAME, exc)
     except StoreAway as exc:
         raise CannotStart(f"The team's database cannot be used: {exc}.") from exc
     except READ_ANEW:
         # Rows that this hub does not know of: what it knows is read again, agents resend.
         LOG.exception("database and memory differ")
         return Ending.DIFFERS
-    except sqlite3.DatabaseError as exc:
-        put_aside(folders.database / DATABASE_NAME, exc)
+    except DAMAGE as exc:
+        salvage(folders.database / DATABASE_NAME, exc)
     return Ending.MOVED
 
 

@@ -213,7 +213,11 @@ class SpoolShipping:
     def _finish(self, shipment: _Shipment) -> None:
         self._shipment = None
         self._looked_s[shipment.record.run] = self._clock.monotonic_s()
-        spool, seq = shipment.spool, shipment.record.accepted
+        spool, record = shipment.spool, shipment.record
+        if record.is_known and record.accepted < spool.acked:
+            # Some hub had them, this one does not, and the spool was cut before them.
+            self._ledger.take_gap(record, spool.acked, None)
+        seq = record.accepted
 
         def confirm() -> None:
             """Mark the spool as stored up to this event."""

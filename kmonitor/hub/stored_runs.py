@@ -28,11 +28,12 @@ _ALL_BUT_SAMPLES: Final = tuple(
 
 def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:
     """Every run of this hub; who cannot be read as it was stored is named."""
-    for key, run, body, stored in list(database.runs()):
+    for key, named, body, stored in list(database.runs()):
+        record = read_record(body)
+        run = named if record is None else record.run
         if not isinstance(run, str) or not is_id(run):
             faults.record("store: run", "its id is none: it is left out", of=f"run number {key}")
             continue
-        record = read_record(body)
         if record is None:
             faults.record("store: run", "cannot be read: made again from its events", of=run)
             record = rebuilt(database, key, run)

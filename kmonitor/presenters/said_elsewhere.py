@@ -182,10 +182,15 @@ _SAID: Final = (
     ),
     later("{file} cannot be read ({why}): all history is kept until it is set anew ({line})"),
     later(
-        "the database was damaged, put aside on {time} as {file}, and a new one begun: runs whose "
-        "trainings had ended before are missing; remove the file once you need it no more, and "
-        "this is told no more"
+        "the database was damaged, put aside on {time} as {file}, and all that could be read "
+        "taken over: what is missing is marked in its runs; remove the file once you need it no "
+        "more, and this is told no more"
     ),
+    later(
+        "{n} stored events were damaged: {restored} were restored, {marked} are marked as lost; "
+        "check this machine's disk and memory"
+    ),
+    later("damaged in the hub's database"),
     later(
         "the spool {path} cannot be taken or freed ({why}): what is in there stays until it can"
     ),

@@ -297,6 +297,24 @@ def spooled_runs(root: Path) -> list[Path]:
     return [root / name for name in sorted(entry.name for entry in found)]
 
 
+def spooled_bodies(folder: Path, first: int, last: int) -> dict[int, bytes]:
+    """Events of a run, by number, that its spool still has; read without its lock.
+
+    None are found where the spool cannot be read.
+    """
+    found: dict[int, bytes] = {}
+    try:
+        paths = segments_in(folder)
+        ends = [*(_named(path) for path in paths[1:]), MAX_COUNT + 1]
+        for path, end in zip(paths, ends, strict=True):
+            if _named(path) <= last and first < end:
+                records = parse_segment(read_segment(path)).records
+                found |= {each.seq: each.body for each in records if first <= each.seq <= last}
+    except OSError:
+        pass
+    return found
+
+
 def time_of(body: bytes) -> float:
     """An encoded event's `t_s`, seconds; 0 if it cannot be decoded."""
     try:

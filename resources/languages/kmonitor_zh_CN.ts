@@ -6209,6 +6209,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>damaged in the hub's database</source>
+        <translation>在 hub 的数据库中已损坏</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
         <source>delete</source>
         <translation>删除</translation>
     </message>
@@ -7493,8 +7498,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
-        <source>the database was damaged, put aside on {time} as {file}, and a new one begun: runs whose trainings had ended before are missing; remove the file once you need it no more, and this is told no more</source>
-        <translation>数据库已损坏，已于 {time} 另存为 {file}，并新建了一个：此前训练已结束的运行缺失；不再需要该文件时请将其删除，此后不再提示</translation>
+        <source>the database was damaged, put aside on {time} as {file}, and all that could be read taken over: what is missing is marked in its runs; remove the file once you need it no more, and this is told no more</source>
+        <translation>数据库已损坏，已于 {time} 放到一旁并保存为 {file}，其中能读取的内容均已接管：缺失的部分在各运行中已标明；不再需要时请删除该文件，之后便不再提示</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/run_subject.py"/>
@@ -8369,6 +8374,11 @@
         <location filename="../../kmonitor/presenters/formats.py"/>
         <source>{n} steps</source>
         <translation>{n} 步</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <source>{n} stored events were damaged: {restored} were restored, {marked} are marked as lost; check this machine's disk and memory</source>
+        <translation>{n} 个已存储的事件损坏：已恢复 {restored} 个，{marked} 个标记为丢失；请检查本机的磁盘和内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/presenters/alert_dry_run.py"/>

@@ -201,7 +201,8 @@ def test_a_row_that_the_hub_does_not_know_of_makes_it_read_all_again(
         stranger = sqlite3.connect(folders.database / DATABASE_FILES[0])
         with stranger:
             stranger.execute(
-                "INSERT INTO events SELECT row + 1, run_key, seq + 1, t_s, wall_s, kind, body"
+                "INSERT INTO events"
+                " SELECT row + 1, run_key, seq + 1, t_s, wall_s, kind, body, NULL"
                 " FROM events ORDER BY row DESC LIMIT 1"
             )
         stranger.close()

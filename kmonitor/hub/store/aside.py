@@ -2,6 +2,7 @@
 
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,19 +29,20 @@ class PutAside:
         """What happened, and what to do, in one sentence without its full stop."""
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.wall_s))
         return (
-            f"the database was damaged, put aside on {when} as {self.path}, and a new one begun: "
-            "runs whose trainings had ended before are missing; remove the file once you need it "
-            "no more, and this is told no more"
+            f"the database was damaged, put aside on {when} as {self.path}, and all that could be "
+            "read taken over: what is missing is marked in its runs; remove the file once you "
+            "need it no more, and this is told no more"
         )
 
 
 def put_aside(path: Path, why: Exception) -> None:
-    """Rename a damaged database, so that a new one is filled from what the agents keep."""
+    """Rename a damaged database, so that another one can take its place."""
     aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
-    LOG.error("%s is damaged (%s); kept as %s, starting anew", path, why, aside.name)
+    LOG.error("%s is damaged (%s); kept as %s", path, why, aside.name)
     path.rename(aside)
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        path.with_name(f"{path.name}-wal").rename(aside.with_name(f"{aside.name}-wal"))
 
 
 def newest_put_aside(path: Path) -> PutAside | None:

@@ -1,6 +1,7 @@
 """What the hub's statements need of a database, and how it fails; SQLite and others have it."""
 
 import sqlite3
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
@@ -35,6 +36,7 @@ CONFLICTS: Final = (sqlite3.IntegrityError, RowConflicts)
 NEVER_TAKEN: Final = (
     RowRefused,
     sqlite3.DataError,
+    struct.error,
     sqlite3.InterfaceError,
     sqlite3.ProgrammingError,
     OverflowError,

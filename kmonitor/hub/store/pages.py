@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kmonitor.hub.store.checked import is_event_body, number, seconds
 from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.numbering import Span
+from kmonitor.hub.store.row_sums import SUMMED, is_sound
 from kmonitor_agent.protocol.version import MAX_BATCH_BYTES, MAX_COUNT
 
 _WINDOW_ROWS = 20_000
 """Most rows that one page looks through, so that a sparse filter cannot hold up ingest."""
-
-_FIELDS = "row, run_key, seq, t_s, body"
 
 StoredRow = tuple[int, int, int, float, bytes]
 """row, run key, seq (below 0: the hub's own), run time in seconds, body (empty: damaged)."""
@@ -84,7 +84,7 @@ def _window_page(connection: Connection, wanted: Wanted, head: int) -> Page:
     if wanted.kinds:
         where.append(f"kind IN ({_marks(wanted.kinds)})")
         values += wanted.kinds
-    query = f"SELECT {_FIELDS} FROM events WHERE {' AND '.join(where)} ORDER BY row LIMIT ?"  # noqa: S608 - placeholders only
+    query = f"SELECT {SUMMED} FROM events WHERE {' AND '.join(where)} ORDER BY row LIMIT ?"  # noqa: S608 - placeholders only
     found = _checked(connection.execute(query, [*values, wanted.limit]))
     rows = _within_bytes(found)
     is_cut = len(rows) == wanted.limit or len(rows) < len(found)
@@ -106,13 +106,13 @@ def _behind(connection: Connection, end: int, head: int) -> tuple[int, bool]:
 def _rows_of_run(connection: Connection, run_key: int, wanted: Wanted) -> list[StoredRow]:
     after_seq = seq_at_row(connection, run_key, wanted.cursor)
     found = connection.execute(
-        f"SELECT {_FIELDS} FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - constant
+        f"SELECT {SUMMED} FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - constant
         (run_key, after_seq, wanted.limit),
     )
     rows = _checked(found)
     # The hub's own rows, a few at most, have negative numbers.
     found = connection.execute(
-        f"SELECT {_FIELDS} FROM events WHERE run_key = ? AND seq < 0 AND row > ?",  # noqa: S608 - constant
+        f"SELECT {SUMMED} FROM events WHERE run_key = ? AND seq < 0 AND row > ?",  # noqa: S608 - constant
         (run_key, wanted.cursor),
     )
     own = _checked(found)
@@ -122,7 +122,7 @@ def _rows_of_run(connection: Connection, run_key: int, wanted: Wanted) -> list[S
 def _rows_of_kinds(connection: Connection, run_key: int, wanted: Wanted) -> list[StoredRow]:
     # One limited query a kind, merged: `kind IN (...)` would sort all rows behind the cursor.
     one = (
-        f"SELECT * FROM (SELECT {_FIELDS} FROM events"  # noqa: S608 - constant
+        f"SELECT * FROM (SELECT {SUMMED} FROM events"  # noqa: S608 - constant
         " WHERE run_key = ? AND kind = ? AND row > ? ORDER BY row LIMIT ?) AS one"
     )
     kinds = list(dict.fromkeys(wanted.kinds))
@@ -162,11 +162,17 @@ def seq_at_row(connection: Connection, run_key: int, row: int) -> int:
     return low
 
 
-def _checked(found: Iterable[tuple[int, int, object, object, object]]) -> list[StoredRow]:
-    """Rows with cells of the types and bounds of their columns; a damaged body is empty."""
+def _checked(found: Iterable[tuple[Any, ...]]) -> list[StoredRow]:
+    """Rows with cells of the types and bounds of their columns; the body of a damaged is empty."""
     return [
-        (row, key, number(seq), seconds(t_s), body if is_event_body(body) else b"")
-        for row, key, seq, t_s, body in found
+        (
+            each[0],
+            each[1],
+            number(each[2]),
+            seconds(each[3]),
+            each[6] if is_event_body(each[6]) and is_sound(each) else b"",
+        )
+        for each in found
     ]
 
 

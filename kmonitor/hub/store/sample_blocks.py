@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kmonitor.hub.store.checked import seconds, text
 from kmonitor.hub.store.connection import Connection
+from kmonitor.hub.store.row_sums import SUMMED, sound_bodies
 from kmonitor_agent.protocol.measured import DeviceNow
 from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
 from kmonitor_agent.protocol.version import MAX_DURATION_S
@@ -29,7 +30,7 @@ TIMES: Final = "t_s"
 
 _LEVEL: Final = 1
 _EVENTS = (
-    "SELECT row, t_s, body FROM events"
+    f"SELECT {SUMMED} FROM events"  # noqa: S608 - constant
     " WHERE run_key = ? AND kind = 'sample' AND row > ? AND row <= ? ORDER BY row LIMIT ?"
 )
 _ENDS = tuple(
@@ -120,7 +121,7 @@ def read_samples(
         head: Up to this row.
         limit: At most so many.
     """
-    rows = connection.execute(_EVENTS, (run_key, after_row, head, limit)).fetchall()
+    rows = list(sound_bodies(connection.execute(_EVENTS, (run_key, after_row, head, limit))))
     return _samples(run_key, after_row, rows)
 
 
@@ -128,7 +129,7 @@ def pick_samples(
     connection: Connection, run_key: int, after_row: int, head: int, n_samples: int
 ) -> Samples:
     """Some of the samples behind a row, about evenly far apart; as `read_samples`."""
-    found: dict[int, tuple[int, float, bytes]] = {}
+    found: dict[int, tuple[int, object, bytes]] = {}
     of = (run_key, after_row, head)
     first, last = (connection.execute(query, of).fetchone()[0] for query in _ENDS)
     if first is None:
@@ -136,18 +137,18 @@ def pick_samples(
     # By row, since that needs no search; rows of other runs between them make it uneven.
     for n in range(n_samples):
         row = first - 1 + (last - first) * n // max(1, n_samples - 1)
-        for picked in connection.execute(_EVENTS, (run_key, row, head, 1)).fetchall():
+        for picked in sound_bodies(connection.execute(_EVENTS, (run_key, row, head, 1))):
             found[picked[0]] = picked
     return _samples(run_key, after_row, list(found.values()))
 
 
-def _samples(run_key: int, after_row: int, rows: list[tuple[int, float, bytes]]) -> Samples:
+def _samples(run_key: int, after_row: int, rows: list[tuple[int, object, bytes]]) -> Samples:
     columns = decoded_samples([body for _, _, body in rows])
     last_row = rows[-1][0] if rows else after_row
     return Samples(run_key, after_row, last_row, _times([t_s for _, t_s, _ in rows]), columns)
 
 
-def _times(cells: list[float]) -> Floats:
+def _times(cells: list[Any]) -> Floats:
     """Each of them as `seconds` has it; a fifth of what reading samples takes, cell by cell."""
     if set(map(type, cells)) <= {float}:
         t_s = np.array(cells, dtype=np.float64)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kmonitor.errors import Expected
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """`PRAGMA user_version` of a database that this program writes."""
 
 _BUSY_S = 0.5
@@ -53,6 +53,8 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         ),
         "CREATE UNIQUE INDEX blocks_by_name ON sample_blocks (run_key, name, last_row)",
     ),
+    # `row_sums.checksum` of the row.
+    3: ("ALTER TABLE events ADD COLUMN crc INTEGER",),
 }
 
 
@@ -81,7 +83,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         sqlite3.DatabaseError: It is no database, or is damaged.
     """
     connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S)
-    connection.text_factory = _text
+    connection.text_factory = as_text
     try:
         version = _version(connection, path)
         _configure(connection)
@@ -97,11 +99,12 @@ def open_reader(path: Path) -> sqlite3.Connection:
     """A connection that can only read, for a thread of its own."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
-    connection.text_factory = _text
+    connection.text_factory = as_text
     return connection
 
 
-def _text(cell: bytes) -> str:
+def as_text(cell: bytes) -> str:
+    """A stored text; what is none of it is replaced."""
     # Python's own raises for a damaged one, and with it for all rows behind it.
     return cell.decode("utf-8", "replace")
 

@@ -9,10 +9,11 @@ from typing import Final
 from typing_extensions import override
 
 from kmonitor.hub.logbook import LOG
-from kmonitor.hub.store.aside import newest_put_aside, put_aside
+from kmonitor.hub.store.aside import newest_put_aside
 from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.database import Changes, Database
 from kmonitor.hub.store.numbering import Span
+from kmonitor.hub.store.salvage import DAMAGE, is_of_tables, salvage
 from kmonitor.hub.store.schema import open_reader, open_writer
 from kmonitor_agent.local.plain_files import check_own
 from kmonitor_agent.local.private_folders import make_own_folder
@@ -20,6 +21,20 @@ from kmonitor_agent.protocol.identity import is_id, new_id
 
 DATABASE_NAME: Final = "hub.sqlite3"
 """File name of the hub's database in its folder."""
+
+_UNINDEXED: Final = (
+    "SELECT 1 FROM events AS e WHERE row BETWEEN ? AND ? AND NOT (EXISTS ("
+    "SELECT 1 FROM events AS x INDEXED BY events_by_seq"
+    " WHERE x.run_key = e.run_key AND x.seq = e.seq AND x.row = e.row) AND EXISTS ("
+    "SELECT 1 FROM events AS y INDEXED BY events_by_kind"
+    " WHERE y.run_key = e.run_key AND y.kind = e.kind AND y.row = e.row)) LIMIT 1"
+)
+
+_INDEXED: Final = tuple(
+    f"SELECT count(*), total(row), total({cell}) FROM events INDEXED BY {name}"  # noqa: S608 - ours
+    for name, cell in (("events_by_seq", "seq"), ("events_by_kind", "length(kind)"))
+)
+"""Reads each cell of the indexes: a bare count looks at none of them."""
 
 _PRIMARY: Final = 0xFF
 """The part of SQLite's error codes that is the same for all kinds of one error."""
@@ -98,6 +113,15 @@ class SqliteDatabase(Database):
         except OSError:
             return False
 
+    @override
+    def is_indexed(self, first: int, last: int) -> bool:
+        return self._file.execute(_UNINDEXED, (first, last)).fetchone() is None
+
+    @override
+    def has_sound_indexes(self) -> bool:
+        found = {self._file.execute(each).fetchone()[:2] for each in _INDEXED}
+        return len(found) == 1
+
     def limit_pages(self, n: int) -> None:
         """Let the database grow to `n` pages of 4096 bytes and no further."""
         self._file.execute(f"PRAGMA max_page_count={n:d}")
@@ -150,8 +174,10 @@ class SqliteDatabase(Database):
 def _open(path: Path) -> sqlite3.Connection:
     try:
         return open_writer(path)
-    except sqlite3.OperationalError:
-        raise  # locked, unreadable, no room: not the file's fault
-    except sqlite3.DatabaseError as exc:
-        put_aside(path, exc)
-        return open_writer(path)
+    except sqlite3.OperationalError as exc:
+        if not is_of_tables(exc):
+            raise  # locked, unreadable, no room: not the file's fault
+        salvage(path, exc)
+    except DAMAGE as exc:
+        salvage(path, exc)
+    return open_writer(path)

@@ -5,8 +5,10 @@ import importlib
 import io
 import json
 import math
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor.errors import Expected
 from kmonitor.export.run_export import ExportFormat, GivenUp, RunExport
 from kmonitor.export.runs_export import NamedExport, RunsExport
+from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import MIB, SimulatedAgent
 
@@ -66,6 +69,25 @@ def test_json_has_every_event_with_the_sources(export: RunExport, tmp_path: Path
     assert events[0]["name"] == HOSTILE
     (sources,) = (event["sources"] for event in events if event["type"] == "sources")
     assert {"no NVIDIA driver on this host", ""} == {source["absent"] for source in sources}
+
+
+@pytest.mark.parametrize(("format_", "lines"), [("csv", 4), ("json", None)])
+def test_an_export_goes_on_past_a_damaged_event_and_names_it(
+    live_hub: LiveHub,
+    export: RunExport,
+    tmp_path: Path,
+    format_: ExportFormat,
+    lines: int | None,
+):
+    before = export.into_file(tmp_path / "before", "json").lines
+    with closing(sqlite3.connect(live_hub.folders.database / DATABASE_NAME)) as file, file:
+        (row,) = file.execute("SELECT max(row) FROM events WHERE kind = 'sample'").fetchone()
+        file.execute("UPDATE events SET body = zeroblob(60) WHERE row = ?", (row,))
+
+    told = export.into_file(tmp_path / "run", format_)
+
+    assert told.lines == (before if lines is None else lines)
+    assert [each.split(":")[0] for each in told.unreadable] == [f"row {row}"]
 
 
 @pytest.mark.parquet

@@ -148,7 +148,7 @@ def test_what_arrives_differently_is_not_shown(
     monkeypatch.setattr(
         moving,
         "put_events",
-        lambda server, rows: put(server, [(*row[:6], row[6][:-1]) for row in rows]),
+        lambda server, rows: put(server, [(*row[:6], row[6][:-1], row[7]) for row in rows]),
     )
 
     with pytest.raises(moving.CannotMove, match="not what was sent"):

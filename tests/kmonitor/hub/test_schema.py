@@ -37,7 +37,7 @@ def test_an_older_database_keeps_its_rows_and_a_backup(
     assert new.execute("SELECT value FROM facts").fetchall() == [("abc",)]
     assert new.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA_VERSION,)
     new.close()
-    backup = sqlite3.connect(tmp_path / "hub.sqlite3.schema-2")
+    backup = sqlite3.connect(tmp_path / f"hub.sqlite3.schema-{schema.SCHEMA_VERSION - 1}")
     assert backup.execute("SELECT value FROM facts").fetchall() == [("abc",)]
     assert "more" not in tables(backup)
     backup.close()
@@ -57,7 +57,7 @@ def test_a_migration_that_fails_changes_nothing(
 
     database = sqlite3.connect(path)
     assert "more" not in tables(database)
-    assert database.execute("PRAGMA user_version").fetchone() == (2,)
+    assert database.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA_VERSION - 1,)
     database.close()
 
 
@@ -65,12 +65,12 @@ def test_a_migration_that_fails_changes_nothing(
 def test_a_database_of_the_future_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "hub.sqlite3"
     open_writer(path).close()
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 3)
 
     with pytest.raises(NewerDatabase) as caught:
         open_writer(path)
 
-    assert caught.value.version == 3
+    assert caught.value.version == 4
 
 
 def test_a_database_of_the_first_release_gets_room_for_packed_samples(

@@ -10,8 +10,11 @@ import pytest
 from kmonitor.hub import spool_shipping as module
 from kmonitor.hub.sessions import Session, Sessions
 from kmonitor.hub.spool_shipping import SpoolShipping
+from kmonitor.hub.store.pages import Wanted
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_spool import RunSpool
+from kmonitor_agent.protocol.codec import decode_event
+from kmonitor_agent.protocol.facts import Lost
 from kmonitor_agent.restart.death import Death
 from kmonitor_agent.restart.last_words import tell_death
 from tests.support.hub_parts import HubParts
@@ -161,3 +164,24 @@ def test_what_was_carried_here_from_another_host_counts_as_a_folders(
     hub.after(_SCAN_S)
 
     assert [each.is_shipped for each in parts.ledger.registry.all()] == [True]
+
+
+def test_events_between_a_cut_spool_and_its_mark_become_one_gap(parts: HubParts, folders: Folders):
+    run = _leave_a_spool(folders)
+    spool = RunSpool.take(folders.spool / run)
+    assert spool is not None
+    last_seq = spool.last_seq
+    spool.mark_acked(last_seq)
+    (segment,) = spool.closed_segments()
+    spool.close()
+    os.truncate(segment, segment.stat().st_size // 2)
+
+    assert _Shipping(parts, folders).after(_SCAN_S) == last_seq
+    assert parts.ledger.commit()
+
+    (record,) = parts.ledger.registry.all()
+    page = parts.database.page(Wanted(0, 100, (record.key,)))
+    gap = decode_event(page.rows[-1][4])
+    assert isinstance(gap, Lost)
+    assert (gap.first, gap.last) == (page.rows[-2][2] + 1, last_seq)
+    assert record.gaps == last_seq + 1 - gap.first

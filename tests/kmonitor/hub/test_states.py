@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kmonitor.hub.ledger import Origin
 from kmonitor.hub.liveness import Liveness
 from kmonitor.hub.local_process import ProcessWatch
 from kmonitor.hub.run_record import RunRecord
@@ -412,3 +413,28 @@ def test_pages_of_runs_are_followed_to_the_end(parts: HubParts):
         change = page[-1].change
 
     assert len(seen) == len(set(seen)) == 450
+
+
+def test_a_run_begun_with_a_gap_takes_name_actions_and_versions_from_its_first_event(
+    parts: HubParts,
+):
+    record = parts.ledger.registry.get_or_add(new_id())
+    origin = Origin("boot1", "here", 7, 0, 1.8e9)
+    parts.ledger.take_gap(record, 40, origin)
+    parts.take(record, FitStarted(t_s=5.0, fit=1, model="net", epochs=2, steps=30))
+    started = BootStarted(
+        t_s=0.0,
+        boot="boot1",
+        name="net",
+        host="here",
+        pid=7,
+        started_wall_s=1.8e9,
+        actions=["save"],
+        versions={"keras": "3.6.0"},
+    )
+
+    parts.take(record, started)
+
+    assert (record.name, record.actions) == ("net", ["save"])
+    assert record.versions == {"keras": "3.6.0"}
+    assert (record.state, record.gaps) == ("training", 40)

@@ -19,6 +19,7 @@ from kmonitor.hub.store.opening import (
     write_store,
 )
 from kmonitor.hub.store.postgresql.address import Address, AddressUnreadable
+from kmonitor.hub.store.postgresql.tables import SCHEMA_VERSION
 from kmonitor.hub.store.schema import NewerDatabase
 from kmonitor_agent.local.folders import Folders
 from tests.support.hub_parts import HubParts
@@ -116,7 +117,9 @@ def test_hubs_that_start_at_once_make_the_tables_once(team_server: TeamServer, t
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(try_store, [team_url] * 4))
 
-    assert team_server.ask("SELECT version FROM kmonitor.about", database_of(team_url)) == [(1,)]
+    assert team_server.ask("SELECT version FROM kmonitor.about", database_of(team_url)) == [
+        (SCHEMA_VERSION,)
+    ]
 
 
 def test_a_database_that_cannot_hold_all_texts(team_server: TeamServer):

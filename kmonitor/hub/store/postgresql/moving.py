@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from kmonitor.errors import Expected
-from kmonitor.hub.run_record import read_record
+from kmonitor.hub.run_record import read_record, record_body
 from kmonitor.hub.store.postgresql.team_database import TeamDatabase, put_events
 from kmonitor.hub.store.schema import open_writer
 
@@ -24,7 +22,7 @@ _ROWS_AT_ONCE: Final = 10_000
 _BLOCKS_AT_ONCE: Final = 200
 
 _EVENTS: Final = (
-    "SELECT row, seq, t_s, wall_s, kind, body FROM events WHERE run_key = ? ORDER BY row"
+    "SELECT row, seq, t_s, wall_s, kind, body, crc FROM events WHERE run_key = ? ORDER BY row"
 )
 _BLOCKS: Final = (
     "SELECT name, last_row, n_samples, body FROM sample_blocks WHERE run_key = ?"
@@ -42,8 +40,6 @@ _SUM_OF_BLOCKS: Final = (
     " ''::bytea ORDER BY last_row, name COLLATE \"C\"), ''::bytea))"
     " FROM sample_blocks WHERE run_key = ?"
 )
-
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class CannotMove(Expected):
@@ -148,7 +144,7 @@ class _Move:
         record.change = self._newest_change() + 1
         self._server.execute(
             "INSERT INTO runs (key, run, change, record) VALUES (?,?,?,?)",
-            (record.key, record.run, record.change, _encode(record)),
+            (record.key, record.run, record.change, record_body(record)),
         )
         self._moved.runs += 1
         self._moved.events += n_events
@@ -176,8 +172,8 @@ class _Move:
             put_events(
                 self._server,
                 [
-                    (self._first + row, self._first + key, seq, t_s, wall_s, kind, body)
-                    for row, seq, t_s, wall_s, kind, body in rows
+                    (self._first + row, self._first + key, seq, t_s, wall_s, kind, body, crc)
+                    for row, seq, t_s, wall_s, kind, body, crc in rows
                     if row > done
                 ],
             )
@@ -270,7 +266,7 @@ def _sum_of(parts: Iterator[bytes]) -> bytes:
 
 
 def _event_bytes(row: Sequence[Any]) -> bytes:
-    number, seq, t_s, wall_s, kind, body = row
+    number, seq, t_s, wall_s, kind, body, _crc = row
     return struct.pack(">qqdd", number, seq, t_s, wall_s) + kind.encode() + body
 
 

@@ -9,7 +9,7 @@ from kmonitor.hub.store.schema import NewerDatabase
 if TYPE_CHECKING:
     import psycopg
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """`about.version` of a database that this program writes."""
 
 _LOCK: Final = 0x6B6D6F6E
@@ -62,6 +62,8 @@ _MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
         # They are packed already.
         "ALTER TABLE sample_blocks ALTER COLUMN body SET STORAGE EXTERNAL",
     ),
+    # `row_sums.checksum` of the row.
+    2: ("ALTER TABLE events ADD COLUMN crc BIGINT",),
 }
 
 

@@ -15,7 +15,7 @@ import psycopg
 from typing_extensions import override
 
 from kmonitor.hub.store.connection import Connection, StoreAway, StoreDiffers
-from kmonitor.hub.store.database import Changes, Database, NewEvent
+from kmonitor.hub.store.database import Changes, Database
 from kmonitor.hub.store.numbering import MOST_HUBS, Span
 from kmonitor.hub.store.postgresql.address import Address
 from kmonitor.hub.store.postgresql.faults import StoreUnusable, TakenOver, unusable
@@ -28,6 +28,7 @@ from kmonitor.hub.store.postgresql.link import (
     connect,
 )
 from kmonitor.hub.store.postgresql.tables import bring_forward
+from kmonitor.hub.store.row_sums import SUMMED, NewEvent, summed
 from kmonitor_agent.local.plain_files import KEY_BYTES, read_own, write_private
 from kmonitor_agent.protocol.identity import new_id
 
@@ -35,10 +36,8 @@ IDENTITY_NAME: Final = "team-hub-id"
 """File beside the hub's own database: as which hub it stores in team databases."""
 
 _SIZE_EVERY_S: Final = 60.0
-_TYPES: Final = ("int8", "int8", "int8", "float8", "float8", "text", "bytea")
-_COPY_EVENTS: Final = (
-    b"COPY events (row, run_key, seq, t_s, wall_s, kind, body) FROM STDIN (FORMAT BINARY)"
-)
+_TYPES: Final = ("int8", "int8", "int8", "float8", "float8", "text", "bytea", "int8")
+_COPY_EVENTS: Final = f"COPY events ({SUMMED}) FROM STDIN (FORMAT BINARY)".encode()
 _CLAIM: Final = (
     "UPDATE hubs SET commits = commits + 1, head = %s WHERE number = %s AND instance = %s"
 )
@@ -195,7 +194,7 @@ class TeamDatabase(Database):
 
     @override
     def _put_events(self, events: Sequence[NewEvent]) -> None:
-        put_events(self.server, events)
+        put_events(self.server, summed(events))
 
     @override
     def _put_commands(self, commands: Sequence[tuple[str, bytes, bool]]) -> None:
@@ -277,8 +276,8 @@ class _UnderWay:
         return cls(changes, len(changes.audit), commands, deleted)
 
 
-def put_events(server: ServerConnection, events: Sequence[NewEvent]) -> None:
-    """Store events in one statement: all of them or none. Raises: `StoreAway`, `StoreDiffers`."""
+def put_events(server: ServerConnection, events: Sequence[tuple[Any, ...]]) -> None:
+    """Store rows of `SUMMED`, all or none. Raises: `StoreAway`, `StoreDiffers`."""
     if not events:
         return
     with (

@@ -1,0 +1,178 @@
+"""A SQLite database whose pages or indexes are damaged: what can be read goes into a new one.
+
+A run whose row is lost is made again from its events; what is missing of its events is found and
+filled or marked by `hub.verification`. Packed samples are packed again.
+"""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from kmonitor.hub.logbook import LOG
+from kmonitor.hub.store.aside import put_aside
+from kmonitor.hub.store.numbering import Span
+from kmonitor.hub.store.row_sums import SUMMED, is_sound, mended, summed
+from kmonitor.hub.store.schema import as_text, open_writer
+from kmonitor_agent.local.plain_files import open_own
+
+_TABLES: Final = {
+    "runs": "key, run, change, record",
+    "deleted": "run_key, run, change, swept",
+    "audit": "id, wall_s, who, what, run, subject, result",
+}
+_OTHERS: Final = ("facts", "commands")
+"""Tables without a number for each row."""
+
+DAMAGE: Final = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What is raised where pages are damaged; the latter where SQLite's own message holds them."""
+
+_PAGE_BYTES: Final = 4096
+_SIZE_VALID_FOR: Final = slice(92, 96)
+_FREE_PAGES: Final = slice(32, 40)
+"""Source: sqlite.org/fileformat2.html, 1.3."""
+
+_ROWS_AT_ONCE: Final = 10_000
+
+
+def salvage(path: Path, why: Exception) -> None:
+    """Put a new database in the place of a damaged one, which is kept beside it.
+
+    Raises:
+        sqlite3.Error, OSError: The new one cannot be written; the damaged one stays where it is.
+    """
+    fresh = path.with_name(f"{path.name}.new")
+    _remove(fresh)
+    try:
+        with closing(open_writer(fresh)) as target:
+            target.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            n_events = _copy(_with_its_tables(path, fresh, target), target)
+    except BaseException:
+        _remove(fresh)
+        raise
+    finally:
+        _remove(_patched(path))
+    put_aside(path, why)
+    fresh.rename(path)
+    LOG.warning("%d events of the damaged database were taken over", n_events)
+
+
+def is_of_tables(exc: sqlite3.OperationalError) -> bool:
+    """Whether a statement failed as a table or column of ours is not there."""
+    return exc.sqlite_errorcode == sqlite3.SQLITE_ERROR
+
+
+def _patched(path: Path) -> Path:
+    return path.with_name(f"{path.name}.new-patched")
+
+
+def _with_its_tables(path: Path, fresh: Path, target: sqlite3.Connection) -> Path:
+    """The damaged file; a copy of it with a new first page if that one is damaged.
+
+    It says where the tables begin, which is the same in every file that this program made.
+    """
+    query = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master ORDER BY name"
+    with suppress(*DAMAGE), closing(sqlite3.connect(path)) as source:
+        if source.execute(query).fetchall() == target.execute(query).fetchall():
+            return path
+    patched = _patched(path)
+    with open_own(fresh, "rb") as sound, open_own(path, "rb") as damaged:
+        page = bytearray(sound.read(_PAGE_BYTES))
+        page[_SIZE_VALID_FOR] = b"\xff" * 4  # the file's own size counts
+        page[_FREE_PAGES] = bytes(8)
+        damaged.seek(_PAGE_BYTES)
+        with open_own(patched, "wb") as file:
+            file.write(page)
+            shutil.copyfileobj(damaged, file)
+    return patched
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _copy(path: Path, target: sqlite3.Connection) -> int:
+    try:
+        source = sqlite3.connect(path, isolation_level=None)
+    except sqlite3.Error:
+        return 0
+    source.text_factory = as_text
+    with closing(source):
+        for table in _OTHERS:
+            with suppress(*DAMAGE):
+                for row in source.execute(f"SELECT * FROM {table}"):  # noqa: S608 - ours
+                    _put(target, table, [row])
+        for table, columns in _TABLES.items():
+            _put(target, table, list(_readable(source, table, columns)))
+        with suppress(*DAMAGE):
+            # A run whose row is lost has its name in the index still.
+            found = source.execute("SELECT key, run FROM runs INDEXED BY sqlite_autoindex_runs_1")
+            _put(target, "runs", [(key, run, 0, b"") for key, run in found])
+        return _copy_events(source, target)
+
+
+def _copy_events(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
+    known = {key for (key,) in target.execute("SELECT key FROM runs")}
+    n_events = 0
+    rows = _readable(source, "events", SUMMED)
+    while piece := list(islice(rows, _ROWS_AT_ONCE)):
+        events = (row[:7] if is_sound(row) else mended(row) for row in piece)
+        sound = summed(event for event in events if event is not None and event[1] in known)
+        _put(target, "events", sound)
+        n_events += len(sound)
+    return n_events
+
+
+def _put(target: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
+    if not rows:
+        return
+    marks = ",".join("?" * len(rows[0]))
+    target.execute("BEGIN")
+    target.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)  # noqa: S608 - ours
+    target.execute("COMMIT")
+
+
+def _readable(source: sqlite3.Connection, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
+    """All rows of a table that lie in pages which can be read."""
+    key = columns.split(",", maxsplit=1)[0]
+    low, step, most = 0, 1, Span.of_hub(0).last
+    while low <= most:
+        query = f"SELECT {columns} FROM {table} WHERE {key} >= ? ORDER BY {key}"  # noqa: S608 - ours
+        try:
+            for row in source.execute(query, (low,)):
+                if row[0] >= low:
+                    low, step = row[0] + 1, 1
+                    yield row
+        except DAMAGE:
+            # Doubled, as a page may promise rows again and again that it does not have.
+            low, step = max(low + step, _behind_damage(source, query + " LIMIT 1", low)), 2 * step
+        else:
+            return
+
+
+def _behind_damage(source: sqlite3.Connection, query: str, low: int) -> int:
+    """The lowest key from which on something can be read, or that there is nothing."""
+    bad, good = 0, 1
+    while not _can_read(source, query, low + good):
+        bad, good = good, 2 * good
+        if good > Span.of_hub(0).last:
+            return low + good
+    while good - bad > 1:
+        middle = (bad + good) // 2
+        if _can_read(source, query, low + middle):
+            good = middle
+        else:
+            bad = middle
+    return low + good
+
+
+def _can_read(source: sqlite3.Connection, query: str, low: int) -> bool:
+    try:
+        source.execute(query, (low,)).fetchone()
+    except DAMAGE:
+        return False
+    return True
