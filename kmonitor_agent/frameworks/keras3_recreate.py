@@ -82,9 +82,11 @@ def recreate(
         memory.is_open = are_on_cpu
         is_seen = _make_all(to_make, saved, maker)
     finally:
-        if any(each._value is None for each in variables):  # noqa: SLF001 - it ended too early
-            _make_all(to_make, saved, maker)
-        _rename_all(optimizers, old_ids, variables)
+        try:
+            if any(each._value is None for each in variables):  # noqa: SLF001 - it ended too early
+                _make_all(to_make, saved, maker)
+        finally:
+            _rename_all(optimizers, old_ids, variables)
     return is_seen and len(places) == len(state)
 
 

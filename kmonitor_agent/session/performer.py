@@ -82,23 +82,25 @@ class Performer:
         self._escalating = Escalating(limits=limits, act=self._act, tell=self.tell)
         self.diagnoses = Diagnoses(emit=emit, now_s=now_s, privacy=privacy)
 
-    def perform(self, fit: Fit, request: Request, *, step: int = 0) -> None:
-        """Do what was asked and tell the result.
+    def perform(self, fit: Fit, request: Request, *, step: int = 0) -> set[str]:
+        """Do what was asked and tell the result; the actions that were recorded.
 
         Args:
             fit: The fit at whose safe point this runs.
             request: What to do.
             step: Steps done in the running epoch; 0 at its end.
         """
-        known = len(self.records)
+        known: int | None = None
         SIGNALS.watch()
         try:
+            known = len(self.records)
             self._perform(fit, request, step)
         except Exception as exc:
             # Whoever asked hears of it; the caller's guard counts it.
-            if len(self.records) == known:
+            if known is None or len(self.records) == known:
                 self._finish(self._record(fit, request, step, why=described(exc)), request)
             raise
+        return {each.action for each in self.records[known:]}
 
     def _perform(self, fit: Fit, request: Request, step: int) -> None:
         if is_expired(request, self._now_s()):

@@ -506,11 +506,8 @@ class RunSession:
             self._wake_batches()
 
     def _perform(self, fit: Fit, request: Request, step: int) -> None:
-        records = self._performer.records
-        known = len(records)
-        self._performer.perform(fit, request, step=step)
-        # An `auto`, or a pause, is several actions. A reloaded model's graph waits for its trace.
-        done = {record.action for record in records[known:]}
+        # An `auto`, or a pause, is several actions. A reloaded model's graph waits for its next step.
+        done = self._performer.perform(fit, request, step=step)
         if (graph := self._watched.graph) and "collect" in done and "reload" not in done:
             judge_graph(self._limits, graph)
 
