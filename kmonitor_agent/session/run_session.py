@@ -506,7 +506,7 @@ class RunSession:
             self._wake_batches()
 
     def _perform(self, fit: Fit, request: Request, step: int) -> None:
-        # An `auto`, or a pause, is several actions. A reloaded model's graph waits for its next step.
+        # An `auto`, or a pause, is several actions. A reloaded model's graph waits for its step.
         done = self._performer.perform(fit, request, step=step)
         if (graph := self._watched.graph) and "collect" in done and "reload" not in done:
             judge_graph(self._limits, graph)
