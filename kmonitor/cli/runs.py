@@ -118,4 +118,11 @@ def _say_runs(found: list[RunSummary]) -> None:
         for run in found
     ]
     right = ("EPOCH", "GRAPH", "RAM", "VRAM", "STEP", "RAN")
-    say_table((*headers, "STARTED", "RAN"), rows, right=right, folds=("HOST",), elided="NAME")
+    say_table(
+        (*headers, "STARTED", "RAN"),
+        rows,
+        right=right,
+        folds=("HOST", "STATE"),
+        elided="NAME",
+        drops=("HOST", "STARTED", "RAN", "VRAM", "STEP"),
+    )

@@ -2,8 +2,10 @@
 
 import errno
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
 from rich.cells import cell_len
@@ -17,8 +19,8 @@ from kmonitor.presenters.formats import count_text, plain_text
 from kmonitor_agent.local.printable import printable
 
 _GAP = 2
-_LEAST_CELLS = 16
-"""Between two columns, and of a column that is elided."""
+_LEAST_CELLS = 12
+"""Between two columns, and of a text that gives way."""
 
 _OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 
@@ -26,14 +28,18 @@ PIPE_WIDTH = 200
 """Columns of a table that goes into a file or a pipe, where nobody can widen the window."""
 
 
-def say(line: str = "") -> None:
-    """One line to standard output."""
-    print(line, flush=True)
+def say(text: str = "") -> None:
+    """Lines to standard output, without what could act on a terminal."""
+    print(_lines_of(text), flush=True)
 
 
-def complain(line: str) -> None:
-    """One line to standard error."""
-    print(line, file=sys.stderr, flush=True)
+def complain(text: str) -> None:
+    """Lines to standard error, likewise."""
+    print(_lines_of(text), file=sys.stderr, flush=True)
+
+
+def _lines_of(text: str) -> str:
+    return "\n".join(map(plain, text.expandtabs(8).split("\n")))
 
 
 def show_waiting(line: str) -> None:
@@ -43,7 +49,7 @@ def show_waiting(line: str) -> None:
         line: Empty: there is nothing to wait for any more.
     """
     if sys.stderr.isatty():
-        print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
+        print(f"\r{plain(line)}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def is_of_output(fault: OSError) -> bool:
@@ -83,6 +89,31 @@ def plain(text: str) -> str:
     return printable(text)
 
 
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column, and how narrow it may become; a number is never shortened."""
+
+    title: str
+    cells: tuple[str, ...]
+    is_right: bool
+    is_elided: bool
+    is_folded: bool
+
+    @property
+    def natural(self) -> int:
+        return max(map(cell_len, (self.title, *self.cells)))
+
+    @property
+    def least(self) -> int:
+        if not (self.is_elided or self.is_folded):
+            return self.natural
+        return min(self.natural, max(_LEAST_CELLS, cell_len(self.title)))
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(cell.strip("-\N{EN DASH} ") for cell in self.cells)
+
+
 def say_table(
     headers: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -90,39 +121,91 @@ def say_table(
     right: Iterable[str] = (),
     folds: Iterable[str] = (),
     elided: str = "",
+    drops: Sequence[str] = (),
 ) -> None:
-    """A table to standard output.
+    """A table to standard output, in lines that are as wide as the terminal at most.
+
+    Texts become shorter first, then whole columns are left out, and named below the table. In a
+    file or pipe nothing is left out.
 
     Args:
         headers: Column titles.
         rows: Cells, as many as there are headers.
-        right: Titles of the columns that are aligned to the right.
-        folds: Titles of the columns that give way on a narrow terminal.
+        right: Titles of the columns that are aligned to the right: numbers, which stay whole.
+        folds: Titles of the columns that go on in further lines where there is no room.
         elided: Title of the column whose cells lose their middle where the line is too long.
+        drops: Titles of the columns that are left out first, the first one before all; then empty
+            ones and those furthest to the right. The first column stays.
     """
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    to_the_right, giving_way = set(right), set(folds)
-    for header in headers:
-        justify = "right" if header in to_the_right else "left"
-        table.add_column(
-            header, justify=justify, overflow="fold", no_wrap=header not in giving_way
-        )
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
-    console = _PipedConsole(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
     cells = [[plain(cell) for cell in row] for row in rows]
-    if elided:
-        _elide(headers, cells, headers.index(elided), console.width)
-    for row in cells:
-        table.add_row(*map(Text, row))
-    console.print(table)
+    every = [
+        _Column(
+            plain(title),
+            tuple(row[place] for row in cells),
+            is_right=title in set(right),
+            is_elided=title == elided,
+            is_folded=title in set(folds),
+        )
+        for place, title in enumerate(headers)
+    ]
+    console = _PipedConsole(file=sys.stdout, width=PIPE_WIDTH, highlight=False, soft_wrap=False)
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        shown = _that_fit(every, width, drops)
+    else:
+        width, shown = max(PIPE_WIDTH, _together(every)), every
+    widths = _widths(shown, width)
+    console.width = max(width, sum(widths) + _GAP * (len(shown) - 1))
+    console.print(_table(shown, widths))
+    if left_out := [each.title for each in every if each not in shown]:
+        say(f"Not shown at {width} columns: {', '.join(left_out)}.")
 
 
-def _elide(headers: Sequence[str], rows: list[list[str]], column: int, width: int) -> None:
-    """Give one column what the others leave of a line."""
-    widest = [max(map(cell_len, each)) for each in zip(headers, *rows, strict=True)]
-    others = sum(widest) - widest[column] + _GAP * (len(headers) - 1)
-    for row in rows:
-        row[column] = elided_middle(row[column], max(_LEAST_CELLS, width - others))
+def _table(columns: Sequence[_Column], widths: Sequence[int]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    made: list[list[Text]] = []
+    for column, width in zip(columns, widths, strict=True):
+        justify = "right" if column.is_right else "left"
+        is_whole = not column.is_folded
+        table.add_column(
+            Text(column.title), justify=justify, overflow="fold", no_wrap=is_whole, width=width
+        )
+        texts = column.cells
+        if column.is_elided:
+            texts = [elided_middle(cell, width) for cell in texts]
+        made.append([Text(cell) for cell in texts])
+    for row in zip(*made, strict=True):
+        table.add_row(*row)
+    return table
+
+
+def _together(columns: Sequence[_Column]) -> int:
+    """The least cells of a line with these columns."""
+    return sum(each.least for each in columns) + _GAP * (len(columns) - 1)
+
+
+def _that_fit(every: Sequence[_Column], width: int, drops: Sequence[str]) -> list[_Column]:
+    shown = list(every)
+    order = [each for title in drops for each in every if each.title == title]
+    order += [each for each in reversed(every) if each.is_empty]
+    order += reversed(every)
+    for each in order:
+        if _together(shown) <= width:
+            break
+        if each in shown and each is not every[0]:
+            shown.remove(each)
+    return shown
+
+
+def _widths(columns: Sequence[_Column], width: int) -> list[int]:
+    """How wide each is, where folded ones give way before the elided one."""
+    widths = [each.natural for each in columns]
+    excess = sum(widths) + _GAP * (len(columns) - 1) - width
+    for place, column in sorted(enumerate(columns), key=lambda each: each[1].is_elided):
+        taken = max(0, min(excess, widths[place] - column.least))
+        widths[place] -= taken
+        excess -= taken
+    return widths
 
 
 def elided_middle(text: str, cells: int) -> str:

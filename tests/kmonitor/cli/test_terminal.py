@@ -1,10 +1,13 @@
 import json
+import re
 import sys
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kmonitor.cli.terminal import PIPE_WIDTH, plain, say_table, show_waiting
+from kmonitor.cli.terminal import PIPE_WIDTH, complain, plain, say, say_table, show_waiting
 from kmonitor.export.plain_data import fields_of, json_text
 from kmonitor_agent.protocol.facts import EpochEnded, StepTimes
 
@@ -72,3 +75,68 @@ def test_a_table_in_a_pipe_is_not_cut_and_takes_names_literally(
     say_table(("NAME", "N"), [(name, "1")], right=("N",))
 
     assert name in capsys.readouterr().out
+
+
+NUMBERS = st.integers(0, 10**9).map(lambda n: f"{n} MiB")
+TEXTS = st.text("abc 训xyz-", max_size=60)
+
+
+@given(data=st.data(), width=st.integers(20, 200))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_number_that_is_printed_is_whole_at_any_width(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    data: st.DataObject,
+    width: int,
+):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", str(width))
+    n_numbers, n_rows = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 3))
+    headers = ["NAME", "WHY", *(f"N{n}" for n in range(n_numbers))]
+    rows = [
+        [data.draw(TEXTS), data.draw(TEXTS), *(data.draw(NUMBERS) for _ in range(n_numbers))]
+        for _ in range(n_rows)
+    ]
+
+    say_table(headers, rows, right=headers[2:], folds=("WHY",), elided="NAME")
+
+    out = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    *lines, left_out = out.splitlines() if "Not shown at" in out else [*out.splitlines(), ""]
+    hidden = left_out.removeprefix(f"Not shown at {width} columns: ").rstrip(".").split(", ")
+    assert all(cell_len(line) <= width for line in lines)
+    for place, header in enumerate(headers[2:], 2):
+        if header not in hidden:
+            assert all(row[place] in out for row in rows)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_the_list_of_runs_has_whole_numbers_on_a_narrow_terminal(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", str(width))
+
+    say_table(
+        ("RUN", "NAME", "EPOCH", "GRAPH", "RAM"),
+        [("1a2b3c4d", "a training with a long name", "3 of 3", "35 107", "12.4 GiB")],
+        right=("EPOCH", "GRAPH", "RAM"),
+        elided="NAME",
+        drops=("RAM",),
+    )
+
+    out = capsys.readouterr().out
+    assert "3 of 3" in out
+    assert "35 107" in out
+    assert ("12.4 GiB" in out) == (width > 40)
+    assert ("Not shown at 40 columns: RAM." in out) == (width == 40)
+
+
+def test_no_line_acts_on_a_terminal(capsys: pytest.CaptureFixture[str]):
+    hostile = "\x1b]0;title\x07\x1b[2J\r\x9b31m\u202e"
+
+    say(f"a\n{hostile}")
+    complain(hostile)
+    say_table((hostile, "N"), [(hostile, hostile)], right=("N",), folds=(hostile,))
+
+    shown = "".join(capsys.readouterr())
+    assert all(letter.isprintable() or letter == "\n" for letter in shown)
