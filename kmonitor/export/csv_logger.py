@@ -8,7 +8,7 @@ from typing import Any, Final, TextIO
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.errors import Expected
 from kmonitor.export.events import read_event
-from kmonitor.export.text_file import written_as_text
+from kmonitor.export.text_file import harmless, written_as_text
 from kmonitor_agent.protocol.facts import EpochEnded
 from kmonitor_agent.protocol.messages import RunSummary
 
@@ -81,7 +81,7 @@ def write_csv_logger(epochs: Iterable[EpochEnded], file: TextIO) -> int:
         if writer is None:
             names = _names(ended)
             writer = csv.writer(file, csv.excel)
-            writer.writerow(["epoch", *names])
+            writer.writerow(["epoch", *map(harmless, names)])
         writer.writerow([ended.epoch, *(ended.logs.get(name, _ABSENT) for name in names)])
         written += 1
     return written

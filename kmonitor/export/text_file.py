@@ -5,11 +5,16 @@ import io
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from kmonitor.export.plain_data import json_text
 from kmonitor.export.sample_table import TableColumn
 from kmonitor.export.whole_file import whole_file
+from kmonitor_agent.local.printable import printable
+
+_FORMULA: Final = ("=", "+", "-", "@")
+_BEFORE: Final = frozenset("\t\r\n")
+"""What spreadsheets take for the begin of a formula, and what they pass over before it."""
 
 
 @contextmanager
@@ -37,13 +42,24 @@ def write_csv(columns: Sequence[TableColumn], rows: Iterable[dict[str, Any]], fi
     """
     names = [column.name for column in columns]
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(names)
+    writer.writerow(map(harmless, names))
     written = 0
     for row in rows:
         # The module writes an empty cell for None.
-        writer.writerow([row.get(name) for name in names])
+        writer.writerow([harmless(row.get(name)) for name in names])
         written += 1
     return written
+
+
+def harmless(cell: Any) -> Any:
+    """A cell as a spreadsheet shows it and a terminal prints it: no text of a training acts there.
+
+    A text that a spreadsheet would take for a formula begins with an apostrophe. Numbers stay.
+    """
+    if not isinstance(cell, str):
+        return cell
+    text = printable(cell)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) or cell[:1] in _BEFORE else text
 
 
 def write_json_lines(events: Iterable[dict[str, Any]], file: TextIO) -> int:

@@ -1,6 +1,7 @@
 """Which database a hub stores in: its own file, or a team's on a server."""
 
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -100,6 +101,8 @@ def check_store(store: str, *, is_public: bool = False) -> None:
             "A team's database is named by a URL.",
             "Write it as postgresql://USER@HOST:PORT/DATABASE.",
         )
+    if is_public and _names_password(store):
+        raise _password_shown()
     try:
         from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
     except ImportError as exc:
@@ -108,12 +111,26 @@ def check_store(store: str, *, is_public: bool = False) -> None:
             how_to_add("postgresql"),
         ) from exc
     if is_public and Address.read(store).has_password:
-        raise StoreRefused(
-            "The URL holds a password, which everybody on this machine can read in the list of "
-            "processes.",
-            "Leave it out, and write it into ~/.pgpass (mode 0600) as "
-            "HOST:PORT:DATABASE:USER:PASSWORD.",
-        )
+        raise _password_shown()
+
+
+def _names_password(store: str) -> bool:
+    """Whether a URL names a password, as far as that can be seen without libpq."""
+    try:
+        parts = urlsplit(store)
+    except ValueError:
+        return False
+    return parts.password is not None or "password=" in parts.query
+
+
+def _password_shown() -> StoreRefused:
+    return StoreRefused(
+        "The URL holds a password, which everybody on this machine can read in the list of "
+        "processes.",
+        "Leave it out, and write it into ~/.pgpass (mode 0600) as "
+        "HOST:PORT:DATABASE:USER:PASSWORD, or name a service file's entry: "
+        "postgresql:///?service=NAME.",
+    )
 
 
 def store_named(word: str) -> str:

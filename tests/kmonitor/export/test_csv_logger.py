@@ -1,5 +1,6 @@
 """A fit's epochs come out as Keras' own CSVLogger writes them, to the byte."""
 
+import csv
 import io
 import math
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.errors import Expected
 from kmonitor.export.csv_logger import CsvLoggerExport, write_csv_logger
+from kmonitor.export.sample_table import TableColumn
+from kmonitor.export.text_file import write_csv
 from kmonitor_agent.protocol.facts import EpochEnded
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
@@ -47,6 +50,24 @@ def test_it_is_what_keras_writes(epochs: list[dict[str, float]], tmp_path: Path)
 
     ours = written([ended(epoch, **logs) for epoch, logs in enumerate(epochs)], tmp_path)
     assert ours == (tmp_path / "theirs.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "hostile", ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", " =1", "\t=1", "a\x1b[2J\r\n=1"]
+)
+def test_no_title_or_text_is_a_formula_or_acts_on_a_terminal(hostile: str):
+    table, log = io.StringIO(), io.StringIO()
+
+    columns = [TableColumn(hostile, "text"), TableColumn("number", "number")]
+    write_csv(columns, [{hostile: hostile, "number": -1.5}], table)
+    write_csv_logger([ended(0, **{hostile: -1.5})], log)
+
+    rows = list(csv.reader(io.StringIO(table.getvalue())))
+    titles = next(csv.reader(io.StringIO(log.getvalue(), newline="")))
+    texts = [rows[0][0], rows[1][0], *titles]
+    assert not [each for each in texts if each.lstrip().startswith(("=", "+", "-", "@"))]
+    assert all(each.isprintable() for each in texts)
+    assert rows[1][1] == "-1.5"
 
 
 def test_the_last_fit_is_written_and_another_one_where_it_is_asked_for(

@@ -6,6 +6,7 @@ import msgspec
 from kmonitor.export.events import event_object
 from kmonitor.export.sample_table import cells, table_columns
 from kmonitor.export.text_file import write_csv
+from kmonitor_agent.local.printable import printable
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.facts import DeviceNow, EpochEnded, Event, Sample, SourceOf, StepTimes
 from kmonitor_agent.protocol.messages import Row
@@ -68,7 +69,7 @@ def test_a_log_of_any_name_keeps_its_own_column():
         EpochEnded(t_s=2.0, fit=1, epoch=0, seconds=3.0, logs={name: 0.25}), logs=(name,)
     )
 
-    assert epoch[f"log:{name}"] == "0.25"
+    assert epoch[f"log:{printable(name)}"] == "0.25"
 
 
 def test_a_column_says_its_unit_and_where_it_comes_from_or_why_it_is_empty():

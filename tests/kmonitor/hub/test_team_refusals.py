@@ -164,6 +164,16 @@ def test_a_password_is_never_shown(url: str):
     assert SECRET not in str(caught.value)
 
 
+@pytest.mark.promise(9)
+def test_a_password_on_a_command_line_is_refused_before_a_library_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setitem(sys.modules, "kmonitor.hub.store.postgresql.address", None)
+
+    with pytest.raises(StoreRefused, match=r"(?s)list of processes.*service file"):
+        check_store(f"postgresql://me:{SECRET}@db/team", is_public=True)
+
+
 @pytest.mark.parametrize(
     "url",
     [
