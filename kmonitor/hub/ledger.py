@@ -123,6 +123,8 @@ class Ledger:
         self._thens: list[Callable[[], object]] = []
         self._not_before_s = 0.0
         self._unconfirmed: dict[str, int] = {}
+        self._gaps: dict[int, tuple[int, Lost]] = {}
+        """By run key its newest event's row, where that is a gap."""
         self.unit_ended: set[str] = set()
         self.listeners: list[Callable[[RunRecord, AnyEvent | None], None]] = []
         """Told of each event that is taken."""
@@ -153,9 +155,11 @@ class Ledger:
             t_s = self._applied(record, event)
             row = self._next_row
             self._next_row += 1
-            self._pending.events.append((row, record.key, seq, t_s, wall_s, kind, body))
-            self._pending_bytes += len(body) + _ROW_OVERHEAD_BYTES
-            record.stored_bytes += len(body) + _STORED_OVERHEAD_BYTES
+            gap = self._gap(record, row, event)
+            kept = body if gap is None else encode_event(gap)
+            self._pending.events.append((row, record.key, seq, t_s, wall_s, kind, kept))
+            self._pending_bytes += len(kept) + _ROW_OVERHEAD_BYTES
+            record.stored_bytes += len(kept) + _STORED_OVERHEAD_BYTES
             if isinstance(event, _ENDS_UNIT):
                 self.unit_ended.add(record.run)
             elif isinstance(event, CommandProgress):
@@ -170,6 +174,20 @@ class Ledger:
         # What was shipped later did not happen now.
         record.last_wall_s = min(wall_s, record.told_wall_s) if record.is_shipped else wall_s
         self.registry.touch(record)
+
+    def _gap(self, record: RunRecord, row: int, event: AnyEvent | None) -> Lost | None:
+        """A gap is one row, however many events tell of it: the newest stands for all."""
+        before = self._gaps.pop(record.key, None)
+        if not isinstance(event, Lost):
+            return None
+        gap = event
+        if before is not None and before[1].last + 1 == gap.first and before[1].why == gap.why:
+            gap = replace(gap, first=before[1].first)
+            self._pending.joined.append((before[0],))
+            record.rows -= 1
+            record.stored_bytes -= len(encode_event(before[1])) + _STORED_OVERHEAD_BYTES
+        self._gaps[record.key] = (row, gap)
+        return gap
 
     def _applied(self, record: RunRecord, event: AnyEvent | None) -> float:
         """What an event changes of its run; its run time, seconds."""

@@ -49,6 +49,7 @@ class Changes:
         audit: (wall_s, who, what, run, subject, result).
         deleted: (key, run, change) of runs to remove.
         blocks: Samples that were packed.
+        joined: (row,) of each event that a later one of these stands for too.
     """
 
     events: list[NewEvent] = field(default_factory=list[NewEvent])
@@ -61,6 +62,7 @@ class Changes:
     )
     deleted: list[tuple[int, str, int]] = field(default_factory=list[tuple[int, str, int]])
     blocks: list[SampleBlock] = field(default_factory=list[SampleBlock])
+    joined: list[tuple[int]] = field(default_factory=list[tuple[int]])
 
     @property
     def n_rows(self) -> int:
@@ -182,6 +184,7 @@ class Database(ABC):
         with self._transaction(changes):
             run_all = self._connection.executemany
             self._put_events(changes.events)
+            run_all("DELETE FROM events WHERE row = ?", changes.joined)
             run_all(_PUT_RUN, changes.runs)
             self._put_commands(changes.commands)
             run_all(_PUT_AUDIT, audit)
