@@ -19,9 +19,13 @@ class Sizes:
     status: int = 26
     gutter: int = 12
     padding: int = 16
+    card_radius: int = 10
+    button_radius: int = 8
     meta_px: int = 11
     body_px: int = 12
     control_px: int = 13
+    title_px: int = 15
+    value_px: int = 22
 
 
 SIZES: Final = Sizes()
