@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.store.aside import put_aside
@@ -34,6 +34,9 @@ _PAGE_BYTES: Final = 4096
 _SIZE_VALID_FOR: Final = slice(92, 96)
 _FREE_PAGES: Final = slice(32, 40)
 """Source: sqlite.org/fileformat2.html, 1.3."""
+
+_ROOTS: Final = {"table": (b"\x02", b"\x05", b"\x0a", b"\x0d"), "index": (b"\x02", b"\x0a")}
+"""How the first page of a table or index begins; tables may be kept as an index. Source: 1.6."""
 
 _ROWS_AT_ONCE: Final = 10_000
 
@@ -80,6 +83,8 @@ def _with_its_tables(path: Path, fresh: Path, target: sqlite3.Connection) -> Pat
             return path
     patched = _patched(path)
     with open_own(fresh, "rb") as sound, open_own(path, "rb") as damaged:
+        if not _has_its_roots(damaged, target):
+            return path  # anything but a database of ours: as large as it may be
         page = bytearray(sound.read(_PAGE_BYTES))
         page[_SIZE_VALID_FOR] = b"\xff" * 4  # the file's own size counts
         page[_FREE_PAGES] = bytes(8)
@@ -88,6 +93,18 @@ def _with_its_tables(path: Path, fresh: Path, target: sqlite3.Connection) -> Pat
             file.write(page)
             shutil.copyfileobj(damaged, file)
     return patched
+
+
+def _has_its_roots(damaged: IO[Any], target: sqlite3.Connection) -> bool:
+    """Whether most pages at which the tables and indexes begin are such pages."""
+    roots = target.execute(
+        "SELECT type, rootpage FROM sqlite_master WHERE rootpage > 1"
+    ).fetchall()
+    n_sound = 0
+    for kind, page in roots:
+        damaged.seek((page - 1) * _PAGE_BYTES)
+        n_sound += damaged.read(1) in _ROOTS[kind]
+    return 2 * n_sound > len(roots)
 
 
 def _remove(path: Path) -> None:
