@@ -36,11 +36,6 @@ from kmonitor_agent.frameworks.tensor_memory import in_use_bytes, is_on_cpu, is_
 from kmonitor_agent.frameworks.tensorflow_graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow_internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow_retained import RetainedTraces
-from kmonitor_agent.frameworks.tensorflow_retracing import (
-    Traced,
-    count_as_before,
-    traces_of,
-)
 from kmonitor_agent.frameworks.tensorflow_same_step import (
     Arguments,
     all_traces,
@@ -58,6 +53,8 @@ _OTHER_STEP: Final = (
     " Python code reads while it is traced has changed since, such as an attribute or a random"
     " number. A variable in its place keeps the step the same"
 )
+_FEW: Final = 4
+"""More traces than this were made again and again: most are of no use any more."""
 _ONLY_HERE: Final = 2
 """`sys.getrefcount` of what only a local variable refers to."""
 _SLICE_BYTES: Final = 4 * 1024 * 1024
@@ -76,7 +73,6 @@ class Keras3TensorFlowReclaim:
         self._internals = internals
         self._retained = retained
         self._inventory = inventory
-        self._dropped: dict[tuple[int, str], Traced] = {}
         self._again: dict[tuple[int, str], Any] = {}
         """Step functions that were traced again, by the model's id and their name."""
         self._arguments: dict[tuple[int, str], Arguments] = {}
@@ -126,7 +122,6 @@ class Keras3TensorFlowReclaim:
         made = [name for name in _FUNCTIONS if _can_be_made_again(model, name)]
         for name in made:
             function = getattr(model, name)
-            self._dropped[id(model), name] = traces_of(function, self._internals)
             untrack(model, name)
             if (again := self._again.pop((id(model), name), None)) is not None:
                 setattr(model, name, again)
@@ -145,13 +140,23 @@ class Keras3TensorFlowReclaim:
             for name in _FUNCTIONS:
                 self._arguments.pop((id(model), name), None)
                 old = getattr(model, name)
-                if _can_be_made_again(model, name) and any(all_traces(old)):
-                    again = self._again[id(model), name] = make_beside(model, name)
-                    arguments = self._arguments[id(model), name] = arguments_of(old)
-                    trace_for(again, arguments)
-                    if not self._is_same(old, again):
-                        return _OTHER_STEP.format(name=name)
+                if not _can_be_made_again(model, name) or not any(all_traces(old)):
+                    continue
+                if not self._is_same_again(model, name, arguments_of(old)):
+                    return _OTHER_STEP.format(name=name)
         return ""
+
+    def _is_same_again(self, model: KerasModel, name: str, arguments: Arguments) -> bool:
+        made = [make_beside(model, name)]
+        try:
+            trace_for(made[0], arguments)
+            is_it = self._is_same(getattr(model, name), made[0])
+            if is_it and sum(map(len, arguments)) <= _FEW:
+                self._again[id(model), name] = made.pop()
+                self._arguments[id(model), name] = arguments
+            return is_it
+        finally:
+            self._let_go(made)
 
     def _is_same(self, old: Any, new: Any) -> bool:
         give = self._internals.eager_context
@@ -160,12 +165,17 @@ class Keras3TensorFlowReclaim:
 
     def forget_traced(self) -> None:
         """See `TracesAgain.forget_traced`."""
-        again, self._again = self._again, {}
-        if not again:
+        again = list(self._again.values())
+        self._again.clear()
+        self._let_go(again)
+
+    def _let_go(self, functions: list[Any]) -> None:
+        """Empties the list, whose functions nobody else must hold."""
+        if not functions:
             return
-        graphs = [trace.graph for each in again.values() for trace in all_traces(each)]
+        graphs = [trace.graph for each in functions for trace in all_traces(each)]
         gone = [weakref.ref(each) for each in graphs]
-        again.clear()
+        functions.clear()
         graphs.clear()
         gc.collect()  # a function is part of a cycle
         self._retained.release([found for each in gone if (found := each()) is not None])
@@ -178,8 +188,6 @@ class Keras3TensorFlowReclaim:
         for name in names:
             make_function(model, name)
             function = getattr(model, name)
-            traced = self._dropped.pop((id(model), name), {})
-            count_as_before(function, traced, self._internals)
             arguments = self._arguments.pop((id(model), name), None)
             if arguments and not any(all_traces(function)):
                 # Where that fails, the next step traces it, as without us.

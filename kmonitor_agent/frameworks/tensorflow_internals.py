@@ -26,7 +26,6 @@ class TensorFlowInternals:
         func_graph: Class of a traced graph.
         branch_graphs: Classes of the graphs of conditions and loop bodies.
         default_graph_stack: Stack of graphs that code is building in.
-        tracing_counts: What warns of functions that are traced too often.
         missing: Name of a field here to the reason.
     """
 
@@ -37,7 +36,6 @@ class TensorFlowInternals:
     func_graph: type | None = None
     branch_graphs: tuple[type, ...] = ()
     default_graph_stack: Any = None
-    tracing_counts: Any = None
     missing: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -56,7 +54,6 @@ def find_internals() -> TensorFlowInternals:
     atomic = f"{_EAGER}.polymorphic_function.atomic_function"
     branches = "tensorflow.python.ops.control_flow_v2_func_graphs"
     ops = "tensorflow.python.framework.ops"
-    tracing = f"{_EAGER}.polymorphic_function.polymorphic_function"
     return TensorFlowInternals(
         functions=found("functions", lambda: _name(atomic, "RUNTIME_FUNCTION_REFS")),
         function_type=found("function_type", lambda: _name(atomic, "AtomicFunction")),
@@ -77,22 +74,9 @@ def find_internals() -> TensorFlowInternals:
         default_graph_stack=found(
             "default_graph_stack", lambda: _name(ops, "_default_graph_stack")
         ),
-        tracing_counts=found(
-            "tracing_counts",
-            lambda: _having(
-                _name(tracing, "_frequent_tracing_detector_manager"),
-                ("_lock", "_detectors", "_get_detector"),
-            ),
-        ),
         missing=missing,
     )
 
 
 def _name(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
-
-
-def _having(found: Any, names: tuple[str, ...]) -> Any:
-    for name in names:
-        getattr(found, name)
-    return found

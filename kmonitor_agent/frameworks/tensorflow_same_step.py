@@ -10,12 +10,33 @@ they call. Names do not count: TensorFlow numbers them.
 
 import hashlib
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.tensorflow_retracing import traced_functions
+from kmonitor_agent.frameworks.closures import closure_values
 
 _IGNORED: Final = frozenset({"_class", "_gradient_op_type", "token"})
 """Attributes with a number or name of this very trace: a place, a gradient, a Python function."""
+
+
+_CLOSURE_DEPTH: Final = 4
+
+
+def traced_functions(step: Any) -> Iterator[Any]:
+    """Every tf.function that a step function consists of, each once; none when run eagerly.
+
+    Keras 3.6 gives a tf.function around others, newer ones a plain function around them.
+    """
+    todo, seen = [step], {id(step): step}
+    while todo:
+        found = todo.pop()
+        if hasattr(found, "experimental_get_tracing_count"):
+            yield found
+            found = getattr(found, "python_function", None)
+        if isinstance(found, FunctionType):
+            inner = {id(value): value for value in closure_values(found, _CLOSURE_DEPTH)}
+            todo.extend(value for key, value in inner.items() if key not in seen)
+            seen |= inner
 
 
 def all_traces(step: Any) -> Iterator[Any]:

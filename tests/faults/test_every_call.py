@@ -32,10 +32,7 @@ ALLOCATIONS = 150
 IN_SHORT = (
     *("keras3_reclaim.py call clear", "keras3_reclaim.py call sys.getrefcount"),
     *("callback.py call weakref.ref", "callback.py call threading.get_ident"),
-    *(
-        "step_clock.py call perf_counter",
-        "tensorflow_retracing.py call self._counts._get_detector",
-    ),
+    "step_clock.py call perf_counter",
 )
 """Calls that ended a fit in kmonitor 0.1, as file and callee."""
 

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import pytest
 
-from kmonitor_agent.frameworks import keras3_reclaim, tensorflow_retracing
+from kmonitor_agent.frameworks import keras3_reclaim
 from kmonitor_agent.frameworks.deferred_function import DeferredFunction
 from kmonitor_agent.reclaim import actions
 from kmonitor_agent.reclaim.outcome import Mode
@@ -58,11 +58,9 @@ def failing(monkeypatch: Patch, owner: Any, name: str, *, times: int = 1) -> lis
 
 
 PLACES: list[tuple[Any, str]] = [
-    (keras3_reclaim, "traces_of"),
     (keras3_reclaim, "untrack"),
     (keras3_reclaim, "_graphs_of"),
     (keras3_reclaim, "_forget_losses"),
-    (keras3_reclaim, "count_as_before"),
     (keras3_reclaim, "clear_session_keeping_settings"),
     (keras3_reclaim.Keras3TensorFlowReclaim, "drop_functions"),
     (keras3_reclaim.Keras3TensorFlowReclaim, "release_retained"),
@@ -114,20 +112,3 @@ def test_a_model_is_never_without_a_step_function(monkeypatch: Patch, tmp_path: 
     (found,) = seen
     assert callable(found)
     assert isinstance(found, DeferredFunction) == (mode == "recreate")
-
-
-def test_counting_of_traces_fails_quietly_within_the_scripts_own_step(
-    plain: Result, monkeypatch: Patch, tmp_path: Path
-):
-    asked: list[str] = []
-
-    def fail(detector: Any) -> Any:
-        asked.append("detector")
-        raise MemoryError("for a test")
-
-    monkeypatch.setattr(tensorflow_retracing._Detector, "_own", fail)
-
-    result = run_reloaded(TRAINING, EPOCH_END, tmp_path, mode="recreate")
-
-    assert asked
-    assert_same(result, plain)

@@ -2,9 +2,7 @@
 # pyright: reportFunctionMemberAccess=false
 """TensorFlow counts traces and warns of them after reloads as it does without."""
 
-import gc
 import logging
-import weakref
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -16,13 +14,9 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 
-from kmonitor_agent.frameworks import detect, tensorflow_internals
-from kmonitor_agent.frameworks.tensorflow_internals import find_internals
-from kmonitor_agent.frameworks.tensorflow_retracing import (
-    count_as_before,
-    traced_functions,
-    traces_of,
-)
+from kmonitor_agent.frameworks import detect
+from kmonitor_agent.frameworks.tensorflow_same_step import traced_functions
+from kmonitor_agent.reclaim.actions import Mode
 from tests.support.reloading import BATCH, KERAS, Reclaim, Training, arrays, dense_model
 
 pytestmark = [*KERAS, pytest.mark.slow]
@@ -107,33 +101,16 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Iterator[list[logging.LogRecor
 
 
 @pytest.mark.full
-def test_many_reloads_in_short_epochs_bring_no_warning(warnings: list[Any], tmp_path: Path):
-    callback = Reclaim(tmp_path, epochs=range(ENOUGH))
-
-    SHORT.run(callback)
-
-    assert [outcome.ok for outcome in callback.outcomes] == [True] * ENOUGH
-    assert [record.getMessage()[:80] for record in warnings] == []
-
-
-@pytest.mark.full
-def test_without_the_count_of_tracing_reloads_are_the_same_but_tensorflow_warns(
-    warnings: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("mode", ["assign", "recreate"])
+def test_many_reloads_in_short_epochs_bring_no_warning(
+    mode: Mode, warnings: list[Any], tmp_path: Path
 ):
-    look = tensorflow_internals._name
-
-    def name(module: str, wanted: str) -> Any:
-        if "tracing" in wanted:
-            raise AttributeError(wanted)
-        return look(module, wanted)
-
-    monkeypatch.setattr(tensorflow_internals, "_name", name)
-    callback = Reclaim(tmp_path, epochs=range(ENOUGH))
+    callback = Reclaim(tmp_path, epochs=range(ENOUGH), mode=mode)
 
     SHORT.run(callback)
 
     assert [outcome.why for outcome in callback.outcomes] == [""] * ENOUGH
-    assert warnings, "the other tests must be able to fail"
+    assert [record.getMessage()[:80] for record in warnings] == []
 
 
 @pytest.mark.full
@@ -230,62 +207,6 @@ def test_tensorflow_counts_and_warns_as_without_reloads(
         return counted(), [record.getMessage()[:60] for record in warnings]
 
     assert counted_after(at) == counted_after("never")
-
-
-def test_a_trace_that_the_dropped_function_lacked_is_counted():
-    model = line_model()
-    data = arrays(validation=False)["x"]
-    model.fit(data, data[:, :1], batch_size=BATCH, verbose=0)
-    internals = find_internals()
-    (before,) = counted()
-    traced = traces_of(model.train_function, internals)
-    model.train_function = None
-    model.make_train_function()
-    count_as_before(model.train_function, traced, internals)
-
-    model.fit(data, data[:, :1], batch_size=BATCH, verbose=0)
-    (known,) = counted()
-    model.fit(data.astype("int32"), data[:, :1], batch_size=BATCH, verbose=0)
-    (new,) = counted()
-
-    assert len(known[2]) == len(before[2])
-    assert known[3] == 2 * before[3]
-    assert len(new[2]) == len(before[2]) + 1
-
-
-def test_what_stands_for_a_function_ends_with_it():
-    model = line_model()
-    model.fit(**arrays(), verbose=0)
-    internals = find_internals()
-    traced = traces_of(model.train_function, internals)
-    model.train_function = None
-    model.make_train_function()
-    count_as_before(model.train_function, traced, internals)
-    detectors = polymorphic_function._frequent_tracing_detector_manager._detectors
-    ours = [weakref.ref(key) for key in detectors if not hasattr(key, "co_name")]
-    assert ours
-
-    if hasattr(model, "_delete_tracking"):
-        model._delete_tracking("train_function")
-    model.train_function = None
-    gc.collect()
-
-    assert [key() for key in ours] == [None] * len(ours)
-
-
-def test_a_function_that_counts_otherwise_is_left_alone_and_the_reason_is_kept():
-    class Otherwise:
-        python_function = None
-
-        def experimental_get_tracing_count(self) -> int:
-            return 1
-
-    internals = find_internals()
-
-    assert traces_of(Otherwise(), internals) == {}
-    count_as_before(Otherwise(), {}, internals)
-
-    assert "_key_for_call_stats" in internals.missing["tracing_counts"]
 
 
 def test_an_eager_step_has_no_traced_functions():
