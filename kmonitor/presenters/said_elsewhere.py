@@ -95,7 +95,7 @@ _SAID: Final = (
     *(later("done: {why}"), later("unknown: {why}")),
     later("nothing to release"),
     later("there was nothing to release"),
-    later("nothing was released: the graph has {n} operations as before"),
+    later("nothing was given back: the graph has {n} operations as before"),
     later("Keras has made no step function of this model, so there was nothing to reload; {why}"),
     later(
         "a reload would change the result: {name}, traced again, computes something else. What"

@@ -7047,7 +7047,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
-        <source>nothing was released: the graph has {n} operations as before</source>
+        <source>nothing was given back: the graph has {n} operations as before</source>
         <translation>未释放任何内容：计算图仍有 {n} 个算子</translation>
     </message>
     <message>

@@ -97,7 +97,7 @@ def test_graph_is_counted_as_soon_as_a_step_was_traced(monitor: Any, told: Told)
     counts = [e.operations for e in of(GraphSize, told(monitor))]
     assert seen[0] == counts[0]
     assert seen[0] < seen[1] == seen[2] == seen[3]
-    assert seen[4] < seen[5] == counts[-1]
+    assert 0 < seen[4] <= seen[5] == counts[-1]
 
 
 def test_epochs_too_short_to_time_say_so_and_so_does_a_limit_on_them_once(told: Told):
