@@ -114,7 +114,9 @@ class HubLoop:
         self._folders, sessions = folders, self._ingest.sessions
         self._spools = SpoolShipping(folders.spool, self._ledger, sessions, faults, clock)
         keep = options.keep or Keep()
-        self._retention = Retention(self._ledger, keep, clock, self._liveness.is_abandoned)
+        self._retention = Retention(
+            self._ledger, keep, clock, self._liveness.is_abandoned, folders.database
+        )
         self._condition = self._made_condition()
         self._team = TeamWatch(self._ledger, clock) if database.is_shared else None
         self._feed = self._made_feed(options.folder)

@@ -1,12 +1,14 @@
 """Removes runs that ended long ago, or the oldest when they take too much: one at a time."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.options import Keep
 from kmonitor.hub.run_record import RunRecord
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.clock_doubt import is_clock_believed
 
 _DAY_S = 86400.0
 _PAGES_AT_ONCE = 256
@@ -30,6 +32,7 @@ class Retention:
         keep: Keep,
         clock: Clock,
         is_abandoned: Callable[[RunRecord], bool],
+        folder: Path,
     ) -> None:
         """Nothing is removed before the first `step`.
 
@@ -38,12 +41,15 @@ class Retention:
             keep: What is kept.
             clock: Time.
             is_abandoned: Whether a run that has not ended may go all the same.
+            folder: Where the newest time that was seen is noted.
         """
         self.removed = 0
         self._ledger = ledger
         self.keep = keep
         self._clock = clock
         self._is_abandoned = is_abandoned
+        self._folder = folder
+        self._is_unsure = False
 
     def step(self) -> None:
         """Remove one run if one has to go, or give some room back to the disk."""
@@ -68,13 +74,24 @@ class Retention:
         if oldest is None:
             return None
         age_s = self._clock.wall_s() - oldest.last_wall_s
-        if keep.days and age_s > keep.days * _DAY_S:
+        if keep.days and self._believes_clock() and age_s > keep.days * _DAY_S:
             return oldest, f"it ended {age_s / _DAY_S:.0f} days ago, {keep.days:g} are kept"
         if keep.n_bytes:
             used = self._ledger.used_bytes
             if used > keep.n_bytes:
                 return oldest, f"{used} bytes are stored, {keep.n_bytes} are kept"
         return None
+
+    def _believes_clock(self) -> bool:
+        try:
+            believes = is_clock_believed(self._folder, self._clock.wall_s())
+        except OSError as exc:
+            believes = False
+            LOG.debug("the newest time that was seen cannot be noted: %s", exc)
+        if not believes and not self._is_unsure:
+            LOG.info("no run is removed for its age for a day: the clock stepped or is unknown")
+        self._is_unsure = not believes
+        return believes
 
     def _removable(self) -> list[RunRecord]:
         return [

@@ -9,6 +9,7 @@ from kmonitor.hub.condition import Condition
 from kmonitor.hub.options import KEEP_NAME, Keep, read_keep, write_keep
 from kmonitor.hub.retention import Retention
 from kmonitor.hub.run_record import RunRecord
+from kmonitor_agent.local.clock_doubt import is_clock_believed
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import BootEnded
 from tests.support.hub_parts import HubParts, on_both_stores
@@ -26,7 +27,17 @@ def ended_run(parts: HubParts, samples: int = 10) -> RunRecord:
 
 
 def kept_by(parts: HubParts, keep: Keep) -> Retention:
-    return Retention(parts.ledger, keep, parts.clock, lambda record: record.note == "abandoned")
+    folder = parts.folders.database
+    return Retention(
+        parts.ledger, keep, parts.clock, lambda each: each.note == "abandoned", folder
+    )
+
+
+def let_pass(parts: HubParts, days: int) -> None:
+    """Time, on a hub that looks at the clock again and again, as one with bounds does."""
+    for _ in range(48 * days + 1):
+        is_clock_believed(parts.folders.database, parts.clock.wall_s())
+        parts.clock.move(1800.0)
 
 
 def settle(parts: HubParts, retention: Retention) -> int:
@@ -59,7 +70,7 @@ def test_runs_that_ended_long_ago_go_and_no_others(parts: HubParts):
     old, pinned = ended_run(parts), ended_run(parts)
     pinned.pinned = True
     living = parts.started_run(pid=os.getpid())
-    parts.clock.move(31 * _DAY_S)
+    let_pass(parts, days=31)
     young = ended_run(parts)
 
     retention = kept_by(parts, Keep(days=30))
@@ -69,6 +80,27 @@ def test_runs_that_ended_long_ago_go_and_no_others(parts: HubParts):
     assert retention.removed == 1
     assert not parts.database.bodies(old.key, 1, 100)
     assert parts.database.bodies(young.key, 1, 100)
+
+
+def test_no_run_goes_for_a_clock_that_stepped(parts: HubParts, caplog: pytest.LogCaptureFixture):
+    record = ended_run(parts)
+    retention = kept_by(parts, Keep(days=30))
+    let_pass(parts, days=2)
+
+    parts.clock.jump_wall(400 * _DAY_S)
+    with caplog.at_level("INFO", logger="kmonitor.hub"):
+        settle(parts, retention)
+        settle(parts, retention)
+
+    assert names(parts) == {record.run}
+    assert caplog.text.count("the clock stepped") == 1
+    parts.clock.jump_wall(-400 * _DAY_S)
+    let_pass(parts, days=27)
+    settle(parts, retention)
+    assert names(parts) == {record.run}
+    let_pass(parts, days=3)
+    settle(parts, retention)
+    assert names(parts) == set()
 
 
 @on_both_stores
@@ -102,7 +134,7 @@ def test_what_was_removed_is_given_back_to_the_disk(parts: HubParts):
 def test_one_run_goes_at_a_time_and_its_events_bit_by_bit(parts: HubParts):
     for _ in range(3):
         ended_run(parts)
-    parts.clock.move(31 * _DAY_S)
+    let_pass(parts, days=31)
     retention = kept_by(parts, Keep(days=30))
 
     retention.step()
@@ -114,7 +146,7 @@ def test_one_run_goes_at_a_time_and_its_events_bit_by_bit(parts: HubParts):
 @on_both_stores
 def test_it_is_written_down_what_went_and_why(parts: HubParts, caplog: pytest.LogCaptureFixture):
     record = ended_run(parts)
-    parts.clock.move(31 * _DAY_S)
+    let_pass(parts, days=31)
     with caplog.at_level("INFO", logger="kmonitor.hub"):
         settle(parts, kept_by(parts, Keep(days=30)))
 
@@ -127,7 +159,7 @@ def test_it_is_written_down_what_went_and_why(parts: HubParts, caplog: pytest.Lo
 def test_an_abandoned_run_may_go_too(parts: HubParts):
     record = parts.started_run(pid=os.getpid())
     record.note = "abandoned"
-    parts.clock.move(31 * _DAY_S)
+    let_pass(parts, days=31)
 
     settle(parts, kept_by(parts, Keep(days=30)))
 

@@ -145,7 +145,8 @@ def test_retention_removes_runs_of_its_own_hub_only(pair: Pair):
         record = parts.started_run(pid=1)
         parts.take(record, BootEnded(t_s=1.0, why="finished"))
         assert parts.ledger.commit()
-    retention = Retention(pair.one.ledger, Keep(n_bytes=1), pair.one.clock, lambda _: False)
+    ledger, folder = pair.one.ledger, pair.one.folders.database
+    retention = Retention(ledger, Keep(n_bytes=1), pair.one.clock, lambda _: False, folder)
 
     for _ in range(9):
         retention.step()
