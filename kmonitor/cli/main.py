@@ -12,6 +12,7 @@ from kmonitor.cli.statuses import BROKEN_PIPE, DONE, FAILED, INTERRUPTED, USAGE,
 from kmonitor.cli.terminal import complain, discard_output, is_of_output, plain
 from kmonitor.cli.wrong_options import about_option
 from kmonitor.errors import Expected
+from kmonitor.standard_streams import fill_standard_streams
 from kmonitor_agent.local.folders import home_without_place
 
 HELP = """
@@ -111,6 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    fill_standard_streams()
     try:
         status = _guarded(given)
         sys.stdout.flush()

@@ -1,11 +1,13 @@
 """The hub's own faults: counted, logged at a bounded rate, never the end of the hub."""
 
 import logging
+import threading
 from collections import Counter
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
 
-from kmonitor.hub.store.connection import CANNOT_NOW
+from kmonitor.hub.logbook import LOG
+from kmonitor.hub.store.connection import CANNOT_NOW, Connection
 from kmonitor_agent.protocol.errors import ProtocolError
 
 _MAX_PLACES = 64
@@ -13,6 +15,7 @@ _MAX_NAMED = 1000
 """Offenders that are named once each; then they are only counted."""
 
 _MAX_WORDS = 500
+_READ_AGAIN_S = 1.0
 
 _NOT_OUR_FAULT = (ProtocolError, OSError, *CANNOT_NOW)
 """A peer's bytes or the disk: where in our code it was noticed helps nobody."""
@@ -61,6 +64,37 @@ class HubFaults:
             yield
         except Exception as exc:  # noqa: BLE001 - one bad message must not end the hub
             self.record(where, exc, of=of)
+
+
+def keep_reading(
+    what: str,
+    open_reader: Callable[[], Connection],
+    is_stopping: threading.Event,
+    turn: Callable[[Connection], None],
+) -> None:
+    """The main of a thread that reads the database: one turn after the other until it is to stop.
+
+    What a turn raises ends neither the thread nor its work: the next has another connection.
+
+    Args:
+        what: What it reads, for the log.
+        open_reader: Gives a connection for the thread.
+        is_stopping: Set when it is to stop.
+        turn: One turn.
+    """
+    said = ""
+    while not is_stopping.is_set():
+        try:
+            with closing(open_reader()) as connection:
+                while not is_stopping.is_set():
+                    turn(connection)
+        except Exception as exc:  # noqa: BLE001 - a thread's main
+            words = f"{what}: {_words(exc)}"
+            if words != said:
+                is_fault = not isinstance(exc, _NOT_OUR_FAULT)
+                LOG.warning("%s; tried again", words, exc_info=is_fault)
+            said = words
+            is_stopping.wait(_READ_AGAIN_S)
 
 
 def _words(what: object) -> str:

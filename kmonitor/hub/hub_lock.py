@@ -1,5 +1,6 @@
 """One hub per runtime folder and per database: a lock that dies with its process."""
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,8 @@ from kmonitor.errors import Expected
 from kmonitor_agent.local.plain_files import KEY_BYTES, open_plain
 
 _LOCKED_BYTE = 4096
+_HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+"""How the systems say that somebody else has a lock; others mean that there are none."""
 
 
 class AnotherHub(Expected):
@@ -36,7 +39,7 @@ class HubLock:
 
         Raises:
             AnotherHub: Somebody else holds it.
-            OSError: The file cannot be made or written.
+            OSError: The file cannot be made, locked or written.
         """
         self._path = path
         self._fd = open_plain(path, os.O_RDWR | os.O_CREAT, limit_bytes=KEY_BYTES, own=True)
@@ -45,7 +48,9 @@ class HubLock:
         except OSError as exc:
             pid = os.read(self._fd, 32).decode("ascii", "replace").strip()
             os.close(self._fd)
-            raise AnotherHub(path, pid) from exc
+            if exc.errno in _HELD:
+                raise AnotherHub(path, pid) from exc
+            raise
         try:
             os.ftruncate(self._fd, 0)
             os.write(self._fd, str(os.getpid()).encode())

@@ -196,18 +196,18 @@ class HubLoop:
 
     def close(self) -> None:
         """Commit, then close everything."""
-        self._spools.close()
         with self._faults.guarded("last commit"):
+            self._spools.close()
             if self._ledger.commit():
                 self._ingest.acknowledge()
+        closers = [self._series.stop, self._verdicts.stop, self._doors.close]
         if self._outlets is not None:
-            self._outlets.close()  # a collector that hangs is waited for, a little
-        self._series.stop()
-        self._verdicts.stop()
+            closers.insert(0, self._outlets.close)  # waits a little for a collector that hangs
         if self._team is not None:
-            self._team.stop()
-        self._doors.close()
-        self._ledger.database.close()
+            closers.insert(0, self._team.stop)
+        for close in (*closers, self._ledger.database.close):
+            with self._faults.guarded("close"):
+                close()
 
     def _made_condition(self) -> Condition:
         self._verification = Verification(

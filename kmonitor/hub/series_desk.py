@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from kmonitor.hub.guard import keep_reading
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.open_questions import OpenQuestion, OpenQuestions
 from kmonitor.hub.run_columns import RunColumns
@@ -175,21 +176,19 @@ class SeriesDesk:
         return blocks
 
     def _main(self) -> None:
-        connection = self._open_reader()
-        try:
-            while True:
-                job = self._next()
-                if self._is_stopping.is_set():
-                    return
-                if isinstance(job, _Packing):
-                    self._pack(connection, job.run_keys)
-                elif job is not None and not self._go_on(connection, job):
-                    self._long.append(job)
-                    self._outline(connection, job)
-                if self._long and self._go_on(connection, self._long[0]):
-                    self._long.popleft()
-        finally:
-            connection.close()
+        keep_reading("series", self._open_reader, self._is_stopping, self._turn)
+
+    def _turn(self, connection: Connection) -> None:
+        job = self._next()
+        if self._is_stopping.is_set():
+            return
+        if isinstance(job, _Packing):
+            self._pack(connection, job.run_keys)
+        elif job is not None and not self._go_on(connection, job):
+            self._long.append(job)
+            self._outline(connection, job)
+        if self._long and self._go_on(connection, self._long[0]):
+            self._long.popleft()
 
     def _next(self) -> _Job | _Packing | None:
         """What was not begun; waits for it only where there is nothing to go on with."""

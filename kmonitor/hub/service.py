@@ -7,7 +7,8 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -25,6 +26,7 @@ from kmonitor.hub.store.opening import store_named, stored_store
 from kmonitor.hub.store.salvage import DAMAGE, is_of_tables, salvage
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.wake import Wake
+from kmonitor.standard_streams import fill_standard_streams
 from kmonitor_agent.local.clock import SystemClock
 from kmonitor_agent.local.folders import Folders, find_folders
 from kmonitor_agent.local.private_folders import (
@@ -33,7 +35,9 @@ from kmonitor_agent.local.private_folders import (
     make_own_folder,
     make_private_folder,
 )
+from kmonitor_agent.local.scarcity import MIB, Needs, what_is_short
 from kmonitor_agent.local.sockets import hub_lock
+from kmonitor_agent.protocol.version import MAX_DURATION_S
 from kmonitor_agent.release import VERSION
 
 EXIT_ANOTHER = 3
@@ -43,6 +47,8 @@ EXIT_REFUSED = 4
 """Exit status when the hub cannot run here: a folder is not private, say."""
 
 _MIN_FILES = 4096
+_NEEDS = Needs(descriptors=64, threads=4, n_bytes=64 * MIB)
+"""Below it libzmq would end the process by a signal."""
 
 _DIFFERS_AGAIN_S = 60.0
 """What differs again so soon after all was read anew differs for good."""
@@ -66,6 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         Exit status: 0 when asked to end, else `EXIT_ANOTHER` or `EXIT_REFUSED`.
     """
+    fill_standard_streams()
     options = _parser().parse_args(argv)
     try:
         run(
@@ -94,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--folder", type=Path, help="only show the spools of this folder")
     parser.add_argument(
         "--idle-s",
-        type=float,
+        type=_seconds,
         help="end after so many seconds without a live run or a desktop; otherwise never",
     )
     parser.add_argument(
@@ -120,6 +127,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _seconds(written: str) -> float:
+    value = float(written)
+    if not 0 <= value <= MAX_DURATION_S:
+        raise ValueError(written)
+    return value
+
+
 def run(folders: Folders, options: HubOptions | None = None) -> None:
     """Run the hub in this process's main thread until it is asked to end.
 
@@ -138,10 +152,14 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
     options = options or HubOptions()
     os.umask(0o077)
     _raise_file_limit()
+    if why := what_is_short(_NEEDS):
+        raise CannotStart(f"The hub cannot start: {why}. See `ulimit -a`.")
+    if options.folder is not None and not options.folder.is_dir():
+        raise CannotStart(f"{options.folder} is not a folder.")
     handler = _open_log(folders)
     # To standard error: a stopped process has no business with the rotated file.
     if not faulthandler.is_enabled():
-        faulthandler.enable()
+        faulthandler.enable(sys.stderr)
     try:
         options = replace(options, store=_store(folders, options))
         _run_again_and_again(folders, options)
@@ -222,7 +240,8 @@ def _lock(path: Path) -> HubLock:
     except UnsafePath as exc:
         raise CannotStart(f"{path} {exc.why}.") from exc
     except OSError as exc:
-        raise CannotStart(f"{path} cannot be written: {exc.strerror}.") from exc
+        what = f"{path} cannot be written and locked: {exc.strerror}."
+        raise CannotStart(what, "KMONITOR_HOME may name a folder on a disk of this host.") from exc
 
 
 def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions) -> Ending:
@@ -247,14 +266,14 @@ def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions)
 
 
 def _serve(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions) -> Ending:
-    wake = Wake()
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    try:
-        try:
-            loop = HubLoop(folders, context, wake, HubFaults(LOG), SystemClock(), options)
-        except zmq.ZMQError as exc:
-            what = f"The sockets in {folders.runtime} cannot be bound: {exc}."
-            raise CannotStart(what) from exc
+    with ExitStack() as opening, _named(folders):
+        wake = Wake()
+        opening.callback(wake.close)
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        opening.callback(context.destroy, linger=0)
+        loop = HubLoop(folders, context, wake, HubFaults(LOG), SystemClock(), options)
+        opened = opening.pop_all()
+    with opened:
         try:
             if options.bind:
                 loop.listen(options.bind)
@@ -267,9 +286,21 @@ def _serve(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions
                 return Ending.MOVED if moved else Ending.STOPPED
         finally:
             loop.close()
-    finally:
-        context.destroy(linger=0)
-        wake.close()
+
+
+@contextmanager
+def _named(folders: Folders) -> Generator[None]:
+    """Says what cannot be had while the hub is made."""
+    try:
+        yield
+    except UnsafePath:
+        raise
+    except zmq.ZMQError as exc:
+        what = f"The sockets in {folders.runtime} cannot be bound: {exc}."
+        raise CannotStart(what) from exc
+    except OSError as exc:
+        where = exc.filename or folders.state
+        raise CannotStart(f"{where} cannot be used: {exc.strerror}.") from exc
 
 
 def _raise_file_limit() -> None:

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from kmonitor.hub.guard import keep_reading
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.run_record import RunRecord, read_record
@@ -80,16 +81,15 @@ class TeamWatch:
                 registry.show_other(record)
 
     def _main(self) -> None:
-        connection = self._ledger.database.open_reader()
+        reader = self._ledger.database.open_reader
+        keep_reading("runs of other hubs", reader, self._is_stopping, self._turn)
+
+    def _turn(self, connection: Connection) -> None:
         try:
-            while not self._is_stopping.is_set():
-                try:
-                    self._look(connection)
-                except (*CANNOT_READ, msgspec.MsgspecError) as exc:
-                    LOG.debug("other hubs' runs could not be read: %s", exc)
-                self._is_stopping.wait(self._every_s)
-        finally:
-            connection.close()
+            self._look(connection)
+        except (*CANNOT_READ, msgspec.MsgspecError) as exc:
+            LOG.debug("other hubs' runs could not be read: %s", exc)
+        self._is_stopping.wait(self._every_s)
 
     def _look(self, connection: Connection) -> None:
         stored: dict[int, int] = dict(

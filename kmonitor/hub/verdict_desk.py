@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from kmonitor.hub.guard import keep_reading
 from kmonitor.hub.open_questions import OpenQuestion, OpenQuestions
 from kmonitor.hub.packed_reading import read_packed, read_part
 from kmonitor.hub.run_judge import RunJudge
@@ -132,15 +133,13 @@ class VerdictDesk:
         return bool(self._found)
 
     def _main(self) -> None:
-        connection = self._open_reader()
-        try:
-            while not self._is_stopping.is_set():
-                self._round(connection)
-                with self._news:
-                    self._news.wait_for(self._is_asked, _PAUSE_S)
-                    self._news.wait_for(self._has_work)
-        finally:
-            connection.close()
+        keep_reading("verdicts", self._open_reader, self._is_stopping, self._turn)
+
+    def _turn(self, connection: Connection) -> None:
+        self._round(connection)
+        with self._news:
+            self._news.wait_for(self._is_asked, _PAUSE_S)
+            self._news.wait_for(self._has_work)
 
     def _has_work(self) -> bool:
         return bool(self._waiting) or self._is_asked()

@@ -10,8 +10,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kmonitor_agent.link.scarcity import MIB, Needs, is_memory_short, what_is_short
 from kmonitor_agent.local.direct_address import DirectAddress
+from kmonitor_agent.local.scarcity import MIB, Needs, is_memory_short, what_is_short
 
 if TYPE_CHECKING:
     import zmq

@@ -161,7 +161,7 @@ def _is_new(path: Path) -> bool:
 
 def _check_owned_folder(path: Path, found: os.stat_result) -> None:
     if not stat.S_ISDIR(found.st_mode):
-        raise NotPrivate(path, "is not a folder; remove it")
+        raise NotPrivate(path, "is not a folder; name another, or remove it")
     if hasattr(os, "getuid") and found.st_uid != os.getuid():
         raise NotPrivate(path, f"belongs to user id {found.st_uid}; set KMONITOR_HOME elsewhere")
 

@@ -28,7 +28,7 @@ ALLOWED = {
     "kmonitor_agent/describing/load_child.py": "/proc",
     "kmonitor_agent/folds/memory_group.py": "/sys/fs/cgroup",
     "kmonitor_agent/folds/tree.py": "/proc",
-    "kmonitor_agent/link/scarcity.py": "/dev/null",
+    "kmonitor_agent/local/scarcity.py": "/dev/null",
     "kmonitor/cli/terminal.py": "/dev/null",
     "kmonitor_agent/folds/on_ray/ground.py": "/proc, and the script that Python itself ran",
     "kmonitor_agent/folds/on_ray/errands.py": "the script that Python itself ran",
