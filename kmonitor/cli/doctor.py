@@ -8,7 +8,8 @@ from kmonitor.cli.examinations import examine
 from kmonitor.cli.finding import Finding
 from kmonitor.cli.host_examinations import examine_hosts, examine_ssh
 from kmonitor.cli.hub_access import HostOption
-from kmonitor.cli.statuses import DONE, FAILED
+from kmonitor.cli.statuses import DONE, FAILED, Misuse
+from kmonitor.cli.store_examination import verify_store
 from kmonitor.cli.terminal import plain, say, say_json
 from kmonitor.connect.host_visit import known_host
 from kmonitor_agent.local.folders import find_folders
@@ -19,6 +20,7 @@ _MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
 def doctor(
     *,
     json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    verify: Annotated[bool, Parameter(name="--verify", negative="")] = False,
     host: HostOption = None,
 ) -> int:
     """Examine this machine: libraries, screen, driver, framework, hub, folders, ssh, hosts.
@@ -31,10 +33,16 @@ def doctor(
 
     Args:
         json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.
+        verify: Only read every stored event, and compare it with its checksum: some 5 s for a
+            million.
         host: Only ssh and this host: as for ssh, or a name of `kmonitor hosts`.
     """
     folders = find_folders()
-    if host is None:
+    if verify:
+        if host is not None:
+            raise Misuse("--verify reads what is stored here: it takes no --host.")
+        findings = [verify_store(folders)]
+    elif host is None:
         findings = list(examine(folders))
     else:
         known = known_host(folders, host)

@@ -7,7 +7,9 @@ import msgspec
 
 from kmonitor.errors import Expected
 from kmonitor.extras import how_to_add
+from kmonitor.hub.store.connection import Connection
 from kmonitor.hub.store.database import Database
+from kmonitor.hub.store.schema import open_reader
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.plain_files import read_own, write_private
@@ -83,6 +85,24 @@ def try_store(store: str) -> None:
     )
 
     begun_connection(Address.read(store)).close()
+
+
+def open_stored(folders: Folders, store: str) -> Connection:
+    """A connection that only reads what hubs have stored.
+
+    Raises:
+        Expected: The URL names no team's database, or the library for it is not installed.
+        sqlite3.Error: The hub's own file cannot be opened.
+    """
+    if not store:
+        return open_reader(folders.database / DATABASE_NAME)
+    check_store(store)
+    from kmonitor.hub.store.postgresql.address import Address  # noqa: PLC0415 - an extra
+    from kmonitor.hub.store.postgresql.link import (  # noqa: PLC0415 - an extra
+        ReadingConnection,
+    )
+
+    return ReadingConnection(Address.read(store))
 
 
 def check_store(store: str, *, is_public: bool = False) -> None:

@@ -1,6 +1,7 @@
 """What a command does when its own standard output takes nothing more."""
 
 import os
+import subprocess
 import sys
 from io import TextIOWrapper
 from pathlib import Path
@@ -31,6 +32,16 @@ def test_an_output_that_takes_nothing_is_one_line_and_a_failure(
     assert capfd.readouterr().err == (
         "kmonitor: what was to be written to standard output is lost: No space left on device.\n"
     )
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_command_without_standard_streams_does_its_work(closed: str):
+    command = [sys.executable, "-m", "kmonitor", "--version"]
+    words = ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *command]
+
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("is_there", [True, False])
