@@ -33,7 +33,7 @@ def doctor(
 
     Args:
         json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.
-        verify: Only read every stored event, and compare it with its checksum: some 5 s for a
+        verify: Only read every stored event, and compare it with its checksum: some 2 s for a
             million.
         host: Only ssh and this host: as for ssh, or a name of `kmonitor hosts`.
     """

@@ -58,6 +58,7 @@ class KmonitorApp(QObject):
         desk: What it knows.
         board: Its charts, None until they are loaded.
         status: Exit status so far.
+        has_left: Whether it is to end, or has ended; it may be so before it runs.
         failure: Why there is no picture, where one was wanted.
         shell_s: Seconds from construction until the window was shown.
         charts_s: Seconds from construction until the charts were there; 0 before.
@@ -75,6 +76,7 @@ class KmonitorApp(QObject):
         self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
         self._settings: WindowSettings = load_settings(folders.settings)
         self.status = 0
+        self.has_left = False
         self.failure: NoPicture | None = None
         self.shell_s = self.charts_s = 0.0
         self.board: ChartBoard | None = None
@@ -113,6 +115,8 @@ class KmonitorApp(QObject):
         self.window.leave_focus_alone()
         # The shell is painted before the half second that numpy and pyqtgraph take.
         self._qt.processEvents()
+        if self.has_left:
+            return
         self.shell_s = time.monotonic() - self._began_s
         self._follow_hub()
         self.controller.start()
@@ -146,17 +150,22 @@ class KmonitorApp(QObject):
         self._language.stop()
         self._log.close()
 
+    @Slot()
+    def _leave(self) -> None:
+        self.has_left = True
+        self._qt.quit()  # unheard before the loop runs
+
     def interrupt(self) -> None:
         """Leave because of SIGINT; a second one ends the process at once."""
         # Python's handler runs within 0.1 s: the timers call Python that often.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         self.status = INTERRUPTED
-        self._qt.quit()
+        self._leave()
 
     def _connect(self) -> None:
         if self._options.select:
             self.desk.book.want(self._options.select)
-        self.window.closed.connect(self._qt.quit)
+        self.window.closed.connect(self._leave)
         self.controller.retry_requested.connect(self._on_controller_retry_requested)
         self.controller.settings_changed.connect(self._on_controller_settings_changed)
         self._alerts.run_wanted.connect(self.desk.select)
@@ -254,7 +263,7 @@ class KmonitorApp(QObject):
     @Slot()
     def _on_quit_due(self) -> None:
         if self._options.screenshot is None:
-            self._qt.quit()
+            self._leave()
             return
         self.controller.refresh()
         self._qt.processEvents()
@@ -269,7 +278,7 @@ class KmonitorApp(QObject):
             return
         if not (self._shooter.has_settled or self._is_settled()):
             self._end_without_data(self._options.screenshot)
-        self._qt.quit()
+        self._leave()
 
     def _end_without_data(self, picture: Path) -> None:
         trouble = self.desk.link.status(version="").tooltip
@@ -280,7 +289,7 @@ class KmonitorApp(QObject):
     def _end_badly(self, what: str, remedy: str) -> None:
         # The first is the cause of those that follow.
         self.failure = self.failure or NoPicture(what, remedy)
-        self._qt.quit()
+        self._leave()
 
     def _is_settled(self) -> bool:
         if self.board is None or not self.desk.link.is_live:

@@ -69,8 +69,9 @@ def _run_to_end(app: KmonitorApp, qt: QApplication) -> int:
     before = signal.signal(signal.SIGINT, lambda _number, _frame: app.interrupt())
     app.start()
     try:
-        # Whoever wanted to leave while it started was not heard by a loop that did not run yet.
-        status = app.status or (1 if app.failure else qt.exec())
+        status = 1 if app.failure else 0
+        if not app.has_left:
+            status = qt.exec()
     finally:
         signal.signal(signal.SIGINT, before)
         app.stop()

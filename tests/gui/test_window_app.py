@@ -165,6 +165,37 @@ def test_a_picture_that_fails_ends_with_a_message_and_never_hangs(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "at",
+    [
+        "w.MainWindow.show = lambda self: a.QTimer.singleShot(0, self.close)",
+        "w.MainWindow.leave_focus_alone = lambda self: self.close()",
+        "a.KmonitorApp._follow_hub = lambda self: self.window.close()",
+        "a.KmonitorApp._on_shell_shown = lambda self: self.window.close()",
+    ],
+)
+def test_a_window_that_is_closed_while_it_starts_ends_its_process(folders: Folders, at: str):
+    script = (
+        "import os; os.environ['QT_QPA_PLATFORM'] = 'offscreen';"
+        "import sys; import kmonitor.desktop.app as a, kmonitor.cli.main as m;"
+        "import kmonitor.desktop.window as w;"
+        f"{at};"
+        "sys.exit(m.main([]))"
+    )
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-c", script],
+            timeout=2 * DEADLINE_S,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        stop_hub(folders)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.slow
 def test_a_picture_without_data_says_so_and_why(folders: Folders, tmp_path: Path) -> None:
     shot = tmp_path / "s.png"
     script = (
