@@ -64,6 +64,7 @@ class KmonitorApp(QObject):
         charts_s: Seconds from construction until the charts were there; 0 before.
     """
 
+    has_left = False
     _failed = Signal(str)
 
     def __init__(self, qt: QApplication, folders: Folders, options: WindowOptions) -> None:
@@ -76,7 +77,6 @@ class KmonitorApp(QObject):
         self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
         self._settings: WindowSettings = load_settings(folders.settings)
         self.status = 0
-        self.has_left = False
         self.failure: NoPicture | None = None
         self.shell_s = self.charts_s = 0.0
         self.board: ChartBoard | None = None

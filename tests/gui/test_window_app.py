@@ -174,7 +174,9 @@ def test_a_picture_that_fails_ends_with_a_message_and_never_hangs(
         "a.KmonitorApp._on_shell_shown = lambda self: self.window.close()",
     ],
 )
-def test_a_window_that_is_closed_while_it_starts_ends_its_process(folders: Folders, at: str):
+def test_a_window_that_is_closed_while_it_starts_ends_its_process(
+    folders: Folders, at: str
+) -> None:
     script = (
         "import os; os.environ['QT_QPA_PLATFORM'] = 'offscreen';"
         "import sys; import kmonitor.desktop.app as a, kmonitor.cli.main as m;"
