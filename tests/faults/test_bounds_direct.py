@@ -1,6 +1,7 @@
 """Every field of every message at its bounds and one beyond, sent to a hub by all who may send."""
 
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 
 from kmonitor.cli.main import main
 from kmonitor.connect.hub_client import HubClient
+from kmonitor.desktop.app import KmonitorApp
+from kmonitor.desktop.qt_application import make_qt_application
+from kmonitor.desktop.window_options import WindowOptions
 from kmonitor.hub.local_process import own_pid_namespace
 from kmonitor.presenters.formats import plain_text
 from kmonitor_agent.local.folders import Folders, find_folders
@@ -23,7 +27,7 @@ from tests.support.extremes import Extreme, extremes
 from tests.support.golden_frames import full
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_MS, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -205,3 +209,26 @@ def test_every_series_of_every_run_is_drawn(told: dict[str, SimulatedAgent], cli
         for first in range(0, len(have), 16):
             assert client.series(agent.run, have[first : first + 16], buckets=4000).columns
         client.verdicts(agent.run)
+
+
+@pytest.mark.gui
+def test_every_run_is_drawn_in_the_window(
+    hub: LiveHub, told: dict[str, SimulatedAgent], qtbot: Any
+):
+    shown = WindowOptions(size=(1280, 760), with_hub=False)
+    app = KmonitorApp(make_qt_application(), hub.folders, shown)
+    app.start()
+    try:
+        for agent in told.values():
+            qtbot.waitUntil(
+                lambda run=agent.run: app.desk.book.get(run) is not None, timeout=DEADLINE_MS
+            )
+            app.desk.select(agent.run)
+            qtbot.waitUntil(
+                lambda: app.board is not None and app.board.is_loaded, timeout=DEADLINE_MS
+            )
+            app.controller.refresh()
+            assert app.desk.banner(time.time()) is None
+    finally:
+        app.stop()
+        app.window.deleteLater()

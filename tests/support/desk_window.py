@@ -113,12 +113,13 @@ class DeskWindow:
         self.settle()
 
     def answer(self) -> None:
-        """Answer every open question about columns."""
+        """Answer every open question about columns of runs that were told of."""
         open_questions = [pair for pair in self.asked if isinstance(pair[1], SeriesAsked)]
         self.asked = [pair for pair in self.asked if not isinstance(pair[1], SeriesAsked)]
         for number, asked in open_questions:
             question = cast("SeriesAsked", asked)
-            self.desk.take(told_series(question, self._runs[question.run], number))
+            if (run := self._runs.get(question.run)) is not None:
+                self.desk.take(told_series(question, run, number))
 
     def commands(self) -> list[CommandAsked]:
         """The commands that were asked."""

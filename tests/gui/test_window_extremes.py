@@ -1,0 +1,92 @@
+"""Whatever a hub says within the protocol's bounds, the window shows it and goes on."""
+
+from collections.abc import Iterator
+from typing import Any, Final, get_args
+
+import msgspec
+import pytest
+
+from kmonitor_agent.protocol.codec import decode_event, unpack_to_desktop
+from kmonitor_agent.protocol.errors import ProtocolError
+from kmonitor_agent.protocol.facts import AnyEvent
+from kmonitor_agent.protocol.messages import HubTold, RunsTold, ToDesktop
+from kmonitor_agent.protocol.version import MAGIC, MAX_EVENT_BYTES
+from tests.support.desk_window import WINDOW, DeskWindow
+from tests.support.extremes import extremes
+from tests.support.made_up_runs import made_up_run
+
+pytestmark = [*WINDOW, pytest.mark.slow]
+
+ANSWERS: Final = get_args(ToDesktop)
+EVENTS: Final = get_args(AnyEvent)
+_AT_ONCE: Final = 10
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[DeskWindow]:
+    window = DeskWindow()
+    window.connect()
+    window.tell_runs(made_up_run(), made_up_run("run2"))
+    yield window
+    window.close()
+
+
+def named(kinds: tuple[Any, ...]) -> list[Any]:
+    return [pytest.param(kind, id=kind.__name__) for kind in kinds]
+
+
+@pytest.mark.parametrize("kind", named(ANSWERS))
+def test_every_field_of_every_answer_at_its_bounds(window: DeskWindow, kind: type):
+    n_taken = 0
+    for extreme in extremes(kind):
+        plain = extreme.plain
+        if "ask" in plain and extreme.path != "ask" and window.asked:
+            plain = {**plain, "ask": window.asked[-1][0]}
+        try:
+            told = unpack_to_desktop((MAGIC, msgspec.msgpack.encode(plain)))
+        except ProtocolError:
+            continue
+        n_taken += 1
+        if isinstance(told, HubTold):
+            window.desk.connected(told)
+        else:
+            window.desk.take(told)
+        for run in told.runs if isinstance(told, RunsTold) else ():
+            window.desk.select(run.run)
+            window.settle()
+        if n_taken % _AT_ONCE == 0:
+            window.settle()
+    window.controller.history.open()
+    window.settle()
+    still_shows(window)
+
+    assert n_taken or not extremes(kind)
+
+
+@pytest.mark.parametrize("kind", named(EVENTS))
+def test_every_field_of_every_event_at_its_bounds(window: DeskWindow, kind: type):
+    n_taken = 0
+    for extreme in extremes(kind):
+        if len(extreme.body) > MAX_EVENT_BYTES:
+            continue
+        try:
+            event = decode_event(extreme.body)
+        except ProtocolError:
+            continue
+        n_taken += 1
+        window.tell_events(event, run="run1" if n_taken % 2 else "run2")
+    still_shows(window)
+
+    assert n_taken
+
+
+def still_shows(window: DeskWindow) -> None:
+    """An honest run is listed and drawn."""
+    window.connect()
+    window.tell_runs(made_up_run("honest"))
+    window.desk.select("honest")
+    window.settle()
+
+    assert window.desk.book.get("honest") is not None
+    assert window.board is not None
+    assert window.board.presenter.picture("ram", 600).has_points
