@@ -20,7 +20,7 @@ from kmonitor_agent.local.supervised import studies, supervisions
 _RUN: Final = re.compile(r"[0-9a-f]{32}")
 _STATE: Final = re.compile(r"launcher-[0-9A-Za-z_.-]{1,64}\.json(\.new)?|host-salt(\.\d+\.new)?")
 _DATABASE: Final = re.compile(
-    r"hub\.lock|(team-hub-id|clock)(\.new)?|hub\.sqlite3(\.damaged-\d+|\.schema-\d+|\.new(-patched)?)?(-wal|-shm|-journal)?"
+    r"hub\.lock|(team-hub-id|clock)(\.new)?|hub\.sqlite3(\.damaged-\d+|\.new(-patched)?)?(-wal|-shm|-journal)?"
 )
 _SPOOLED: Final = re.compile(r"\d{20}\.(events|thin|aside)|(acked|commands)(\.new)?|lock|reserve")
 _CLOCK: Final = re.compile(rf"{CLOCK_NAME}(\.new)?")

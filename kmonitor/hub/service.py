@@ -146,7 +146,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         OutletRefused: Figures cannot leave on a way that was asked for.
         AnotherHub: One is running already.
         CannotStart: The runtime folder is not private, or a folder cannot be made.
-        NewerDatabase: A newer program wrote the database.
+        OtherDatabase: Another version wrote the database.
         Expected: The team's database cannot be used.
     """
     options = options or HubOptions()

@@ -10,14 +10,13 @@ from typing import Any, Final, TypeGuard
 from zlib import crc32
 
 from kmonitor.hub.flipped_bits import turned_back
-from kmonitor.hub.store.checked import is_event_body
 from kmonitor.hub.store.numbering import Span
 
 NewEvent = tuple[int, int, int, float, float, str, bytes]
 """row, run key, seq, run time in seconds, wall time in seconds, kind, body."""
 
 SUMMED: Final = "row, run_key, seq, t_s, wall_s, kind, body, crc"
-"""Columns of `NewEvent`, and the checksum: NULL where none was stored yet."""
+"""Columns of `NewEvent`, and the checksum."""
 
 _CELLS: Final = struct.Struct("<qqqdd")
 _WITHIN_HUB: Final = Span.of_hub(0).last
@@ -37,8 +36,6 @@ def summed(events: Iterable[NewEvent]) -> list[tuple[Any, ...]]:
 
 def is_sound(row: tuple[Any, ...]) -> bool:
     """Whether the cells of `SUMMED` are what was stored."""
-    if row[7] is None:
-        return is_event_body(row[6])
     return _is_event(row[:7]) and checksum(row[:7]) == row[7]
 
 

@@ -1,85 +1,80 @@
-"""The tables, how a database is opened, and how an older one is brought forward."""
+"""The tables, and how a database is opened."""
 
 import sqlite3
 from pathlib import Path
 
 from kmonitor.errors import Expected
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 1
 """`PRAGMA user_version` of a database that this program writes."""
 
 _BUSY_S = 0.5
 """A stranger who locks the database holds the hub's loop up for so long at most, seconds."""
 
-_MIGRATIONS: dict[int, tuple[str, ...]] = {
-    1: (
-        "CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
-        # `record` is the fold of the run's events (run_record.RunRecord as msgpack).
-        (
-            "CREATE TABLE runs (key INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE,"
-            " change INTEGER NOT NULL, record BLOB NOT NULL)"
-        ),
-        # `t_s` is run time; `wall_s` is when the hub took the event.
-        (
-            "CREATE TABLE events (row INTEGER PRIMARY KEY, run_key INTEGER NOT NULL,"
-            " seq INTEGER NOT NULL, t_s REAL NOT NULL, wall_s REAL NOT NULL,"
-            " kind TEXT NOT NULL, body BLOB NOT NULL)"
-        ),
-        "CREATE UNIQUE INDEX events_by_seq ON events (run_key, seq)",
-        # The row id is the last part of every index: pages of one kind come in order.
-        "CREATE INDEX events_by_kind ON events (run_key, kind)",
-        (
-            "CREATE TABLE commands (id TEXT PRIMARY KEY, entry BLOB NOT NULL,"
-            " open INTEGER NOT NULL)"
-            " WITHOUT ROWID"
-        ),
-        "CREATE INDEX open_commands ON commands (open) WHERE open",
-        (
-            "CREATE TABLE audit (id INTEGER PRIMARY KEY, wall_s REAL NOT NULL, who TEXT NOT NULL,"
-            " what TEXT NOT NULL, run TEXT NOT NULL, subject TEXT NOT NULL, result TEXT NOT NULL)"
-        ),
-        # `swept`: the run's events are gone too, not only the run.
-        (
-            "CREATE TABLE deleted (run_key INTEGER PRIMARY KEY, run TEXT NOT NULL,"
-            " change INTEGER NOT NULL, swept INTEGER NOT NULL)"
-        ),
-        "CREATE INDEX deleted_by_run ON deleted (run)",
+_TABLES = (
+    "CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+    # `record` is the fold of the run's events (run_record.RunRecord as msgpack).
+    (
+        "CREATE TABLE runs (key INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE,"
+        " change INTEGER NOT NULL, record BLOB NOT NULL)"
     ),
+    # `t_s` is run time; `wall_s` is when the hub took the event; `crc` is `row_sums.checksum`.
+    (
+        "CREATE TABLE events (row INTEGER PRIMARY KEY, run_key INTEGER NOT NULL,"
+        " seq INTEGER NOT NULL, t_s REAL NOT NULL, wall_s REAL NOT NULL,"
+        " kind TEXT NOT NULL, body BLOB NOT NULL, crc INTEGER NOT NULL)"
+    ),
+    "CREATE UNIQUE INDEX events_by_seq ON events (run_key, seq)",
+    # The row id is the last part of every index: pages of one kind come in order.
+    "CREATE INDEX events_by_kind ON events (run_key, kind)",
+    (
+        "CREATE TABLE commands (id TEXT PRIMARY KEY, entry BLOB NOT NULL,"
+        " open INTEGER NOT NULL)"
+        " WITHOUT ROWID"
+    ),
+    "CREATE INDEX open_commands ON commands (open) WHERE open",
+    (
+        "CREATE TABLE audit (id INTEGER PRIMARY KEY, wall_s REAL NOT NULL, who TEXT NOT NULL,"
+        " what TEXT NOT NULL, run TEXT NOT NULL, subject TEXT NOT NULL, result TEXT NOT NULL)"
+    ),
+    # `swept`: the run's events are gone too, not only the run.
+    (
+        "CREATE TABLE deleted (run_key INTEGER PRIMARY KEY, run TEXT NOT NULL,"
+        " change INTEGER NOT NULL, swept INTEGER NOT NULL)"
+    ),
+    "CREATE INDEX deleted_by_run ON deleted (run)",
     # One column of consecutive samples of a run, packed; the events stay the truth.
-    2: (
-        (
-            "CREATE TABLE sample_blocks (run_key INTEGER NOT NULL, name TEXT NOT NULL,"
-            " last_row INTEGER NOT NULL, n_samples INTEGER NOT NULL, body BLOB NOT NULL)"
-        ),
-        "CREATE UNIQUE INDEX blocks_by_name ON sample_blocks (run_key, name, last_row)",
+    (
+        "CREATE TABLE sample_blocks (run_key INTEGER NOT NULL, name TEXT NOT NULL,"
+        " last_row INTEGER NOT NULL, n_samples INTEGER NOT NULL, body BLOB NOT NULL)"
     ),
-    # `row_sums.checksum` of the row.
-    3: ("ALTER TABLE events ADD COLUMN crc INTEGER",),
-}
+    "CREATE UNIQUE INDEX blocks_by_name ON sample_blocks (run_key, name, last_row)",
+    f"PRAGMA user_version={SCHEMA_VERSION:d}",
+)
 
 
-class NewerDatabase(Expected):
-    """A newer kmonitor wrote this database.
+class OtherDatabase(Expected):
+    """Another version of kmonitor wrote this database.
 
     Attributes:
         version: Its schema.
     """
 
     def __init__(self, where: str, version: int, known: int, remedy: str) -> None:
-        """Args: `known`: the newest schema that this program knows."""
+        """Args: `known`: the schema that this program writes."""
         super().__init__(
-            f"{where} was written by a newer kmonitor (schema {version}, "
-            f"this program knows {known}).",
+            f"{where} was written by another version of kmonitor (schema {version}, "
+            f"this program's is {known}).",
             remedy,
         )
         self.version = version
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """The one connection that writes, with the newest schema.
+    """The one connection that writes.
 
     Raises:
-        NewerDatabase: A newer program wrote it.
+        OtherDatabase: Another version of this program wrote it.
         sqlite3.DatabaseError: It is no database, or is damaged.
     """
     connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S)
@@ -87,8 +82,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
     try:
         version = _version(connection, path)
         _configure(connection)
-        if version < SCHEMA_VERSION:
-            _migrate(connection, path, version)
+        if not version:
+            _make_tables(connection)
     except BaseException:
         connection.close()
         raise
@@ -121,34 +116,22 @@ def _configure(connection: sqlite3.Connection) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    # Before anything else: a database of the future is not touched.
+    # Before anything else: a database of another version is not touched.
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if version > SCHEMA_VERSION:
-        remedy = "Update kmonitor, or set KMONITOR_HOME to another folder."
-        raise NewerDatabase(str(path), version, SCHEMA_VERSION, remedy)
+    if version not in (0, SCHEMA_VERSION):
+        remedy = "Run that version, or set KMONITOR_HOME to another folder."
+        raise OtherDatabase(str(path), version, SCHEMA_VERSION, remedy)
     return version
 
 
-def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    if version:
-        _back_up(connection, path.with_name(f"{path.name}.schema-{version}"))
+def _make_tables(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in range(version + 1, SCHEMA_VERSION + 1):
-            for statement in _MIGRATIONS[step]:
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version={SCHEMA_VERSION:d}")
+        for statement in _TABLES:
+            connection.execute(statement)
         connection.execute("COMMIT")
     except BaseException:
         # A full disk has ended the transaction already.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-
-
-def _back_up(connection: sqlite3.Connection, path: Path) -> None:
-    copy = sqlite3.connect(path)
-    try:
-        connection.backup(copy)
-    finally:
-        copy.close()

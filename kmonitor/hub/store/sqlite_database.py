@@ -51,7 +51,7 @@ class SqliteDatabase(Database):
         """Open or make the database; one that is damaged is put aside.
 
         Raises:
-            NewerDatabase: A newer program wrote it.
+            OtherDatabase: Another version wrote it.
             UnsafePath: Its folder or file is not this user's alone, or no plain file.
             OSError: Its folder cannot be made.
             sqlite3.Error: It cannot be opened even when new.

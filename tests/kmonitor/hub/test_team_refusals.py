@@ -20,7 +20,7 @@ from kmonitor.hub.store.opening import (
 )
 from kmonitor.hub.store.postgresql.address import Address, AddressUnreadable
 from kmonitor.hub.store.postgresql.tables import SCHEMA_VERSION
-from kmonitor.hub.store.schema import NewerDatabase
+from kmonitor.hub.store.schema import OtherDatabase
 from kmonitor_agent.local.folders import Folders
 from tests.support.hub_parts import HubParts
 from tests.support.live_hub import LiveHub
@@ -102,15 +102,15 @@ def test_no_right_to_make_tables(team_server: TeamServer, team_url: str, member:
     assert "CREATE SCHEMA kmonitor AUTHORIZATION" in told.remedy
 
 
-def test_tables_of_a_newer_program_are_not_touched(team_server: TeamServer, team_url: str):
+def test_tables_of_another_version_are_not_touched(team_server: TeamServer, team_url: str):
     try_store(team_url)
     team_server.ask("UPDATE kmonitor.about SET version = 99", database_of(team_url))
 
     told = refusal(team_url)
 
-    assert isinstance(told, NewerDatabase)
+    assert isinstance(told, OtherDatabase)
     assert told.version == 99
-    assert "Update kmonitor" in told.remedy
+    assert "Install that version" in told.remedy
 
 
 def test_hubs_that_start_at_once_make_the_tables_once(team_server: TeamServer, team_url: str):

@@ -27,7 +27,7 @@ from kmonitor.hub.store.postgresql.link import (
     WritingConnection,
     connect,
 )
-from kmonitor.hub.store.postgresql.tables import bring_forward
+from kmonitor.hub.store.postgresql.tables import make_tables
 from kmonitor.hub.store.row_sums import SUMMED, NewEvent, summed
 from kmonitor_agent.local.plain_files import KEY_BYTES, read_own, write_private
 from kmonitor_agent.protocol.identity import new_id
@@ -75,7 +75,7 @@ class TeamDatabase(Database):
 
         Raises:
             StoreUnusable: The server is away or refuses; says why and what to do.
-            NewerDatabase: A newer program made the tables.
+            OtherDatabase: Another version made the tables.
             OSError: The folder cannot be read or written.
         """
         self.address = address
@@ -295,12 +295,12 @@ def begun_connection(address: Address) -> BoundedConnection:
 
     Raises:
         StoreUnusable: The server is away or refuses; says why and what to do.
-        NewerDatabase: A newer program made the tables.
+        OtherDatabase: Another version made the tables.
     """
     try:
         connection = connect(address, WRITE_WITHIN_S)
         try:
-            bring_forward(connection, address)
+            make_tables(connection, address)
         except BaseException:
             connection.close()
             raise
