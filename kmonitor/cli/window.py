@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -21,6 +22,7 @@ from kmonitor.cli.terminal import say
 from kmonitor.connect.folder_view import FolderView
 from kmonitor.connect.host_visit import known_host
 from kmonitor.desktop.qt_guard import settle_platform
+from kmonitor.desktop.window_options import WindowOptions
 from kmonitor.errors import Expected
 from kmonitor.extras import how_to_add
 from kmonitor_agent.local.folders import Folders, find_folders
@@ -77,15 +79,10 @@ def window(
     with contextlib.ExitStack() as stack:
         if folder is not None:
             folders = stack.enter_context(FolderView(folder)).folders
-        return opening.run_window(
-            folders=folders,
-            screenshot=screenshot,
-            select=selected,
-            size=PICTURE_SIZE if screenshot is not None else None,
-            theme=theme,
-            shown=folder,
-            also=also,
-        )
+        size = PICTURE_SIZE if screenshot is not None else None
+        options = WindowOptions(screenshot, None, selected, size, theme, folder is None)
+        options = replace(options, shown=folder, also=also)
+        return opening.run_window(folders, options)
 
 
 def _see_one_place(host: str | None, folder: Path | None) -> None:

@@ -75,11 +75,6 @@ class AlertController(QObject):
         self._notices.stop()
         self._outlet.stop()
 
-    @Slot()
-    def retranslate(self) -> None:
-        """Say the tray's menu in the language in force."""
-        self._notices.retranslate()
-
     def attach_board(self, board: "ChartBoard") -> None:
         """The charts are loaded: what a limit would have done can be counted."""
         self._board = board

@@ -59,12 +59,14 @@ class KmonitorApp(QObject):
         board: Its charts, None until they are loaded.
         status: Exit status so far.
         has_left: Whether it is to end, or has ended; it may be so before it runs.
+        opens_again: Whether another is to be opened then, as after a change of the language.
         failure: Why there is no picture, where one was wanted.
         shell_s: Seconds from construction until the window was shown.
         charts_s: Seconds from construction until the charts were there; 0 before.
     """
 
     has_left = False
+    opens_again = False
     _failed = Signal(str)
 
     def __init__(self, qt: QApplication, folders: Folders, options: WindowOptions) -> None:
@@ -105,7 +107,7 @@ class KmonitorApp(QObject):
         self._connect()
 
     def _take_choices(self) -> None:
-        self._language.choose(self._settings.language)
+        self._language.speak(self._settings.language)
         self._theme.choose(self._options.theme or self._settings.theme)
 
     def start(self) -> None:
@@ -169,9 +171,7 @@ class KmonitorApp(QObject):
         self.controller.retry_requested.connect(self._on_controller_retry_requested)
         self.controller.settings_changed.connect(self._on_controller_settings_changed)
         self._alerts.run_wanted.connect(self.desk.select)
-        self._language.changed.connect(self._alerts.retranslate)
-        self._language.changed.connect(self._audit.retranslate)
-        self._language.changed.connect(self.model_file.refresh)
+        self.controller.choices.reopening_requested.connect(self._on_choices_reopening_requested)
         self._shooter.due.connect(self._on_shooter_due)
 
     def _follow_hub(self) -> None:
@@ -297,6 +297,11 @@ class KmonitorApp(QObject):
         if self.desk.book.is_waiting and self._options.shown is None:
             return False  # the run that is wanted is on a host that has not told yet
         return self.desk.is_first_start or self.board.is_loaded
+
+    @Slot()
+    def _on_choices_reopening_requested(self) -> None:
+        self.opens_again = True
+        self._leave()
 
     @Slot()
     def _on_shooter_due(self) -> None:

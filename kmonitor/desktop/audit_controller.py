@@ -59,11 +59,6 @@ class AuditController(QObject):
         # The window stands before hundreds of lines are worded and measured for it.
         QTimer.singleShot(0, self._on_timer_timeout)
 
-    @Slot()
-    def retranslate(self) -> None:
-        """Say what is listed in the language in force."""
-        self._on_timer_timeout()
-
     def _take(self, told: msgspec.Struct) -> bool:
         is_ours = self._book.take(told)
         self._has_news |= is_ours

@@ -129,7 +129,7 @@ class ChartBoard(QObject):
         self._draw([key for key in self.arrangement.keys if self._grid.is_in_sight(key)])
 
     def reword(self) -> None:
-        """Say everything in the language in force, also what is scrolled out of sight."""
+        """Write every size anew, also what is scrolled out of sight."""
         self.presenter.reword()
         self._draw(self.arrangement.keys)
 

@@ -5,11 +5,12 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from kmonitor.desktop.help_controller import HelpController
 from kmonitor.desktop.language_keeper import LanguageKeeper, language_titles
-from kmonitor.desktop.questions import message_box
+from kmonitor.desktop.questions import QuestionBox, message_box
 from kmonitor.desktop.settings_controller import SettingsController
 from kmonitor.desktop.settings_file import WindowSettings
 from kmonitor.desktop.theme_keeper import ThemeKeeper
 from kmonitor.desktop.window import MainWindow
+from kmonitor.presenters.action_panel import ConfirmPicture
 
 
 class ChoicesController(QObject):
@@ -17,9 +18,11 @@ class ChoicesController(QObject):
 
     Signals:
         settings_changed: Something to be remembered changed.
+        reopening_requested: The window is to be closed and opened again.
     """
 
     settings_changed = Signal()
+    reopening_requested = Signal()
 
     def __init__(
         self,
@@ -61,10 +64,22 @@ class ChoicesController(QObject):
 
     @Slot(str)
     def choose_language(self, language: str) -> None:
-        """Speak this language from now on, by its name in the settings."""
-        self._language.choose(language)
+        """Speak this language, by its name in the settings, once the window is opened again."""
+        next_spoken = self._language.choose(language)
         self._show()
         self.settings_changed.emit()
+        if next_spoken != self._language.spoken:
+            box = QuestionBox(self._offer(), self._window, is_dangerous=False)
+            box.accepted.connect(self.reopening_requested)
+            box.open()
+
+    def _offer(self) -> ConfirmPicture:
+        return ConfirmPicture(
+            self.tr("The language changes when the window is opened again."),
+            self.tr("That takes a second, and no run notices. Open it again now?"),
+            self.tr("Open again"),
+            self.tr("Later"),
+        )
 
     def _show(self) -> None:
         theme, language = self._theme.choice, self._language.language

@@ -62,7 +62,7 @@ class CommandController(QObject):
             self._send(name, arguments_of(name, way))
             return
         self._asked_back = name
-        box = QuestionBox(question, self._window)
+        box = QuestionBox(question(), self._window)
         box.accepted.connect(self._on_question_accepted)
         box.open()
 

@@ -82,8 +82,8 @@ class CompareController(QObject):
         rows = table.rows(desk.runs(), only_differences=self.panel.only_differences)
         self.panel.show_rows(rows, legend)
 
-    def retranslate(self) -> None:
-        """Say what was compared in the language in force, also while it is hidden."""
+    def reword(self) -> None:
+        """Write every size anew, also while it is hidden."""
         self._show()
 
     def _bind(self, chart: "LiveChart") -> None:

@@ -1,8 +1,7 @@
 """Offers what a crash of an earlier start left behind: to be read, copied, saved, discarded."""
 
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
@@ -21,7 +20,7 @@ class CrashController(QObject):
         super().__init__(parent)
         self._window = window
         self._crashes: list[Crash] = []
-        self._notice: Callable[[], CrashNotice] | None = None
+        self._notice: CrashNotice | None = None
         self._report: CrashReportWindow | None = None
         bar = window.crash_notice
         bar.show_requested.connect(self._on_bar_show_requested)
@@ -34,8 +33,7 @@ class CrashController(QObject):
             return
         self._crashes = list(crashes)
         newest = crashes[0]
-        self._notice = partial(
-            crash_notice,
+        self._notice = crash_notice(
             is_fatal=newest.is_fatal,
             wall_s=newest.wall_s,
             n=len(crashes),
@@ -75,7 +73,7 @@ class CrashController(QObject):
             return
         kinds = {"txt": self.tr("Text")}
         suggested = Path.home() / self._crashes[0].path.stem
-        dialog = SaveDialog(lambda: self.tr("Save the report"), suggested, kinds, self._report)
+        dialog = SaveDialog(self.tr("Save the report"), suggested, kinds, self._report)
         dialog.fileSelected.connect(self._on_dialog_file_selected)
         dialog.open()
 

@@ -1,7 +1,7 @@
 """How this desktop shows an alert: a notification of its tray, or a call for the window."""
 
 from PySide6.QtCore import QObject, QRectF, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QColor, QIcon, QPainter, QPixmap
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 
 from kmonitor.presenters.alerts import Alert, Gravity
@@ -25,8 +25,6 @@ class DesktopNotices(QObject):
         self._window = window
         self._tray: QSystemTrayIcon | None = None
         self._menu: QMenu | None = None
-        self._show: QAction | None = None
-        self._quit: QAction | None = None
 
     def start(self) -> None:
         """Show the icon; without a tray there is none."""
@@ -34,21 +32,13 @@ class DesktopNotices(QObject):
             return
         self._tray = tray = QSystemTrayIcon(self._window.windowIcon(), self)
         self._menu = menu = QMenu()
-        self._show, self._quit = menu.addAction(""), menu.addAction("")
-        self._show.triggered.connect(self.wanted)
-        self._quit.triggered.connect(self._window.close)
-        self.retranslate()
+        menu.addAction(self.tr("Show kmonitor")).triggered.connect(self.wanted)
+        menu.addAction(self.tr("Quit")).triggered.connect(self._window.close)
         tray.setContextMenu(menu)
         tray.setToolTip("kmonitor")
         tray.activated.connect(self._on_tray_activated)
         tray.messageClicked.connect(self.wanted)
         tray.show()
-
-    def retranslate(self) -> None:
-        """Say the menu in the language in force."""
-        if self._show is not None and self._quit is not None:
-            self._show.setText(self.tr("Show kmonitor"))
-            self._quit.setText(self.tr("Quit"))
 
     def stop(self) -> None:
         """Take the icon away."""

@@ -180,9 +180,7 @@ class ExportController(QObject):
         stem = self._tools().stem(run)
         part = of.replace(":", "-")
         name = f"{stem}-{part}" if part else stem
-        dialog = SaveDialog(
-            lambda: title().format(run=run.name), self._folder / name, kinds, self._window
-        )
+        dialog = SaveDialog(title().format(run=run.name), self._folder / name, kinds, self._window)
         dialog.fileSelected.connect(write)
         dialog.open()
 

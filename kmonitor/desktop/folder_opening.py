@@ -96,9 +96,8 @@ class _FolderDialog(QFileDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setFileMode(QFileDialog.FileMode.Directory)
         self.setOption(QFileDialog.Option.ShowDirsOnly)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say its title in the language in force; Qt says the rest."""
+    def _set_texts(self) -> None:
         say_labels(self)
         self.setWindowTitle(self.tr("Open a folder with runs"))

@@ -86,13 +86,12 @@ class HistoryController(QObject):
         if is_due and not self.panel.isHidden():
             self._show()
 
-    @Slot()
-    def retranslate(self) -> None:
-        """Say what is shown in the language in force."""
+    def reword(self) -> None:
+        """Write every size anew."""
         self.refresh()
         # Also while it is hidden: whoever opens it sees nothing of before.
         self._show()
-        self.comparison.retranslate()
+        self.comparison.reword()
 
     def _show(self) -> None:
         self._shown_s = time.monotonic()
@@ -135,13 +134,11 @@ class HistoryController(QObject):
         self.panel.show_order(self._finder.sorted_by, is_falling=self._finder.is_falling)
 
     def _ask_name(self, run: RunSummary) -> None:
-        box = NameDialog(self._name_words, run.name, self._window, most_letters=MAX_NAME)
+        label = self.tr("What the run is called, for everyone who looks at it:")
+        words = NameWords(self.tr("Rename run"), label, self.tr("Name of the run"))
+        box = NameDialog(words, run.name, self._window, most_letters=MAX_NAME)
         box.textValueSelected.connect(partial(self._desk.edits.rename, run))
         box.open()
-
-    def _name_words(self) -> NameWords:
-        label = self.tr("What the run is called, for everyone who looks at it:")
-        return NameWords(self.tr("Rename run"), label, self.tr("Name of the run"))
 
     def _ask_note(self, run: RunSummary) -> None:
         dialog = NoteDialog(run.name, run.note, self._window)
@@ -150,7 +147,7 @@ class HistoryController(QObject):
 
     def _ask_deletion(self, runs: Sequence[RunSummary]) -> None:
         hosts = list(dict.fromkeys(self._desk.hub_name(run.run) for run in runs))
-        box = QuestionBox(partial(confirm_delete, runs, hosts), self._window)
+        box = QuestionBox(confirm_delete(runs, hosts), self._window)
         box.accepted.connect(partial(self._desk.edits.delete, runs))
         box.open()
 

@@ -81,7 +81,7 @@ class HostMenus(QObject):
         host = self._desk.hosts.get(address)
         if host is None:
             return
-        words = partial(self._name_words, address, why_not)
+        words = self._name_words(address, why_not)
         box = NameDialog(words, typed or host.name, self._window)
         box.textValueSelected.connect(partial(self._rename, address))
         box.open()
@@ -97,7 +97,7 @@ class HostMenus(QObject):
         host = self._desk.hosts.get(address)
         if host is None:
             return
-        box = QuestionBox(partial(confirm_remove, host.name), self._window)
+        box = QuestionBox(confirm_remove(host.name), self._window)
         box.accepted.connect(partial(self._remove, address))
         box.open()
 

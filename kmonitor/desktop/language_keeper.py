@@ -1,11 +1,10 @@
 """Puts a language in force: English as it stands in the code, or a catalogue beside it."""
 
 import logging
-from typing import Final, Literal, Protocol, runtime_checkable
+from typing import Final, Literal
 
 from PySide6.QtCore import (
     QCoreApplication,
-    QEvent,
     QLibraryInfo,
     QLocale,
     QObject,
@@ -36,28 +35,19 @@ def language_titles() -> dict[str, str]:
     return {**_TITLES, **letters}
 
 
-@runtime_checkable
-class Worded(Protocol):
-    """A widget with texts of its own, beside those that its pictures bring."""
-
-    def retranslate(self) -> None:
-        """Say every text anew in the language in force; what was typed and chosen stays."""
-        ...
-
-
 class LanguageKeeper(QObject):
     """Owns the choice of the language; main thread only.
 
+    One language is spoken as long as the window is open: texts are made with the widgets.
+
     Signals (main thread):
-        changed: Another language is in force, and every `Worded` widget speaks it already.
         refused: What was chosen cannot be shown, and what to do about it; both in English.
     """
 
-    changed = Signal()
     refused = Signal(str, str)
 
     def __init__(self, app: QApplication, parent: QObject | None = None) -> None:
-        """English, until another is chosen."""
+        """English, until it is to `speak` another."""
         super().__init__(parent)
         self._app = app
         self._language: LanguageName = "system"
@@ -76,8 +66,15 @@ class LanguageKeeper(QObject):
         """What is in force."""
         return self._spoken
 
-    def choose(self, name: str) -> None:
-        """Speak this from now on; an unknown name means the system's language."""
+    def speak(self, name: str) -> None:
+        """Put this in force, before the first widget is made; an unknown name is the system's."""
+        self._spoken = self.choose(name)
+        if self._spoken != "en":
+            self._load(self._spoken)
+            use_translation(_translate, self._spoken.replace("_", "-"))
+
+    def choose(self, name: str) -> Spoken:
+        """Remember what is to be spoken when the window is opened again; what that will be."""
         match name:
             case "en" | "zh_CN":
                 self._language = name
@@ -85,30 +82,19 @@ class LanguageKeeper(QObject):
                 self._language = "system"
         wanted = self._language if self._language != "system" else _language_of_system()
         self.why_not = _why_not(wanted)
-        self._speak("en" if self.why_not else wanted)
-        if self.why_not is not None:
-            _log.warning("%s %s", *self.why_not)
-            self.refused.emit(*self.why_not)
+        if self.why_not is None:
+            return wanted
+        _log.warning("%s %s", *self.why_not)
+        self.refused.emit(*self.why_not)
+        return "en"
 
     def stop(self) -> None:
         """Leave Qt as it was found."""
-        self._unload()
+        for translator in self._translators:
+            self._app.removeTranslator(translator)
+            translator.deleteLater()
+        self._translators = []
         use_translation(str)
-
-    def _speak(self, wanted: Spoken) -> None:
-        if wanted == self._spoken:
-            return
-        self._unload()
-        if wanted != "en":
-            self._load(wanted)
-        self._spoken = wanted
-        use_translation(_translate, wanted.replace("_", "-"))
-        # Qt's own words, on the buttons of its dialogs, follow this event, which it has posted.
-        QCoreApplication.sendPostedEvents(None, QEvent.Type.LanguageChange.value)
-        for widget in self._app.allWidgets():
-            if isinstance(widget, Worded):
-                widget.retranslate()
-        self.changed.emit()
 
     def _load(self, language: Spoken) -> None:
         for name, folder in (
@@ -121,12 +107,6 @@ class LanguageKeeper(QObject):
                 self._translators.append(translator)
             else:
                 _log.warning("the language file %s is missing in %r", name, folder)
-
-    def _unload(self) -> None:
-        for translator in self._translators:
-            self._app.removeTranslator(translator)
-            translator.deleteLater()
-        self._translators = []
 
 
 def _translate(text: str) -> str:

@@ -103,8 +103,8 @@ class MemoryMapController(QObject):
             self.panel.split.show_picture(run_split(self._runs, run, self.desk))
 
     @Slot()
-    def retranslate(self) -> None:
-        """Say what is shown in the language in force."""
+    def reword(self) -> None:
+        """Write every size anew."""
         if self.desk.subject is not None:
             self._show_map()
         self.refresh()

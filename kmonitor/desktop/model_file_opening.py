@@ -194,10 +194,9 @@ class _ModelFileDialog(QFileDialog):
         super().__init__(parent, "", folder)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setFileMode(QFileDialog.FileMode.ExistingFile)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say its title in the language in force; Qt says the rest."""
+    def _set_texts(self) -> None:
         say_labels(self)
         self.setWindowTitle(self.tr("Open a model file"))
         models = self.tr("Models") + " (*.keras *.h5 *.hdf5 *.json)"
@@ -210,10 +209,9 @@ class _MissingDialog(QFileDialog):
         self._needs = needs
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setFileMode(QFileDialog.FileMode.ExistingFile)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say its title in the language in force; Qt says the rest."""
+    def _set_texts(self) -> None:
         say_labels(self)
         if self._needs == "config":
             self.setWindowTitle(self.tr("The model's architecture, as to_json wrote it"))

@@ -55,7 +55,7 @@ class PanelSizes(QObject):
             side: PanelEdge(
                 is_upright=side != "below",
                 px=SIZES.gutter if side == "below" else EDGE_PX,
-                name=partial(self._name, side),
+                name=self._name(side),
             )
             for side in self._chosen
         }

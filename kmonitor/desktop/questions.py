@@ -1,7 +1,5 @@
 """Boxes above the window: questions before what cannot be undone, and what went wrong."""
 
-from collections.abc import Callable
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
@@ -12,32 +10,27 @@ from kmonitor.presenters.action_panel import ConfirmPicture
 class QuestionBox(QMessageBox):
     """Asks; `accepted` fires on yes, and it is gone when it is closed."""
 
-    def __init__(self, picture: Callable[[], ConfirmPicture], parent: QWidget) -> None:
+    def __init__(
+        self, picture: ConfirmPicture, parent: QWidget, *, is_dangerous: bool = True
+    ) -> None:
         """Ask nothing before `open`.
 
         Args:
-            picture: What is asked, in the language in force; no is the default.
+            picture: What is asked; no is the default.
             parent: The window above which it stands.
+            is_dangerous: Whether yes cannot be undone.
         """
         super().__init__(parent)
         _prepare(self)
         # The default button is drawn bold, after the box has measured it plain: it gets more room.
         self.setObjectName("question")
-        self._picture = picture
-        self._yes = self.addButton("", QMessageBox.ButtonRole.AcceptRole)
-        self._yes.setProperty("kind", "danger")
-        repolish(self._yes)
-        self._no = self.addButton("", QMessageBox.ButtonRole.RejectRole)
-        self.setDefaultButton(self._no)
-        self.retranslate()
-
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
-        picture = self._picture()
+        yes = self.addButton(picture.yes, QMessageBox.ButtonRole.AcceptRole)
+        if is_dangerous:
+            yes.setProperty("kind", "danger")
+            repolish(yes)
+        self.setDefaultButton(self.addButton(picture.no, QMessageBox.ButtonRole.RejectRole))
         self.setText(picture.title)
         self.setInformativeText(picture.text)
-        for button, text in ((self._yes, picture.yes), (self._no, picture.no)):
-            button.setText(text)
 
 
 def message_box(what: str, remedy: str, parent: QWidget) -> QMessageBox:

@@ -103,8 +103,8 @@ class RecordsController(QObject):
         now_wall_s = self._desk.now_wall_s()
         window.show_picture(end_picture(run, minute, now_wall_s=now_wall_s))
 
-    def retranslate(self) -> None:
-        """Say the record that is open in the language in force; the rest comes with a refresh."""
+    def reword(self) -> None:
+        """Write the sizes of the record that is open anew; the rest comes with a refresh."""
         self._show_record()
 
     def _show_record(self) -> None:

@@ -3,30 +3,18 @@
 import os
 import signal
 import sys
-from pathlib import Path
+from dataclasses import replace
 
 from PySide6.QtWidgets import QApplication
 
-from kmonitor.connect.host_book import RememberedHost
 from kmonitor.desktop.app import INTERRUPTED, KmonitorApp
 from kmonitor.desktop.qt_application import make_qt_application
 from kmonitor.desktop.qt_guard import require_sound_qt, settle_platform
-from kmonitor.desktop.settings_file import ThemeName
 from kmonitor.desktop.window_options import WindowOptions
 from kmonitor_agent.local.folders import Folders
 
 
-def run_window(  # noqa: PLR0913 - each is one of the user's options
-    *,
-    folders: Folders,
-    screenshot: Path | None = None,
-    quit_after_s: float | None = None,
-    select: str | None = None,
-    size: tuple[int, int] | None = None,
-    theme: ThemeName | None = None,
-    shown: Path | None = None,
-    also: RememberedHost | None = None,
-) -> int:
+def run_window(folders: Folders, options: WindowOptions) -> int:
     """Open the window and return when it is closed.
 
     Call from the main thread, before any other QApplication. When a screenshot is wanted and
@@ -34,13 +22,7 @@ def run_window(  # noqa: PLR0913 - each is one of the user's options
 
     Args:
         folders: Which set-up: its hub is followed, and started when none answers.
-        screenshot: See `WindowOptions`, also for all that follow.
-        quit_after_s: As there.
-        select: As there.
-        size: As there.
-        theme: As there.
-        shown: As there.
-        also: As there.
+        options: How it is opened.
 
     Returns:
         0; 130 after SIGINT.
@@ -49,20 +31,17 @@ def run_window(  # noqa: PLR0913 - each is one of the user's options
         BrokenQt: This PySide6 would crash.
         NoPicture: A screenshot was wanted, and is not there or shows no data.
     """
-    settle_platform(offscreen=screenshot is not None and not _has_display())
+    settle_platform(offscreen=options.screenshot is not None and not _has_display())
     require_sound_qt()
-    options = WindowOptions(
-        screenshot,
-        quit_after_s,
-        select,
-        size,
-        theme,
-        with_hub=shown is None,
-        shown=shown,
-        also=also,
-    )
     qt = make_qt_application()
-    return _run_to_end(KmonitorApp(qt, folders, options), qt)
+    while True:
+        app = KmonitorApp(qt, folders, options)
+        status = _run_to_end(app, qt)
+        if not app.opens_again:
+            return status
+        options = replace(options, select=app.desk.book.selected or options.select)
+        app.window.deleteLater()
+        app.deleteLater()
 
 
 def _run_to_end(app: KmonitorApp, qt: QApplication) -> int:

@@ -1,6 +1,6 @@
 """Asks where a file is to go, and as what."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot
@@ -14,7 +14,7 @@ class SaveDialog(QFileDialog):
 
     def __init__(
         self,
-        title: Callable[[], str],
+        title: str,
         suggested: Path,
         kinds: Mapping[str, str],
         parent: QWidget,
@@ -22,13 +22,12 @@ class SaveDialog(QFileDialog):
         """Ask nothing before `open`.
 
         Args:
-            title: What is to be written, in the language in force.
+            title: What is to be written.
             suggested: Folder and name without ending.
             kinds: Ending without its dot to what the kind is called.
             parent: The window above which it stands.
         """
         super().__init__(parent, "", str(suggested.parent))
-        self._title = title
         self._endings = {f"{name} (*.{ending})": ending for ending, name in kinds.items()}
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -37,12 +36,8 @@ class SaveDialog(QFileDialog):
         self.setDefaultSuffix(next(iter(kinds)))
         self.selectFile(suggested.name)
         self.filterSelected.connect(self._on_self_filter_selected)
-        self.retranslate()
-
-    def retranslate(self) -> None:
-        """Say its title in the language in force; Qt says the rest."""
         say_labels(self)
-        self.setWindowTitle(self._title())
+        self.setWindowTitle(title)
 
     @Slot(str)
     def _on_self_filter_selected(self, chosen: str) -> None:

@@ -83,7 +83,6 @@ class SettingsController(QObject):
     def attach_language(self, keeper: LanguageKeeper) -> None:
         """Offer the languages that can be spoken."""
         self._keeper = keeper
-        keeper.changed.connect(self.refresh)
 
     def attach(self, bridge: "HubBridge") -> None:
         """The part that asks this machine's hub is loaded."""
@@ -215,7 +214,7 @@ class SettingsController(QObject):
         if not is_tighter or self._page is None:
             self._keep(keep)
             return
-        box = QuestionBox(partial(confirm_keep, keep.days, keep.n_bytes), self._page)
+        box = QuestionBox(confirm_keep(keep.days, keep.n_bytes), self._page)
         box.accepted.connect(partial(self._keep, keep))
         box.rejected.connect(self._page.history.take_back)
         box.open()
@@ -235,7 +234,7 @@ class SettingsController(QObject):
     def _on_keys_revoke_requested(self, key: str, name: str) -> None:
         if self._page is None or self._hub is None:
             return
-        box = QuestionBox(partial(confirm_revoke, name), self._page)
+        box = QuestionBox(confirm_revoke(name), self._page)
         box.accepted.connect(partial(self._hub.revoke, key))
         box.open()
 

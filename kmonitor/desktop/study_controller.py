@@ -64,8 +64,8 @@ class StudyController(QObject):
             self._show(study)
 
     @Slot()
-    def retranslate(self) -> None:
-        """Say what is shown in the language in force."""
+    def reword(self) -> None:
+        """Write every size anew."""
         self._shown = ("", 0.0)
         self.refresh()
 

@@ -77,7 +77,6 @@ class WindowController(QObject):
         self._desk = parts.desk
         self._look = parts.look
         self._demo = parts.demo
-        self._language = parts.language
         self._board: ChartBoard | None = None
         self._regions = RegionKeys(parts.window, self)
         self.help = HelpController(parts.window, parts.look, self)
@@ -187,7 +186,6 @@ class WindowController(QObject):
         window.visibility_changed.connect(self._on_window_visibility_changed)
         self._demo.changed.connect(self.refresh)
         self._look.palette_changed.connect(self.refresh)
-        self._language.changed.connect(self._on_language_changed)
         for name, slot in (
             ("hold", self._on_space_activated),
             ("next_run", self._on_next_activated),
@@ -310,18 +308,6 @@ class WindowController(QObject):
         if self._board is not None:
             self._on_header_live_toggled(not self._board.presenter.is_live)
 
-    @Slot()
-    def _on_language_changed(self) -> None:
-        for part in (self._desk.log, self._desk.reclaims):
-            part.reword()
-        if self._board is not None:
-            self._board.reword()
-        self.refresh()
-        self.history.retranslate()
-        self.memory.retranslate()
-        self.study.retranslate()
-        self.records.retranslate()
-
     @Slot(str)
     def _on_run_tree_run_chosen(self, run: str) -> None:
         if run != self._desk.book.selected:
@@ -339,7 +325,13 @@ class WindowController(QObject):
     @Slot()
     def _on_preferences_changed(self) -> None:
         # Sizes are written otherwise: also where the words were made when the rows came.
-        self._on_language_changed()
+        for part in (self._desk.log, self._desk.reclaims):
+            part.reword()
+        if self._board is not None:
+            self._board.reword()
+        self.refresh()
+        for shown in (self.history, self.memory, self.study, self.records):
+            shown.reword()
 
     @Slot()
     def _on_next_activated(self) -> None:

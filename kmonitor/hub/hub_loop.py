@@ -113,10 +113,8 @@ class HubLoop:
         self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
         self._folders, sessions = folders, self._ingest.sessions
         self._spools = SpoolShipping(folders.spool, self._ledger, sessions, faults, clock)
-        keep = options.keep or Keep()
-        self._retention = Retention(
-            self._ledger, keep, clock, self._liveness.is_abandoned, folders.database
-        )
+        keep, may_go = options.keep or Keep(), self._liveness.is_abandoned
+        self._retention = Retention(self._ledger, keep, clock, may_go, folders.database)
         self._condition = self._made_condition()
         self._team = TeamWatch(self._ledger, clock) if database.is_shared else None
         self._feed = self._made_feed(options.folder)

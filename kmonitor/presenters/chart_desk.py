@@ -79,7 +79,7 @@ class ChartDesk:
         return self._range is None
 
     def reword(self) -> None:
-        """Put what is kept in words into the language in force."""
+        """Write what is kept in words anew."""
         self._rates.clear()
 
     def count(self, kind: XKind) -> None:

@@ -179,7 +179,7 @@ class EventLog:
             self._overruled.pop(run, None)
 
     def reword(self) -> None:
-        """Put every row in words anew, in the language in force."""
+        """Write the sizes of every row anew."""
         self._rows = [
             replace(row, line=event_line(self._known[row.run, row.row], name="") or row.line)
             for row in self._rows

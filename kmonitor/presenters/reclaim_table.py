@@ -137,7 +137,7 @@ class ReclaimBook:
         return True
 
     def reword(self) -> None:
-        """Put every row in words anew, in the language in force."""
+        """Write the sizes of every row anew."""
         for run, kept in self._runs.items():
             self._runs[run] = [
                 replace(each, picture=_row(each.row, each.record, each.wall_s)) for each in kept

@@ -284,6 +284,29 @@
     </message>
 </context>
 <context>
+    <name>ChoicesController</name>
+    <message>
+        <location filename="../../kmonitor/desktop/choices_controller.py"/>
+        <source>Later</source>
+        <translation>以后再说</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/choices_controller.py"/>
+        <source>Open again</source>
+        <translation>重新打开</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/choices_controller.py"/>
+        <source>That takes a second, and no run notices. Open it again now?</source>
+        <translation>只需一秒，任何运行都不受影响。现在重新打开吗？</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/desktop/choices_controller.py"/>
+        <source>The language changes when the window is opened again.</source>
+        <translation>重新打开窗口后语言才会改变。</translation>
+    </message>
+</context>
+<context>
     <name>CompareLegend</name>
     <message>
         <location filename="../../kmonitor/desktop/panels/compare_legend.py"/>

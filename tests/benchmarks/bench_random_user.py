@@ -1,4 +1,4 @@
-"""How long the window is held up by a random user, another theme, another language, another size.
+"""How long the window is held up by a random user, another theme, another size.
 
 Run alone: `python tests/benchmarks/bench_random_user.py [SEED:ACTIONS]`; offscreen. Times are
 processor time of the main thread; what the clock said stands beside it.
@@ -83,16 +83,13 @@ class TimedLoop(WatchedLoop):
 
 
 def switches() -> list[Measured]:
-    """Other themes, languages and sizes of a window in which every page was opened once."""
+    """Other themes and sizes of a window in which every page was opened once."""
     stage = Stage(theme="dark")
     open_everything(stage)
     loop = TimedLoop(stage.desk.qt)
     for theme in ("light", "dark", "light"):
         loop.watched("theme", theme, lambda theme=theme: stage.desk.theme.choose(theme))
         loop.turn("theme", theme, 20)
-    for language in ("zh_CN", "en"):
-        loop.watched("language", language, lambda to=language: stage.desk.language.choose(to))
-        loop.turn("language", language, 20)
     for width, height in ((1562, 744), (1100, 660), (1690, 990)):
         size = f"{width}x{height}"
         loop.watched("resize", size, lambda w=width, h=height: stage.window.resize(w, h))

@@ -116,8 +116,9 @@ def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -
     shot = tmp_path / "shots" / "window.png"
     script = (
         "import sys; from pathlib import Path; from kmonitor.desktop.run_window import run_window;"
+        "from kmonitor.desktop.window_options import WindowOptions;"
         "from kmonitor_agent.local.folders import find_folders;"
-        f"sys.exit(run_window(folders=find_folders(), screenshot=Path({str(shot)!r})))"
+        f"sys.exit(run_window(find_folders(), WindowOptions(Path({str(shot)!r}))))"
     )
     try:
         subprocess.run([sys.executable, "-c", script], timeout=2 * DEADLINE_S, check=True)
@@ -195,6 +196,40 @@ def test_a_window_that_is_closed_while_it_starts_ends_its_process(
     finally:
         stop_hub(folders)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.slow
+def test_another_language_is_spoken_by_the_window_that_is_opened_again(folders: Folders) -> None:
+    script = (
+        "import os; os.environ['QT_QPA_PLATFORM'] = 'offscreen';"
+        "import sys; import kmonitor.desktop.app as a, kmonitor.cli.main as m;"
+        "import kmonitor.desktop.language_keeper as k;"
+        "k.has_chinese_font = lambda: True;"
+        "shown = a.KmonitorApp._on_shell_shown;"
+        "said = [];"
+        "again = lambda app: (app.controller.choices.choose_language('zh_CN'),"
+        " app.controller.choices.reopening_requested.emit());"
+        "close = lambda app: app.window.close();"
+        "a.KmonitorApp._on_shell_shown = lambda app: (shown(app),"
+        " said.append((app._language.spoken, app.window.header._help.toolTip())),"
+        " (again if len(said) == 1 else close)(app));"
+        "status = m.main([]);"
+        "print([spoken for spoken, _ in said], len(set(said)));"
+        "sys.exit(status)"
+    )
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-c", script],
+            timeout=2 * DEADLINE_S,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        stop_hub(folders)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == "['en', 'zh_CN'] 2\n"
+    assert load_settings(folders.settings).language == "zh_CN"
 
 
 @pytest.mark.slow

@@ -138,8 +138,7 @@ def test_the_offer_cuts_no_button_in_a_narrow_window(width: int) -> None:
     try:
         bar = window.window.findChild(CrashNoticeBar)
         assert isinstance(bar, CrashNoticeBar)
-        notice = crash_notice(is_fatal=True, wall_s=1e9, n=3, now_wall_s=1e9)
-        bar.show_notice(lambda: notice)
+        bar.show_notice(crash_notice(is_fatal=True, wall_s=1e9, n=3, now_wall_s=1e9))
         window.settle()
 
         buttons = bar.findChildren(QAbstractButton)

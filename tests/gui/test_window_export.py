@@ -261,7 +261,7 @@ def test_labels_that_qt_leaves_in_english_are_said_in_the_language_in_force(
 ) -> None:
     use_translation(lambda text: f"~{text}")
     try:
-        dialog = SaveDialog(lambda: "x", tmp_path / "a", {"csv": "CSV"}, shown.window)
+        dialog = SaveDialog("x", tmp_path / "a", {"csv": "CSV"}, shown.window)
     finally:
         use_translation(str)
 

@@ -1,10 +1,10 @@
-"""The guide in the window's language: page and place stay, words are found, marks are taken."""
+"""The guide in the window's language: words are found, marks are taken."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QUrl
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QTextDocument, QTextFormat
 
 from kmonitor.desktop.panels import guide_pages
@@ -13,76 +13,38 @@ from kmonitor.desktop.panels.guide_page import blocks_of
 from kmonitor.presenters.guide import slug
 from kmonitor.resource_files import resource_path
 from tests.support.desk_window import WINDOW, DeskWindow
-from tests.support.language_window import window
+from tests.support.language_window import chinese
 
-__all__ = ["window"]
+__all__ = ["chinese"]
 
 pytestmark = WINDOW
 
 
 @pytest.fixture
-def guide(window: DeskWindow) -> Iterator[GuideWindow]:
-    window.controller.help.open_guide()
-    (made,) = window.window.findChildren(GuideWindow)
-    window.settle()
+def guide(chinese: DeskWindow) -> Iterator[GuideWindow]:
+    chinese.controller.help.open_guide()
+    (made,) = chinese.window.findChildren(GuideWindow)
+    chinese.settle()
     yield made
     made.close()
 
 
-def speak(window: DeskWindow, language: str) -> None:
-    window.window.header.language_chosen.emit(language)
-    window.settle()
-
-
-def heading_at_top(guide: GuideWindow) -> int:
-    """How many headings stand at the upper edge or above it."""
-    top = guide._reader.cursorForPosition(QPoint(0, 0)).position()
-    return sum(block.position() <= top for block in guide._headings())
-
-
-def test_the_page_and_its_place_stay_when_the_language_changes(
-    window: DeskWindow, guide: GuideWindow
+def test_the_guide_is_chinese_and_its_links_lead_to_headings(
+    chinese: DeskWindow, guide: GuideWindow
 ) -> None:
     guide.open_page("limits-and-actions.md", "checkpoints")
-    window.settle()
-    place = heading_at_top(guide)
-
-    speak(window, "zh_CN")
-
-    assert guide.page == "limits-and-actions.md"
+    chinese.settle()
     assert guide._headings()[0].text() == "上限与操作"
-    assert guide._headings()[place - 1].text() == "检查点"
-    assert heading_at_top(guide) == place
-    speak(window, "en")
-    assert guide._headings()[place - 1].text() == "Checkpoints"
-    assert heading_at_top(guide) == place
-
-
-def test_a_guide_that_is_opened_in_chinese_is_chinese_and_its_links_lead_to_headings(
-    window: DeskWindow,
-) -> None:
-    speak(window, "zh_CN")
-    window.controller.help.open_page("settings.md")
-    (guide,) = window.window.findChildren(GuideWindow)
-    window.settle()
 
     guide._reader.anchorClicked.emit(QUrl(f"remote-hosts.md#{slug('主机失联时')}"))
-    window.settle()
+    chinese.settle()
 
     assert guide.page == "remote-hosts.md"
     assert guide._reader.textCursor().block().text() == "主机失联时"
-    guide.close()
 
 
-def test_chinese_words_are_found_on_all_pages_and_english_ones_anew(
-    window: DeskWindow, guide: GuideWindow
-) -> None:
+def test_chinese_words_are_found_on_all_pages(chinese: DeskWindow, guide: GuideWindow) -> None:
     guide._search.setText("many hosts")  # words that no Chinese page quotes
-    guide.find_next()
-    assert guide._count.text() not in {"", "Not in the guide"}
-
-    speak(window, "zh_CN")
-    assert guide._count.text() == ""
     guide.find_next()
     assert guide._count.text() == "指南中没有"
     guide._search.setText("疑似泄漏")
@@ -95,7 +57,7 @@ def test_chinese_words_are_found_on_all_pages_and_english_ones_anew(
 
 
 def test_a_page_that_is_not_translated_is_shown_in_english(
-    window: DeskWindow, guide: GuideWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    chinese: DeskWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, text in {
         "guide/index.md": "# Guide",
@@ -105,14 +67,16 @@ def test_a_page_that_is_not_translated_is_shown_in_english(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.setattr(guide_pages, "resource_path", tmp_path.joinpath)
+    chinese.controller.help.open_guide()
+    (guide,) = chinese.window.findChildren(GuideWindow)
 
-    speak(window, "zh_CN")
     assert guide._reader.toPlainText() == "指南"
     guide.open_page("new.md")
     assert guide._reader.toPlainText() == "New words"
     guide._search.setText("new")
     guide.find_next()
     assert guide._count.text() == "1/1"
+    guide.close()
 
 
 @pytest.mark.parametrize("name", sorted(p.name for p in resource_path("guide").glob("*.md")))

@@ -1,30 +1,26 @@
-"""The window's language: switched live, whole, and without losing what the user did."""
+"""The window speaks one language, whole; another is spoken when it is opened again."""
 
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QMessageBox,
-    QPlainTextEdit,
-    QPushButton,
     QTableView,
 )
 
 from kmonitor.desktop import language_keeper
 from kmonitor.desktop.alert_controller import AlertController
 from kmonitor.desktop.audit_controller import AuditController
-from kmonitor.desktop.controls.segments import Segments
 from kmonitor.desktop.crash_controller import CrashController
 from kmonitor.desktop.crash_trail import Crash
-from kmonitor.desktop.panels.connect_dialog import ConnectDialog
-from kmonitor.desktop.panels.note_dialog import NoteDialog
 from kmonitor.desktop.panels.settings_window import SettingsWindow
 from kmonitor.desktop.settings_file import WindowSettings
 from kmonitor.presenters.first_start import SNIPPET
@@ -34,7 +30,7 @@ from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.commands import CommandName
 from kmonitor_agent.protocol.messages import KeyGrant, KeysTold
 from tests.support.desk_window import WINDOW, DeskWindow
-from tests.support.language_window import window
+from tests.support.language_window import chinese
 from tests.support.made_up_runs import (
     ACTIONS,
     GIB,
@@ -47,7 +43,7 @@ from tests.support.made_up_runs import (
 from tests.support.made_up_verdicts import LEAK
 from tests.support.said_texts import english_in, said_by_all
 
-__all__ = ["window"]
+__all__ = ["chinese"]
 
 pytestmark = WINDOW
 
@@ -192,65 +188,55 @@ def without_told(text: str) -> str:
     return text
 
 
-def settle(window: DeskWindow) -> None:
-    window.settle()
-    # Labels that were made anew: those before them are gone.
-    window.qt.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)  # type: ignore[arg-type]
-
-
-def switch(window: DeskWindow, language: str) -> None:
-    window.window.header.language_chosen.emit(language)
-    settle(window)
+@pytest.fixture
+def english() -> Iterator[DeskWindow]:
+    """In English, with a run."""
+    made = DeskWindow(settings=WindowSettings(language="en"))
+    made.connect()
+    live(made)
+    yield made
+    made.close()
 
 
 @pytest.mark.slow
-def test_everything_is_chinese_at_once_and_the_same_english_again(
-    window: DeskWindow, tmp_path: Path
-) -> None:
-    live(window)
-    tell_everything(window)
-    alerts = AlertController(window.window, window.desk, tmp_path)
-    audit = AuditController(window.window, window.desk, window.look)
-    open_everything(window)
-    window.controller.help.open_keyboard()
-    window.controller.help.open_guide()
+def test_everything_is_chinese(chinese: DeskWindow, tmp_path: Path) -> None:
+    live(chinese)
+    tell_everything(chinese)
+    alerts = AlertController(chinese.window, chinese.desk, tmp_path)
+    audit = AuditController(chinese.window, chinese.desk, chinese.look)
+    open_everything(chinese)
+    chinese.controller.help.open_keyboard()
+    chinese.controller.help.open_guide()
     alerts.open()
     audit.open()
-    assert window.board is not None
-    window.board.reword()
-    settle(window)
-    english = said_by_all()
+    chinese.settle()
 
-    window.language.changed.connect(audit.retranslate)
-    switch(window, "zh_CN")
-    chinese = said_by_all()
+    said = said_by_all()
     left = {
         place: text
-        for place, text in chinese.items()
+        for place, text in said.items()
         # The guide's page names what is to be typed; it is compared with the English elsewhere.
         if not ("GuideWindow" in place and place.endswith(".page"))
         and english_in(without_told(text), STAYS)
     }
-    switch(window, "en")
-
     alerts.stop()
+
+    assert len(said) > 300
     assert left == {}
-    assert set(chinese) == set(english)
-    again = said_by_all()
-    assert {place: text for place, text in again.items() if text != english.get(place)} == {}
+    # What is written from here says the same of itself.
+    assert language_tag() == "zh-CN"
 
 
-def test_menus_are_made_in_the_language_in_force(window: DeskWindow) -> None:
-    live(window)
-    add_charts(window)
-    switch(window, "zh_CN")
-    header, charts = window.window.header, window.window.charts
+def test_menus_are_made_in_the_language_in_force(chinese: DeskWindow) -> None:
+    live(chinese)
+    add_charts(chinese)
+    header, charts = chinese.window.header, chinese.window.charts
     header._on_theme_button_clicked()
     header.add_chart.click()
     for key in ("ram", "log:loss"):
         charts.card(key)._open_menu(QPoint())
 
-    menus = window.window.findChildren(QMenu)
+    menus = chinese.window.findChildren(QMenu)
     said = {f"{action.text()} {action.toolTip()}" for menu in menus for action in menu.actions()}
     for menu in menus:
         menu.close()
@@ -258,86 +244,43 @@ def test_menus_are_made_in_the_language_in_force(window: DeskWindow) -> None:
     assert {text for text in said if english_in(without_told(text), STAYS)} == set()
 
 
-def test_the_settings_choose_the_language_and_keep_what_is_typed(window: DeskWindow) -> None:
-    live(window)
-    window.controller.preferences.open()
-    settings = window.window.findChild(SettingsWindow)
-    assert isinstance(settings, SettingsWindow)
-    settings.show_page(1)
-    days = settings.history.findChildren(QLineEdit)[0]
-    days.setText("9")
+@pytest.mark.parametrize("at", ["header", "settings", "first start"])
+def test_another_language_is_remembered_and_the_window_offers_to_open_again(
+    english: DeskWindow, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: True)
+    wanted: list[str] = []
+    english.controller.choices.reopening_requested.connect(lambda: wanted.append("again"))
+    english.controller.preferences.open()
+    (settings,) = english.window.findChildren(SettingsWindow)
+    places = {
+        "header": english.window.header,
+        "settings": settings.general,
+        "first start": english.window.first_start.choices,
+    }
 
-    settings.general.language_chosen.emit("zh_CN")
-    settle(window)
+    places[at].language_chosen.emit("zh_CN")
+    english.settle()
 
-    assert window.language.spoken == "zh_CN"
-    assert settings.isVisible()
-    assert (settings.page, settings.windowTitle(), days.text()) == (1, "\u8bbe\u7f6e", "9")
+    assert english.language.spoken == "en"
+    assert english.controller.settings(WindowSettings()).language == "zh_CN"
+    (box,) = english.window.findChildren(QMessageBox)
+    assert "when the window is opened again" in box.text()
+    next(button for button in box.buttons() if button.text() == "Open again").click()
+    assert wanted == ["again"]
     settings.close()
 
 
-def test_the_page_before_the_first_run_chooses_the_language(window: DeskWindow) -> None:
-    choices = window.window.first_start.choices
-    language = choices.findChildren(Segments)[1]
-    press = {button.text(): button for button in language.findChildren(QPushButton)}
+def test_the_language_that_is_spoken_already_is_no_question(english: DeskWindow) -> None:
+    english.window.header.language_chosen.emit("en")
 
-    press[language_keeper.language_titles()["zh_CN"]].click()
-
-    assert window.language.spoken == "zh_CN"
-    assert language.accessibleName() == "\u8bed\u8a00"
-    assert window.controller.settings(WindowSettings()).language == "zh_CN"
+    assert english.window.findChildren(QMessageBox) == []
 
 
-def test_what_was_chosen_typed_and_zoomed_stays(window: DeskWindow) -> None:
-    live(window)
-    assert window.board is not None
-    window.controller._on_run_tree_run_chosen("old1")
-    window.controller._on_run_tree_run_chosen("run1")
-    window.board.presenter.zoom(5.0, 12.0)
-    window.window.run_tree._search.setText("resnet")
-    window.controller.hosts.open_dialog()
-    dialog = window.window.findChild(ConnectDialog)
-    assert isinstance(dialog, ConnectDialog)
-    address = dialog.findChildren(QLineEdit)[0]
-    address.setText("gpu-0")
-    window.controller.history._ask_note(made_up_run(note="seen"))
-    note = window.window.findChild(NoteDialog)
-    assert isinstance(note, NoteDialog)
-    note.findChildren(QPlainTextEdit)[0].setPlainText("half a sen")
-
-    switch(window, "zh_CN")
-
-    assert window.desk.book.selected == "run1"
-    assert window.board.presenter.x_range() == (5.0, 12.0)
-    assert window.window.run_tree._search.text() == "resnet"
-    assert dialog.isVisible()
-    assert note.isVisible()
-    assert address.text() == "gpu-0"
-    assert note.findChildren(QPlainTextEdit)[0].toPlainText() == "half a sen"
-    assert note.windowTitle() == "\u5907\u6ce8"
-
-
-def test_a_question_that_is_open_is_asked_in_the_new_language(window: DeskWindow) -> None:
-    live(window)
-    window.controller.commands.request("stop")
-    (box,) = window.window.findChildren(QMessageBox)
-
-    switch(window, "zh_CN")
-
-    assert box.isVisible()
-    assert box.text() == "\u505c\u6b62\u201cresnet50-imagenet\u201d\uff1f"
-    assert [button.text() for button in box.buttons()] == [
-        "\u505c\u6b62\u8bad\u7ec3",
-        "\u7ee7\u7eed\u8fd0\u884c",
-    ]
-
-
-def test_the_choice_is_remembered_and_marked(window: DeskWindow) -> None:
-    live(window)
-
-    switch(window, "zh_CN")
-    window.window.header._on_theme_button_clicked()
-    menu = window.window.header.findChild(QMenu)
+def test_the_choice_is_marked(chinese: DeskWindow) -> None:
+    live(chinese)
+    chinese.window.header._on_theme_button_clicked()
+    menu = chinese.window.header.findChild(QMenu)
     assert isinstance(menu, QMenu)
     marked = [
         action.text()
@@ -347,27 +290,21 @@ def test_the_choice_is_remembered_and_marked(window: DeskWindow) -> None:
     ]
     menu.close()
 
-    assert window.controller.settings(WindowSettings()).language == "zh_CN"
-    # What is written from here says the same of itself.
-    assert language_tag() == "zh-CN"
     assert marked == [language_keeper.language_titles()["zh_CN"]]
 
 
 def test_without_a_font_the_window_says_so_and_stays_readable(
-    window: DeskWindow, monkeypatch: pytest.MonkeyPatch
+    english: DeskWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: False)
-    live(window)
-    before = window.window.header._help.toolTip()
 
-    switch(window, "zh_CN")
+    english.window.header.language_chosen.emit("zh_CN")
 
-    (box,) = window.window.findChildren(QMessageBox)
+    (box,) = english.window.findChildren(QMessageBox)
     assert "no font with Chinese letters" in box.text()
     assert "fonts-wqy-microhei" in box.informativeText()
-    assert window.window.header._help.toolTip() == before
-    assert window.language.language == "zh_CN"
-    assert window.language.spoken == "en"
+    assert english.language.language == "zh_CN"
+    assert english.language.spoken == "en"
 
 
 @pytest.mark.parametrize(
@@ -382,7 +319,7 @@ def test_without_a_font_the_window_says_so_and_stays_readable(
     ],
 )
 def test_the_system_says_which_language_unless_one_is_chosen(
-    window: DeskWindow, monkeypatch: pytest.MonkeyPatch, languages: list[str], spoken: str
+    english: DeskWindow, monkeypatch: pytest.MonkeyPatch, languages: list[str], spoken: str
 ) -> None:
     class System:
         @staticmethod
@@ -393,12 +330,10 @@ def test_the_system_says_which_language_unless_one_is_chosen(
             return languages
 
     monkeypatch.setattr(language_keeper, "QLocale", System)
+    monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: True)
 
-    window.language.choose("system")
-
-    assert window.language.spoken == spoken
-    window.language.choose("en")
-    assert window.language.spoken == "en"
+    assert english.language.choose("system") == spoken
+    assert english.language.choose("en") == "en"
 
 
 def test_a_language_is_called_so_that_it_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

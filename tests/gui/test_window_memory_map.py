@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from kmonitor.desktop.memory_map_controller import MemoryMapController
 from kmonitor.desktop.model_file_opening import ModelFileOpening
 from kmonitor.errors import Expected
-from kmonitor.presenters.map_subject import GIB, MapSubject
+from kmonitor.presenters.map_subject import GIB
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_maps import convolutions, file_subject, told_model
 from tests.support.made_up_runs import made_up_run
@@ -261,14 +261,3 @@ def test_who_leaves_a_file_gives_it_up(window: DeskWindow, tmp_path: Path):
 
     assert reading.is_given_up.is_set()
     opening.stop()
-
-
-def test_the_language_changes_on_the_page(window: DeskWindow):
-    memory = memory_of(window)
-    memory.open_file(
-        MapSubject(key="f", title="f", kind="file", why_none="it is damaged", remedy="")
-    )
-
-    memory.retranslate()
-
-    assert memory.panel._text.text() == "it is damaged"

@@ -166,7 +166,7 @@ def test_what_changed_alone_is_painted_anew(stage: Stage, monkeypatch: pytest.Mo
         name = type(part).__name__
         monkeypatch.setattr(part, "update", lambda name=name: painted.append(name))
 
-    stage.desk.controller.study.retranslate()
+    stage.desk.controller.study.reword()
 
     assert painted == []
 
@@ -176,7 +176,7 @@ def test_a_lost_hub_stops_the_clock_of_folds(stage: Stage):
     stage.desk.desk.disconnected("gone", retry_in_s=4.0, since_wall_s=1.0)
     asked = len(stage.desk.asked)
 
-    stage.desk.controller.study.retranslate()
+    stage.desk.controller.study.reword()
 
     assert page.isVisible()
     assert len(stage.desk.asked) == asked

@@ -12,7 +12,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from kmonitor.desktop import restyling
-from kmonitor.desktop.language_keeper import Worded
 from kmonitor.desktop.plots.live_chart import LiveChart
 from kmonitor.desktop.settings_file import ThemeName
 from tests.support.desk_window import WINDOW
@@ -64,25 +63,6 @@ def test_another_theme_is_taken_up_in_slices_between_which_the_loop_goes_round(
     assert sum(slices) > len(shown)
     # Ten milliseconds, the look that begins them, and the one that ends them.
     assert max(slices) <= 12
-
-
-def test_another_language_is_said_and_drawn_twice_at_most(
-    full_stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said, drawn_charts = Counter[QWidget](), Counter[QWidget]()
-    worded = [each for each in full_stage.desk.qt.allWidgets() if isinstance(each, Worded)]
-    for kind in {type(each) for each in worded}:
-        count_calls(monkeypatch, kind, "retranslate", said)
-    count_calls(monkeypatch, LiveChart, "set_picture", drawn_charts)
-
-    for language in ("zh_CN", "en"):
-        full_stage.desk.language.choose(language)
-
-        assert set(worded) <= set(said)
-        assert max(said.values()) <= 2
-        assert max(drawn_charts.values()) <= 2
-        said.clear()
-        drawn_charts.clear()
 
 
 def test_another_size_is_drawn_twice_at_most(

@@ -71,7 +71,7 @@ class DeskWindow:
         self.theme = ThemeKeeper(self.qt, self.look)
         self.theme.choose(theme)
         self.language = LanguageKeeper(self.qt)
-        self.language.choose((settings or WindowSettings()).language)
+        self.language.speak((settings or WindowSettings()).language)
         self.desk = Desk(ask=self._ask, clock=SystemClock(), user="tester")
         self.window = MainWindow(self.look)
         self.window.resize(*size)

@@ -1,4 +1,4 @@
-"""A window in English that can speak Chinese, whatever typefaces this machine has."""
+"""A window that speaks Chinese, whatever typefaces this machine has."""
 
 import time
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from tests.support.made_up_runs import NOW_WALL_S
 
 
 @pytest.fixture
-def window(monkeypatch: pytest.MonkeyPatch) -> Iterator[DeskWindow]:
+def chinese(monkeypatch: pytest.MonkeyPatch) -> Iterator[DeskWindow]:
     """Connected, without runs, at a moment that stands: ages are texts as well."""
     monkeypatch.setattr(time, "time", lambda: NOW_WALL_S)
     monkeypatch.setattr(language_keeper, "has_chinese_font", lambda: True)
-    made = DeskWindow(settings=WindowSettings(language="en"))
+    made = DeskWindow(settings=WindowSettings(language="zh_CN"))
     made.connect()
     yield made
     made.close()

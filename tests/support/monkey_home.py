@@ -50,7 +50,6 @@ def bring_home(app: KmonitorApp, loop: WatchedLoop, say: Callable[[str], None]) 
     _close_all(app)
     app.window.resize(1280, 760)
     app.window.records.show_tab("events")
-    app.controller.choices.choose_language("en")
     app.controller.arranger.reset()  # cards that were added are the user's, and no leak
     if app._hosts is not None:
         # Each has threads of its own for as long as it is shown.

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from PySide6.QtCore import QLocale, QPoint
@@ -25,6 +25,7 @@ from kmonitor.desktop.panels.guide import GuideWindow
 from kmonitor.desktop.panels.note_dialog import NoteDialog
 from kmonitor.desktop.panels.sheet import DiagnosisWindow, RecordWindow
 from kmonitor.desktop.panels.verdict_window import VerdictWindow
+from kmonitor.desktop.settings_file import WindowSettings
 from kmonitor.presenters.audit import AuditBook, AuditHub
 from kmonitor_agent.protocol import facts
 from kmonitor_agent.protocol.commands import CommandStatus
@@ -368,11 +369,10 @@ def stand_still() -> None:
     QLocale.setDefault(QLocale.c())
 
 
-def draw(name: str, theme: str, language: str, file: Path) -> bool:
+def draw(name: str, theme: str, language: Any, file: Path) -> bool:
     """One picture; whether the language could be spoken."""
-    stage = Stage(theme=theme)
+    stage = Stage(theme=theme, settings=WindowSettings(language=language))
     try:
-        stage.desk.language.choose(language)
         if stage.desk.language.spoken != language:
             return False
         QApplication.setCursorFlashTime(0)

@@ -8,10 +8,6 @@ class FolderButton(QPushButton):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.retranslate()
-
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
         self.setText(self.tr("Open folder\u2026"))
         self.setAccessibleName(self.text())
         self.setToolTip(self.tr("See what trainings wrote into a folder (Ctrl+O)"))

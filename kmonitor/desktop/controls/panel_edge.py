@@ -1,7 +1,5 @@
 """The gap beside a panel, by which the panel is made wider or higher."""
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QWidget
@@ -21,13 +19,13 @@ class PanelEdge(QWidget):
     let_go = Signal()
     reset_requested = Signal()
 
-    def __init__(self, *, is_upright: bool, px: int, name: Callable[[], str]) -> None:
+    def __init__(self, *, is_upright: bool, px: int, name: str) -> None:
         """As wide, or as high, as the gap.
 
         Args:
             is_upright: Whether it is dragged to the right and left; else up and down.
             px: The gap, pixels.
-            name: What a drag does, in the language in force; also the tooltip.
+            name: What a drag does; also the tooltip.
         """
         super().__init__()
         self._is_upright = is_upright
@@ -38,13 +36,8 @@ class PanelEdge(QWidget):
             self.setFixedHeight(px)
         shapes = Qt.CursorShape
         self.setCursor(shapes.SplitHCursor if is_upright else shapes.SplitVCursor)
-        self._name = name
-        self.retranslate()
-
-    def retranslate(self) -> None:
-        """Say what a drag does in the language in force."""
-        self.setAccessibleName(self._name())
-        self.setToolTip(self._name())
+        self.setAccessibleName(name)
+        self.setToolTip(name)
 
     @override
     def mousePressEvent(self, event: QMouseEvent) -> None:

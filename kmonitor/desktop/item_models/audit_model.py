@@ -17,11 +17,6 @@ class AuditModel(RowsByNumber[AuditLine]):
         super().__init__(len(self._columns), parent)
 
     @override
-    def retranslate(self) -> None:
-        self._columns = columns()
-        super().retranslate()
-
-    @override
     def headerData(
         self,
         section: int,

@@ -57,10 +57,6 @@ class CellTable(QAbstractTableModel, Generic[RowT]):
         """What is shown."""
         return self._rows
 
-    def retranslate(self) -> None:
-        """Say the heads in the language in force; rows come anew from their presenter."""
-        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
-
     @override
     def rowCount(self, parent: Index = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._rows)

@@ -28,11 +28,6 @@ class ReclaimModel(RowsByNumber[ReclaimRow]):
         return next((at for at, each in enumerate(self._rows) if each.row == row), None)
 
     @override
-    def retranslate(self) -> None:
-        self._columns = columns()
-        super().retranslate()
-
-    @override
     def headerData(
         self,
         section: int,

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Hashable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex
 from typing_extensions import override
 
 Index = QModelIndex | QPersistentModelIndex
@@ -46,10 +46,6 @@ class RowsByNumber(QAbstractTableModel, Generic[RowT]):
     def key_of(self, row: RowT) -> Hashable:
         """What tells a row from all others."""
         return row.row
-
-    def retranslate(self) -> None:
-        """Say the heads in the language in force; rows come with `show_rows`."""
-        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self._n_columns - 1)
 
     def rows(self) -> Sequence[RowT]:
         """What is shown, newest first."""

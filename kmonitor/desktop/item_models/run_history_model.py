@@ -50,14 +50,6 @@ class RunHistoryModel(QAbstractTableModel):
         self._insert(rows, [at for at, row in enumerate(rows) if row.run not in known])
         self._places = {row.run: at for at, row in enumerate(self._rows)}
 
-    def retranslate(self) -> None:
-        """Say heads and cells in the language in force."""
-        self._heads = history_heads()
-        last = len(self._heads) - 1
-        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, last)
-        if self._rows:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, last))
-
     def rows(self) -> Sequence[HistoryRow]:
         """What is shown, from top to bottom."""
         return self._rows

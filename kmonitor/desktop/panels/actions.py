@@ -62,10 +62,9 @@ class ActionsPanel(QFrame):
         self._build()
         self._at_limit.switched.connect(self.reload_switched)
         self._at_limit.answer_chosen.connect(self.answer_chosen)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._heading.setText(self.tr("ACTIONS"))
 
     def show_picture(self, picture: ActionsPicture) -> None:

@@ -108,10 +108,9 @@ class AlertsDialog(QDialog):
         self._is_trouble = False
         self._dry_run = role_label("sub")
         self._build(settings)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; what was typed stays."""
+    def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Alerts"))
         self._lead.setText(self._words.way())
         lines = self._words.dry_run()
@@ -136,7 +135,6 @@ class AlertsDialog(QDialog):
         self._test.setText(self.tr("Send a test"))
         self._test.setToolTip(self.tr("Hand a made-up alert to the command and the webhook"))
         self._test.setAccessibleName(self._test.text())
-        # It was said in the other language.
         self.tell("", is_bad=False)
 
     def tell(self, text: str, *, is_bad: bool) -> None:

@@ -31,10 +31,9 @@ class AtLimitPart(QWidget):
         self._build()
         self._switch.clicked.connect(self.switched)
         self._choose.clicked.connect(self._on_choose_clicked)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._heading.setText(self.tr("AT THE LIMIT"))
         self._choose.setText(self.tr("Change"))
         self._choose.setToolTip(self.tr("Choose what is done at a limit"))

@@ -41,16 +41,14 @@ class AuditWindow(QDialog):
         self._text = role_label("sub")
         self._close = QPushButton()
         self._build()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; rows come with the next picture."""
+    def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Audit"))
         self._host.rename(self.tr("Host"), self._all_hosts())
         self._lead.setText(
             self.tr("Who commanded, edited or let in whom, and what came of it. Newest first.")
         )
-        self._model.retranslate()
         self._table.setAccessibleName(self.tr("Audit"))
         self._close.setText(self.tr("Close"))
         self._close.setAccessibleName(self._close.text())

@@ -43,11 +43,10 @@ class Banner(QFrame):
         self._button.clicked.connect(self.retry_requested)
         self._close.clicked.connect(self.close_requested)
         look.palette_changed.connect(self._on_look_palette_changed)
-        self.retranslate()
+        self._set_texts()
         self.hide()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._close.setToolTip(self.tr("Close this message"))
         self._close.setAccessibleName(self.tr("Close this message"))
 

@@ -101,7 +101,7 @@ class ChartCard(QFrame):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         self._build()
         self._fit_to_width(is_first=True)
-        self.retranslate()
+        self._set_texts()
         self._set_limit.clicked.connect(self._on_set_limit_clicked)
         self._more.clicked.connect(self._on_more_clicked)
         self._limit.clicked.connect(self._on_limit_clicked)
@@ -109,8 +109,7 @@ class ChartCard(QFrame):
             part.clicked.connect(self._on_verdict_clicked)
         look.palette_changed.connect(self._on_look_palette_changed)
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._set_limit.setToolTip(
             self.tr("Put a limit line a little above the highest value, to be dragged from there")
         )
@@ -121,11 +120,6 @@ class ChartCard(QFrame):
         self._more.setAccessibleName(self.tr("More of {metric}").format(metric=self._title.text()))
         self._set_limit.setText("" if self._is_narrow else self.tr("Set a limit"))
         self._elide_limit()
-
-    def rename(self, title: str) -> None:
-        """Call the metric by another word."""
-        self._title.setText(title)
-        self.retranslate()
 
     def attach_chart(self, chart: QWidget, signals: Chart) -> None:
         """Put the chart where the grey drawing was.

@@ -12,7 +12,6 @@ from kmonitor.desktop.controls.look import Look
 from kmonitor.desktop.controls.tab_order import stop_before, tab_along
 from kmonitor.desktop.panels.chart_card import ChartCard
 from kmonitor.desktop.theme import SIZES
-from kmonitor.presenters.chart_kinds import chart_title
 
 _WIDE_FROM: Final = 1080
 """Width, pixels, from which three columns say more than two."""
@@ -55,11 +54,6 @@ class ChartGrid(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalScrollBar().setSingleStep(48)
         self.verticalScrollBar().valueChanged.connect(self._on_bar_value_changed)
-
-    def retranslate(self) -> None:
-        """Call every chart by its name in the language in force."""
-        for key, card in self._cards.items():
-            card.rename(chart_title(key))
 
     def card(self, key: str, title: str = "") -> ChartCard:
         """The card of that key, made at its first use."""

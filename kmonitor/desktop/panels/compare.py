@@ -66,10 +66,9 @@ class ComparePanel(QFrame):
         self._build()
         self._connect()
         self._on_look_palette_changed()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._back.setText(self.tr("History"))
         self._back.setToolTip(self.tr("Back to the history (Esc)"))
         self._only.setText(self.tr("Only differences"))

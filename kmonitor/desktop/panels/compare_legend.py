@@ -34,10 +34,6 @@ class CompareLegend(QWidget):
         self._row.setSpacing(8)
         look.palette_changed.connect(self._on_look_palette_changed)
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
-        self._rebuild()
-
     def show_entries(self, entries: Sequence[LegendEntry]) -> None:
         """Show these runs."""
         if tuple(entries) == self._entries:

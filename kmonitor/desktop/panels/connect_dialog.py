@@ -41,10 +41,9 @@ class ConnectDialog(QDialog):
         self._build()
         self._address.textChanged.connect(self._on_address_text_changed)
         self._on_address_text_changed("")
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; what was typed stays."""
+    def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Connect to a host"))
         self._intro.setText(
             self.tr(
@@ -63,8 +62,6 @@ class ConnectDialog(QDialog):
             self.tr("/path/to/bin/kmonitor there; may stay empty"),
         )
         self._connect.setText(self.tr("Connect"))
-        # It was said in the other language.
-        self._why.hide()
 
     def refuse(self, why: str) -> None:
         """Say why this host cannot be connected to, and stay."""

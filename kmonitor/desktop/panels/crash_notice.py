@@ -1,7 +1,5 @@
 """The quiet bar and the window that offer a crash report of an earlier start."""
 
-from collections.abc import Callable
-
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
@@ -46,7 +44,6 @@ class CrashNoticeBar(QFrame):
         self._icon = QLabel()
         self._title = role_label("strong_small")
         self._text = role_label("sub")
-        self._notice: Callable[[], CrashNotice] | None = None
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._show = QPushButton()
         self._later = QPushButton()
@@ -54,11 +51,10 @@ class CrashNoticeBar(QFrame):
         self._build()
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
-        self.retranslate()
+        self._set_texts()
         self.hide()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         for button, text, tip in (
             (self._show, self.tr("Show report\u2026"), self.tr("Read it, copy it, save it")),
             (self._later, self.tr("Later"), self.tr("Ask again at the next start")),
@@ -67,16 +63,13 @@ class CrashNoticeBar(QFrame):
             button.setText(text)
             button.setAccessibleName(text)
             button.setToolTip(tip)
-        if self._notice is not None:
-            notice = self._notice()
+
+    def show_notice(self, notice: CrashNotice | None) -> None:
+        """Offer this; None: nothing any more."""
+        if notice is not None:
             self._title.setText(notice.title)
             self._text.setText(notice.text)
             self.setAccessibleName(f"{notice.title} {notice.text}")
-
-    def show_notice(self, notice: Callable[[], CrashNotice] | None) -> None:
-        """Offer this, in the language in force; None: nothing any more."""
-        self._notice = notice
-        self.retranslate()
         self.setVisible(notice is not None)
         self.toggled.emit()
 
@@ -129,19 +122,16 @@ class CrashReportWindow(QDialog):
     save_requested = Signal()
     discard_requested = Signal()
 
-    def __init__(
-        self, notice: Callable[[], CrashNotice], text: str, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, notice: CrashNotice, text: str, parent: QWidget | None = None) -> None:
         """Not shown yet.
 
         Args:
-            notice: What stands above the report, in the language in force.
+            notice: What stands above the report.
             text: The report, in English as it was kept.
             parent: The window.
         """
         super().__init__(parent)
         self.resize(760, 560)
-        self._notice = notice
         self._title, self._lead = role_label("title"), role_label("sub")
         self._text = QPlainTextEdit(text)
         self._copy = QPushButton()
@@ -150,14 +140,12 @@ class CrashReportWindow(QDialog):
         self._close = QPushButton()
         self._told = role_label("sub")
         self._build()
-        self.retranslate()
-
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
-        notice = self._notice()
-        self.setWindowTitle(self.tr("Crash report"))
+        self._set_texts()
         self._title.setText(notice.title)
         self._lead.setText(notice.lead)
+
+    def _set_texts(self) -> None:
+        self.setWindowTitle(self.tr("Crash report"))
         self._text.setAccessibleName(self.tr("Crash report"))
         for button, text, tip in (
             (self._discard, self.tr("Discard"), self.tr("Delete what was kept")),
@@ -168,8 +156,6 @@ class CrashReportWindow(QDialog):
             button.setText(text)
             button.setAccessibleName(text)
             button.setToolTip(tip)
-        # It was said in the other language.
-        self.tell("")
 
     def tell(self, text: str) -> None:
         """Say what came of it."""

@@ -51,10 +51,9 @@ class EventLogPanel(QWidget):
         self.filter_switch.choose("all")
         self.filter_switch.chosen.connect(self.filter_chosen)
         look.palette_changed.connect(self._on_look_palette_changed)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self.filter_switch.rename(self._filter_titles(), self.tr("Events shown"))
         self._list.setAccessibleName(self.tr("Events"))
 

@@ -43,10 +43,9 @@ class FirstChoices(QWidget):
             button.clicked.connect(told)
             self._row.addWidget(button)
         self._theme.chosen.connect(self.theme_chosen)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._theme.rename(self._themes(), self.tr("Theme"))
         if self._language is not None:
             self._language.rename(self._spoken(), self.tr("Language"))

@@ -51,10 +51,9 @@ class FirstStartPanel(QFrame):
         self._connect.clicked.connect(self.connect_requested)
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._about.setText(
             self.tr(
                 "The first line imports the callback, the second hands it to fit. It works with "

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, QUrl, Slot
+from PySide6.QtCore import Qt, QUrl, Slot
 from PySide6.QtGui import QAction, QDesktopServices, QTextBlock, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
@@ -46,11 +46,10 @@ class GuideWindow(QDialog):
         self._connect()
         self._reader.setFocus(Qt.FocusReason.OtherFocusReason)
         self._on_look_palette_changed()
-        self.retranslate()
+        self._set_texts()
         self.open_page(FIRST_PAGE)
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; the page stays, as far as its heading."""
+    def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("kmonitor guide"))
         self._back.setText(self.tr("Back"))
         self._back.setAccessibleName(self._back.text())
@@ -64,14 +63,7 @@ class GuideWindow(QDialog):
         for part in self._search.findChildren(QToolButton):
             part.setAccessibleName(self._search.accessibleName())
         self._reader.setAccessibleName(self.tr("Guide"))
-        # What was found, and where, was so in the other language.
-        self._count.setText("")
-        self._found = None
-        self._plain = {}
-        if self._page:
-            self._read_anew()
-        else:
-            self._reader.setPlainText(self.tr("This page of the guide is missing."))
+        self._reader.setPlainText(self.tr("This page of the guide is missing."))
 
     @property
     def page(self) -> str:
@@ -121,19 +113,6 @@ class GuideWindow(QDialog):
     def _show(self, source: str) -> None:
         self._reader.document().setMarkdown(source, _FEATURES)
         set_well(self._reader.document(), self._look.palette)
-
-    def _read_anew(self) -> None:
-        """The same page in another language, from the same heading on."""
-        source = read_page(self._page)
-        if source is None:
-            return
-        top = self._reader.cursorForPosition(QPoint(0, 0)).position()
-        above = sum(block.position() <= top for block in self._headings())
-        self._show(source)
-        self._reader.moveCursor(QTextCursor.MoveOperation.Start)
-        # The first heading is the page's own: its place is the top.
-        if above > 1:
-            self._go_to_block(self._headings()[above - 1])
 
     def _headings(self) -> list[QTextBlock]:
         blocks = blocks_of(self._reader.document())

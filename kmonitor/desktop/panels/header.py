@@ -91,10 +91,9 @@ class HeaderPanel(QFrame):
         self._build()
         self._connect()
         self._draw_icons()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._axis.rename(self._axis_titles(), self.tr("Horizontal axis"))
         self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
         self._axis.explain("seconds", self.tr("Count seconds of run time"))

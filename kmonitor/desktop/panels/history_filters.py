@@ -38,10 +38,9 @@ class HistoryFilters(QWidget):
         self._build()
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._pinned.setText(self.tr("Pinned"))
         self._pinned.setToolTip(self.tr("Only runs that are pinned"))
         self._clear.setText(self.tr("Clear filters"))

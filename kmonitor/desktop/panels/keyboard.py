@@ -42,17 +42,14 @@ class KeyboardWindow(QDialog):
         column.setSpacing(10)
         column.addWidget(self._title)
         column.addWidget(scroll, 1)
-        self.retranslate()
+        self._set_texts()
         scroll.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; the place scrolled to stays."""
+    def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Keyboard"))
         self._title.setText(self.tr("Keyboard"))
         self._scroll.setAccessibleName(self.tr("Keyboard"))
-        at = self._scroll.verticalScrollBar().value()
         self._scroll.setWidget(_page(keyboard_map()))
-        self._scroll.verticalScrollBar().setValue(at)
 
 
 def _page(groups: tuple[KeyGroup, ...]) -> QWidget:

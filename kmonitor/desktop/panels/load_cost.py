@@ -48,10 +48,9 @@ class LoadCostPanel(QWidget):
         self._inside = QWidget()
         self._rows = QVBoxLayout(self._inside)
         self._build()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; rows come with the next picture."""
+    def _set_texts(self) -> None:
         self._title.setText(self.tr("What a load takes"))
         self._repeats.rename(self.tr("Processes a way"), self._counts())
         self._bar.setAccessibleName(self.tr("Processes that have ended"))

@@ -41,10 +41,9 @@ class MapControls(QFrame):
         self._picture: ControlsPicture | None = None
         self._menus = {key: MenuButton(look, "", {"": ""}) for key in _MENUS}
         self._build()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; choices come with the next picture."""
+    def _set_texts(self) -> None:
         self._title.setText(self.tr("What if"))
         self._reset.setText(self.tr("As trained"))
         self._reset.setAccessibleName(self._reset.text())

@@ -27,10 +27,9 @@ class CurveView(QWidget):
         self._curve = BatchCurve()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         look.palette_changed.connect(self._on_look_palette_changed)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("Peak over batch"))
 
     def show_curve(self, curve: BatchCurve) -> None:

@@ -47,10 +47,9 @@ class Icicle(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         look.palette_changed.connect(self._on_look_palette_changed)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("Memory by layer"))
 
     def show_tiles(self, tiles: Sequence[Tile]) -> None:

@@ -36,10 +36,9 @@ class MapSide(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._build()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; figures come with the next picture."""
+    def _set_texts(self) -> None:
         self._curve_title.setText(self.tr("Peak over batch"))
         self._advice_title.setText(self.tr("What would lower the peak"))
         self._advised = None

@@ -29,10 +29,9 @@ class MapTotals(QFrame):
         self._bar = StackedBar(look)
         self._legend = LegendRow(look)
         self._build()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; figures come with the next picture."""
+    def _set_texts(self) -> None:
         self._peak_title.setText(self.tr("Peak of a training step"))
         self._bar.setAccessibleName(self.tr("Memory at the peak"))
 

@@ -87,10 +87,9 @@ class MemoryMapPanel(QFrame):
         self._build()
         self._connect()
         self._on_look_palette_changed()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; pictures bring theirs."""
+    def _set_texts(self) -> None:
         self._back.setText(self.tr("Charts"))
         self._back.setToolTip(self.tr("Back to the charts (Esc)"))
         self._open.setText(self.tr("Open model file\u2026"))
@@ -106,7 +105,6 @@ class MemoryMapPanel(QFrame):
         self._copy.setAccessibleName(self.tr("Copy the table"))
         self._views.rename(self._view_titles(), self.tr("View"))
         self._table.setAccessibleName(self.tr("Layers"))
-        self._model.retranslate()
 
     def show_page(self, page: MapPage, *, needs: Missing = "") -> None:
         """Show what it is about, and whether there is a map.

@@ -47,11 +47,10 @@ class ModelFileWindow(QDialog):
         self._model = TextTableModel(_NUMBERS, self)
         self._table = RowTable()
         self._build()
-        self.retranslate()
+        self._set_texts()
         self.finished.connect(self.closed)
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; facts come with the next picture."""
+    def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("{file}: load cost and content").format(file=self._name))
         self._title.setText(self.tr("What is in the file"))
         self._table.setAccessibleName(self.tr("Layers in the file"))

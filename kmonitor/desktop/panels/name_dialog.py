@@ -1,6 +1,5 @@
 """Asks what something is to be called."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
@@ -29,7 +28,7 @@ class NameDialog(QInputDialog):
 
     def __init__(
         self,
-        words: Callable[[], NameWords],
+        words: NameWords,
         value: str,
         parent: QWidget,
         *,
@@ -38,26 +37,19 @@ class NameDialog(QInputDialog):
         """Ask nothing before `open`.
 
         Args:
-            words: What it says, in the language in force.
+            words: What it says.
             value: What the field begins with.
             parent: The window above which it stands.
             most_letters: How long a name may be; None: as long as it likes.
         """
         super().__init__(parent)
-        self._words = words
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setTextValue(value)
-        self.retranslate()
-        for field in self.findChildren(QLineEdit):
-            if most_letters is not None:
-                field.setMaxLength(most_letters)
-            field.selectAll()
-        self.resize(_WIDTH, self.sizeHint().height())
-
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
-        words = self._words()
         self.setWindowTitle(words.title)
         self.setLabelText(words.label)
         for field in self.findChildren(QLineEdit):
             field.setAccessibleName(words.name)
+            if most_letters is not None:
+                field.setMaxLength(most_letters)
+            field.selectAll()
+        self.resize(_WIDTH, self.sizeHint().height())

@@ -36,10 +36,9 @@ class NoteDialog(QDialog):
         self._save = QPushButton()
         self._cancel = QPushButton()
         self._build()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Note"))
         self._field.setAccessibleName(self.tr("Note on {name}").format(name=self._name))
         self._field.setPlaceholderText(self.tr("What it was for, or what came of it"))

@@ -60,11 +60,9 @@ class ReclaimTablePanel(QWidget):
         self._table.activated.connect(self._on_table_activated)
         self._table.copy_requested.connect(self._on_table_copy_requested)
         look.palette_changed.connect(self._on_look_palette_changed)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
-        self._model.retranslate()
+    def _set_texts(self) -> None:
         self._table.setAccessibleName(self.tr("Reclaims"))
         self._table.setAccessibleDescription(
             self.tr("Enter shows a record in full, Ctrl+C copies the selected ones")

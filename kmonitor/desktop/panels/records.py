@@ -63,10 +63,9 @@ class RecordsPanel(QFrame):
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
         self.show_tab("events")
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._tabs.rename(self._titles(), self.tr("Below the charts"))
         self._tabs.explain(_EVENTS, self.tr("One sentence for each event (Ctrl+1)"))
         self._tabs.explain(

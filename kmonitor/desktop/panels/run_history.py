@@ -98,14 +98,9 @@ class RunHistoryPanel(QFrame):
         self._build()
         self._connect()
         self._on_look_palette_changed()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
-        self._heads = history_heads()
-        self._model.retranslate()
-        # What the columns hold has other widths now.
-        self._is_fitted = False
+    def _set_texts(self) -> None:
         self._title.setText(self.tr("History"))
         self._back.setText(self.tr("Charts"))
         self._back.setToolTip(self.tr("Back to the charts (Esc)"))

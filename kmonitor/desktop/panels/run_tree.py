@@ -68,10 +68,9 @@ class RunTreePanel(QFrame):
         add_key("find_run", self, self._on_find_activated)
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._word_search()
         self._search.setAccessibleName(self.tr("Find run or host"))
         self._search.setToolTip(

@@ -48,15 +48,14 @@ class GeneralSettings(QWidget):
         self._pace_row = SettingRow([self._pace])
         self._alerts_row = SettingRow([self._alerts])
         self._build()
-        self.retranslate()
+        self._set_texts()
         self._theme.chosen.connect(self.theme_chosen)
         self._language.chosen.connect(self.language_chosen)
         self._units.chosen.connect(self.units_chosen)
         self._pace.chosen.connect(self.pace_chosen)
         self._alerts.clicked.connect(self.alerts_requested)
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; what the pace means comes with the choices."""
+    def _set_texts(self) -> None:
         language = {"system": self.tr("As the system"), **self._languages}
         for row, choice, titles, title in (
             (self._theme_row, self._theme, self._themes(), self.tr("Theme")),

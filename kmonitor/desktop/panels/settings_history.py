@@ -34,13 +34,12 @@ class HistorySettings(QWidget):
         self._days_row = SettingRow([self._days])
         self._size_row = SettingRow([self._size])
         self._build()
-        self.retranslate()
+        self._set_texts()
         for field in (self._days, self._size):
             field.editingFinished.connect(self._on_field_editing_finished)
             field.textEdited.connect(self._on_field_text_edited)
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; what is stored comes with its picture."""
+    def _set_texts(self) -> None:
         self._days_row.call(self.tr("Days"))
         self._days_row.explain(self.tr("Runs that ended longer ago are removed."))
         self._size_row.call(self.tr("Size"))

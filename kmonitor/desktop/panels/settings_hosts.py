@@ -34,10 +34,9 @@ class HostSettings(QWidget):
         self._connect = QPushButton()
         self._column = CardColumn()
         self._build()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self._text.setText(
             self.tr("No other machine is remembered. What works as ssh NAME works here.")
         )

@@ -38,12 +38,11 @@ class KeySettings(QWidget):
         self._trouble = role_label("body")
         self._column = CardColumn()
         self._build()
-        self.retranslate()
+        self._set_texts()
         self._show.clicked.connect(self.own_key_wanted)
         self._copy.clicked.connect(self._on_copy_clicked)
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; who may connect comes with its picture."""
+    def _set_texts(self) -> None:
         self._own_head.setText(self.tr("This device"))
         self._own_words.setText(
             self.tr(

@@ -63,13 +63,12 @@ class SettingsWindow(QDialog):
         self._guide = QPushButton()
         self._close = QPushButton()
         self._build()
-        self.retranslate()
+        self._set_texts()
         self._list.currentRowChanged.connect(self._on_list_row_changed)
         self._list.setCurrentRow(0)
         self._list.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; each page says its own."""
+    def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Settings"))
         self._list.setAccessibleName(self.tr("Settings"))
         for at, title in enumerate(

@@ -40,12 +40,11 @@ class SheetWindow(QDialog):
         self._close = QPushButton()
         self.bottom = QHBoxLayout()
         self._build_sheet()
-        SheetWindow.retranslate(self)
+        self._set_sheet_texts()
         look.palette_changed.connect(self._on_look_palette_changed)
         self._on_look_palette_changed()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_sheet_texts(self) -> None:
         self._reader.setAccessibleName(self.tr("Evidence"))
         self._copy.setText(self.tr("Copy"))
         self._copy.setToolTip(self.tr("Copy all of it as text"))
@@ -148,12 +147,6 @@ class EndWindow(EvidenceWindow):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
         self.resize(660, 340)
-        self.retranslate()
-
-    @override
-    def retranslate(self) -> None:
-        """Say every text in the language in force; the end comes anew with its picture."""
-        super().retranslate()
         self.setWindowTitle(self.tr("End of a run"))
 
 
@@ -163,12 +156,6 @@ class RecordWindow(SheetWindow):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         self._picture: RecordPicture | None = None
         super().__init__(look, parent)
-        self.retranslate()
-
-    @override
-    def retranslate(self) -> None:
-        """Say every text in the language in force; the record comes anew with its picture."""
-        super().retranslate()
         self.setWindowTitle(self.tr("Reclaim"))
 
     def show_picture(self, picture: RecordPicture) -> None:
@@ -206,12 +193,9 @@ class DiagnosisWindow(SheetWindow):
         self._after = QPushButton()
         self._again = QPushButton()
         self._build()
-        self.retranslate()
+        self._set_texts()
 
-    @override
-    def retranslate(self) -> None:
-        """Say every text in the language in force; the diagnosis comes anew with its picture."""
-        super().retranslate()
+    def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Diagnosis"))
         self._before.setText(self.tr("Before"))
         self._before.setToolTip(self.tr("The diagnosis before (Alt+Left)"))

@@ -42,13 +42,6 @@ class StatusPanel(QFrame):
         row.addWidget(self._version)
         look.palette_changed.connect(self._on_look_palette_changed)
 
-    def retranslate(self) -> None:
-        """Take the note away: it was told in the other language, and has been read."""
-        self._note_timer.stop()
-        self._note.setText("")
-        self._note.setToolTip("")
-        self._note.hide()
-
     def show_picture(self, picture: StatusPicture) -> None:
         """Show this."""
         if picture == self._picture:

@@ -84,10 +84,9 @@ class StudyPanel(QScrollArea):
         self._build()
         self._connect()
         self._on_look_palette_changed()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; pictures bring theirs."""
+    def _set_texts(self) -> None:
         self._ledger_title.setText(self.tr("Ledger"))
         self.table.setAccessibleName(self.tr("Ledger"))
         self._copy.setText(self.tr("Copy"))
@@ -96,9 +95,6 @@ class StudyPanel(QScrollArea):
         self._guide.setText(self.tr("About studies"))
         self._guide.setToolTip(self.tr("What run_folds does, its bounds and its words (F1)"))
         self._guide.setAccessibleName(self._guide.text())
-        self._model.retranslate()
-        for part in (self.strip, self.metric_chart, self.memory_chart):
-            part.retranslate()
 
     def show_picture(self, picture: StudyPicture) -> None:
         """Show how the study and its folds stand."""

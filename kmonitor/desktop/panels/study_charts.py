@@ -99,10 +99,9 @@ class MetricChart(_Chart):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
         self._picture = MetricPicture()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("Metric of all folds over epochs"))
 
     def show_picture(self, picture: MetricPicture) -> None:
@@ -164,10 +163,9 @@ class MemoryChart(_Chart):
         super().__init__(look, parent)
         self._picture = MemoryPicture()
         self.setMouseTracking(True)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("Peak memory of each fold"))
 
     def show_picture(self, picture: MemoryPicture) -> None:

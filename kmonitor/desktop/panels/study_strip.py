@@ -51,10 +51,9 @@ class StudyStrip(QWidget):
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         look.palette_changed.connect(self._on_look_palette_changed)
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force."""
+    def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("Folds"))
 
     def show_cells(self, cells: Sequence[StripCell]) -> None:

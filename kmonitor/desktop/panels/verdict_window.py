@@ -34,20 +34,15 @@ class VerdictWindow(EvidenceWindow):
         self._guide.clicked.connect(self._on_guide_clicked)
         self.bottom.insertWidget(0, self._guide)
         self.resize(560, 380)
-        self.retranslate()
+        self._set_texts()
 
-    @override
-    def retranslate(self) -> None:
-        """Say every text in the language in force; the verdict comes anew with its picture."""
-        super().retranslate()
+    def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Verdict"))
         self._guide.setText(self.tr("How to train many models\u2026"))
         self._guide.setToolTip(
             self.tr("What a loop of models does to memory; run_folds and collect, in the guide")
         )
         self._guide.setAccessibleName(self._guide.text())
-        for button in self._buttons:
-            self._explain(button)
 
     @override
     def show_picture(self, picture: EvidencePicture) -> None:

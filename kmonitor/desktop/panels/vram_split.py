@@ -27,10 +27,9 @@ class VramSplitPanel(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setObjectName("keys")
         self._build()
-        self.retranslate()
+        self._set_texts()
 
-    def retranslate(self) -> None:
-        """Say every text in the language in force; parts come with the next picture."""
+    def _set_texts(self) -> None:
         self.setAccessibleName(self.tr("What the device holds"))
 
     def show_picture(self, picture: SplitPicture) -> None:
