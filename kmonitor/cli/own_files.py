@@ -12,7 +12,6 @@ from typing import Final
 
 from kmonitor.cli.desktop_entry import installed_files, is_entry_of_home
 from kmonitor.cli.hub_unit import is_unit_of, unit_path
-from kmonitor_agent.local.clock_doubt import CLOCK_NAME
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.key_pair import keys_folder
 from kmonitor_agent.local.supervised import studies, supervisions
@@ -23,7 +22,6 @@ _DATABASE: Final = re.compile(
     r"hub\.lock|(team-hub-id|clock)(\.new)?|hub\.sqlite3(\.damaged-\d+|\.new(-patched)?)?(-wal|-shm|-journal)?"
 )
 _SPOOLED: Final = re.compile(r"\d{20}\.(events|thin|aside)|(acked|commands)(\.new)?|lock|reserve")
-_CLOCK: Final = re.compile(rf"{CLOCK_NAME}(\.new)?")
 _CHECKPOINT: Final = re.compile(
     r"\d{6,}-fit\d+-epoch-?\d+-step\d+(\.h5(\.\d+\.tmp)?|(\.\d+\.tmp)?\.keras)"
 )
@@ -132,8 +130,7 @@ def _sort_runs(found: Belongings, place: Path, pattern: re.Pattern[str]) -> None
         if _is_run(path):
             _sort_files(found, path, pattern)
         else:
-            is_clock = pattern is _SPOOLED and _is_ours(path, _CLOCK)
-            (found.ours if is_clock else found.others).append(path)
+            found.others.append(path)
 
 
 def _sort_supervisions(found: Belongings, place: Path) -> None:

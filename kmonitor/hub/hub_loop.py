@@ -41,6 +41,7 @@ from kmonitor.hub.verification import Verification
 from kmonitor.hub.views import Views
 from kmonitor.hub.wake import Wake
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.clock_doubt import ClockDoubt
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.messages import (
     AuditAsked,
@@ -112,9 +113,10 @@ class HubLoop:
         self._join(doors)
         self._liveness = Liveness(self._ledger, self._ingest.sessions, processes, clock)
         self._folders, sessions = folders, self._ingest.sessions
-        self._spools = SpoolShipping(folders.spool, self._ledger, sessions, faults, clock)
+        doubt = ClockDoubt(clock, folders.database)
+        self._spools = SpoolShipping(folders.spool, self._ledger, sessions, faults, clock, doubt)
         keep, may_go = options.keep or Keep(), self._liveness.is_abandoned
-        self._retention = Retention(self._ledger, keep, clock, may_go, folders.database)
+        self._retention = Retention(self._ledger, keep, clock, may_go, doubt)
         self._condition = self._made_condition()
         self._team = TeamWatch(self._ledger, clock) if database.is_shared else None
         self._feed = self._made_feed(options.folder)

@@ -1,14 +1,13 @@
 """Removes runs that ended long ago, or the oldest when they take too much: one at a time."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from kmonitor.hub.ledger import Ledger
 from kmonitor.hub.logbook import LOG
 from kmonitor.hub.options import Keep
 from kmonitor.hub.run_record import RunRecord
 from kmonitor_agent.local.clock import Clock
-from kmonitor_agent.local.clock_doubt import is_clock_believed
+from kmonitor_agent.local.clock_doubt import ClockDoubt
 
 _DAY_S = 86400.0
 _PAGES_AT_ONCE = 256
@@ -32,7 +31,7 @@ class Retention:
         keep: Keep,
         clock: Clock,
         is_abandoned: Callable[[RunRecord], bool],
-        folder: Path,
+        doubt: ClockDoubt,
     ) -> None:
         """Nothing is removed before the first `step`.
 
@@ -41,14 +40,14 @@ class Retention:
             keep: What is kept.
             clock: Time.
             is_abandoned: Whether a run that has not ended may go all the same.
-            folder: Where the newest time that was seen is noted.
+            doubt: Whether the clock may be believed.
         """
         self.removed = 0
         self._ledger = ledger
         self.keep = keep
         self._clock = clock
         self._is_abandoned = is_abandoned
-        self._folder = folder
+        self._doubt = doubt
         self._is_unsure = False
 
     def step(self) -> None:
@@ -83,11 +82,7 @@ class Retention:
         return None
 
     def _believes_clock(self) -> bool:
-        try:
-            believes = is_clock_believed(self._folder, self._clock.wall_s())
-        except OSError as exc:
-            believes = False
-            LOG.debug("the newest time that was seen cannot be noted: %s", exc)
+        believes = self._doubt.believes()
         if not believes and not self._is_unsure:
             LOG.info("no run is removed for its age for a day: the clock stepped or is unknown")
         self._is_unsure = not believes

@@ -13,6 +13,7 @@ from kmonitor.hub.run_record import RunRecord
 from kmonitor.hub.sessions import Sessions
 from kmonitor.hub.spool_trouble import SpoolTrouble
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.clock_doubt import ClockDoubt
 from kmonitor_agent.local.private_folders import check_private_folder
 from kmonitor_agent.local.retention import trim_root
 from kmonitor_agent.local.run_spool import RunSpool, SpooledEvent, spooled_runs
@@ -54,7 +55,13 @@ class SpoolShipping:
     """
 
     def __init__(
-        self, root: Path, ledger: Ledger, sessions: Sessions, faults: HubFaults, clock: Clock
+        self,
+        root: Path,
+        ledger: Ledger,
+        sessions: Sessions,
+        faults: HubFaults,
+        clock: Clock,
+        doubt: ClockDoubt,
     ) -> None:
         self.is_far: Callable[[BootFacts], bool] = _no
         self._root = root
@@ -62,6 +69,7 @@ class SpoolShipping:
         self._sessions = sessions
         self._faults = faults
         self._clock = clock
+        self._doubt = doubt
         self._waiting: deque[str] = deque()
         self._looked_s: dict[str, float] = {}
         self._held_bytes: dict[str, int] = {}
@@ -136,6 +144,7 @@ class SpoolShipping:
             self._shipment = None
 
     def _scan(self, now_s: float) -> None:
+        self._doubt.believes()  # asked so often that it sees time pass
         named = {folder.name for folder in spooled_runs(self._root)}
         found = {name for name in named if is_id(name)}
         for name in sorted(named - found):
@@ -224,7 +233,8 @@ class SpoolShipping:
             try:
                 if spool.acked != seq:
                     spool.mark_acked(seq)
-                spool.expire(self._clock.wall_s())
+                if self._doubt.believes():
+                    spool.expire(self._clock.wall_s())
                 spool.remove_if_empty()
             except OSError as exc:
                 self._refuse(shipment.record.run, exc)

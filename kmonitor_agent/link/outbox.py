@@ -13,6 +13,7 @@ from kmonitor_agent.link.disk_reserve import DiskReserve, means_full
 from kmonitor_agent.link.memory_ring import MemoryRing, rank_of
 from kmonitor_agent.link.spool_writer import SpoolHeld, SpoolWriter
 from kmonitor_agent.local.clock import Clock
+from kmonitor_agent.local.clock_doubt import ClockDoubt
 from kmonitor_agent.local.private_folders import NotPrivate, UnsafePath
 from kmonitor_agent.local.retention import trim_root
 from kmonitor_agent.local.run_spool import WHY_MISSING, SpooledEvent, lost_body, time_of
@@ -80,6 +81,7 @@ class Outbox:
         self._now_s = now_s
         self._faults = faults
         self._clock = clock
+        self._doubt = ClockDoubt(clock)
         self._ring = MemoryRing() if ring is None else ring
         self._reserve = DiskReserve(writer.facts)
         self._is_full = False
@@ -256,7 +258,7 @@ class Outbox:
             return
         try:
             self.save_mark()
-            freed = spool.expire(self._clock.wall_s())
+            freed = spool.expire(self._clock.wall_s()) if self._doubt.believes() else 0
             freed += trim_root(self._writer.root, own=spool)
         except FileNotFoundError:
             return  # removed meanwhile: there is nothing to let go

@@ -20,7 +20,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from kmonitor_agent.local.clock_doubt import is_clock_believed
 from kmonitor_agent.local.plain_files import open_plain, read_plain, write_private
 from kmonitor_agent.local.private_folders import UnsafePath
 from kmonitor_agent.local.run_lock import LOCK_NAME, RunLock
@@ -202,12 +201,7 @@ class RunSpool:
         self._last_seq = seq
 
     def expire(self, wall_s: float, *, keep_s: float = KEEP_ACKED_S) -> int:
-        """Delete segments confirmed more than `keep_s` ago; bytes freed. Raises: OSError.
-
-        None while the clock is not believed: see `clock_doubt`.
-        """
-        if not is_clock_believed(self.folder.parent, wall_s):
-            return 0
+        """Delete segments confirmed more than `keep_s` ago; bytes freed. Raises: OSError."""
         old = [p for p in self.acked_segments() if p.lstat().st_mtime < wall_s - keep_s]
         return sum(self.delete(path) for path in old)
 

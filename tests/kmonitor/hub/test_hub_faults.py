@@ -1,5 +1,6 @@
 """The hub's own faults are counted, and logged at a bounded rate."""
 
+import errno
 import logging
 import os
 import socket
@@ -98,7 +99,7 @@ def test_on_windows_the_lock_is_one_byte_that_the_holders_name_leaves_free(
         at = os.lseek(fd, 0, os.SEEK_CUR)
         assert (mode, n_bytes) == (2, 1)
         if at in held:
-            raise PermissionError
+            raise PermissionError(errno.EACCES, "held")
         held.append(at)
 
     monkeypatch.setitem(sys.modules, "fcntl", None)

@@ -9,7 +9,7 @@ from kmonitor.hub.condition import Condition
 from kmonitor.hub.options import KEEP_NAME, Keep, read_keep, write_keep
 from kmonitor.hub.retention import Retention
 from kmonitor.hub.run_record import RunRecord
-from kmonitor_agent.local.clock_doubt import is_clock_believed
+from kmonitor_agent.local.clock_doubt import ClockDoubt
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import BootEnded
 from tests.support.hub_parts import HubParts, on_both_stores
@@ -27,16 +27,16 @@ def ended_run(parts: HubParts, samples: int = 10) -> RunRecord:
 
 
 def kept_by(parts: HubParts, keep: Keep) -> Retention:
-    folder = parts.folders.database
-    return Retention(
-        parts.ledger, keep, parts.clock, lambda each: each.note == "abandoned", folder
-    )
+    doubt = ClockDoubt(parts.clock, parts.folders.database)
+    may_go = lambda record: record.note == "abandoned"  # noqa: E731 - one line of what it asks
+    return Retention(parts.ledger, keep, parts.clock, may_go, doubt)
 
 
 def let_pass(parts: HubParts, days: int) -> None:
-    """Time, on a hub that looks at the clock again and again, as one with bounds does."""
+    """Time, on a hub that looks at the clock again and again."""
+    doubt = ClockDoubt(parts.clock, parts.folders.database)
     for _ in range(48 * days + 1):
-        is_clock_believed(parts.folders.database, parts.clock.wall_s())
+        doubt.believes()
         parts.clock.move(1800.0)
 
 
@@ -84,8 +84,8 @@ def test_runs_that_ended_long_ago_go_and_no_others(parts: HubParts):
 
 def test_no_run_goes_for_a_clock_that_stepped(parts: HubParts, caplog: pytest.LogCaptureFixture):
     record = ended_run(parts)
-    retention = kept_by(parts, Keep(days=30))
     let_pass(parts, days=2)
+    retention = kept_by(parts, Keep(days=30))
 
     parts.clock.jump_wall(400 * _DAY_S)
     with caplog.at_level("INFO", logger="kmonitor.hub"):
@@ -96,10 +96,10 @@ def test_no_run_goes_for_a_clock_that_stepped(parts: HubParts, caplog: pytest.Lo
     assert caplog.text.count("the clock stepped") == 1
     parts.clock.jump_wall(-400 * _DAY_S)
     let_pass(parts, days=27)
-    settle(parts, retention)
+    settle(parts, kept_by(parts, Keep(days=30)))
     assert names(parts) == {record.run}
     let_pass(parts, days=3)
-    settle(parts, retention)
+    settle(parts, kept_by(parts, Keep(days=30)))
     assert names(parts) == set()
 
 

@@ -11,6 +11,7 @@ from kmonitor.hub import spool_shipping as module
 from kmonitor.hub.sessions import Session, Sessions
 from kmonitor.hub.spool_shipping import SpoolShipping
 from kmonitor.hub.store.pages import Wanted
+from kmonitor_agent.local.clock_doubt import ClockDoubt
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.run_spool import RunSpool
 from kmonitor_agent.protocol.codec import decode_event
@@ -31,7 +32,8 @@ class _Shipping:
         self.parts = parts
         self.sessions = Sessions()
         self.shipping = SpoolShipping(
-            folders.spool, parts.ledger, self.sessions, parts.faults, parts.clock
+            *(folders.spool, parts.ledger, self.sessions),
+            *(parts.faults, parts.clock, ClockDoubt(parts.clock)),
         )
 
     def hello(self, run: str) -> None:

@@ -14,6 +14,7 @@ from kmonitor.hub.options import Keep
 from kmonitor.hub.retention import Retention
 from kmonitor.hub.store.pages import Wanted
 from kmonitor.hub.team_watch import QUIET_AFTER_S, TeamWatch
+from kmonitor_agent.local.clock_doubt import ClockDoubt
 from kmonitor_agent.local.folders import find_folders
 from kmonitor_agent.protocol.codec import encode_event
 from kmonitor_agent.protocol.facts import BootEnded, Sample
@@ -145,8 +146,8 @@ def test_retention_removes_runs_of_its_own_hub_only(pair: Pair):
         record = parts.started_run(pid=1)
         parts.take(record, BootEnded(t_s=1.0, why="finished"))
         assert parts.ledger.commit()
-    ledger, folder = pair.one.ledger, pair.one.folders.database
-    retention = Retention(ledger, Keep(n_bytes=1), pair.one.clock, lambda _: False, folder)
+    ledger, clock = pair.one.ledger, pair.one.clock
+    retention = Retention(ledger, Keep(n_bytes=1), clock, lambda _: False, ClockDoubt(clock))
 
     for _ in range(9):
         retention.step()

@@ -166,11 +166,6 @@ def test_numbers_go_on_behind_the_mark_when_the_events_are_gone(folder: Path):
         assert spool.last_seq == 5
 
 
-@pytest.fixture(autouse=True)
-def a_clock_that_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_spool, "is_clock_believed", lambda _folder, _wall_s: True)
-
-
 def test_confirmed_events_stay_for_a_day_from_their_confirmation(folder: Path):
     path = _write(folder, 1, 5)
     os.utime(path, (1e9, 1e9))
