@@ -70,6 +70,7 @@ class HubLoop:
     """
 
     _outlets: Outlets | None = None
+    _is_stopping = _is_moved = False
 
     def __init__(
         self,
@@ -121,7 +122,6 @@ class HubLoop:
         self._team = TeamWatch(self._ledger, clock) if database.is_shared else None
         self._feed = self._made_feed(options.folder)
         self._busy_s = clock.monotonic_s()
-        self._is_stopping = self._is_moved = False
 
     def _join(self, doors: Doors) -> None:
         self._ledger.listeners.append(Stalls(self._ledger).heard)

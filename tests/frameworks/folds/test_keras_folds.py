@@ -69,7 +69,11 @@ def test_folds_equal_those_that_are_run_alone(tmp_path: Path, folders: Folders):
         for event in spooled_events(folders, run.name)
         if isinstance(event, BootStarted)
     ]
-    facts = sorted((each.name, each.fold or 0, each.folds, each.attempt) for each in boots)
     name = "tests.support.fold_trainings \N{MIDDLE DOT} fold"
-    assert facts[1:] == [(f"{name} {index}", index, 3, 1) for index in range(3)]
+    facts = sorted(
+        (each.name, each.fold or 0, each.folds, each.attempt)
+        for each in boots
+        if each.name.startswith(name)
+    )
+    assert facts == [(f"{name} {index}", index, 3, 1) for index in range(3)]
     assert len({each.study for each in boots}) == 2  # the study's, and none
