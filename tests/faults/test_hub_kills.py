@@ -202,7 +202,7 @@ def test_a_row_that_the_hub_does_not_know_of_makes_it_read_all_again(
         with stranger:
             stranger.execute(
                 "INSERT INTO events"
-                " SELECT row + 1, run_key, seq + 1, t_s, wall_s, kind, body, NULL"
+                " SELECT row + 1, run_key, seq + 1, t_s, wall_s, kind, body, 0"
                 " FROM events ORDER BY row DESC LIMIT 1"
             )
         stranger.close()

@@ -37,7 +37,7 @@ class Logs(keras.callbacks.Callback):
 
 
 def watching(**more: Any) -> MonitorCallback:
-    return MonitorCallback("run", hub="off", limits=[Limit("step_time", "1 us")], **more)
+    return MonitorCallback("run", hub="off", limits=[Limit("step_time", "0.01 us")], **more)
 
 
 def test_odd_logs_cost_neither_the_epochs_end_nor_stop_and_limits(told: Told):
