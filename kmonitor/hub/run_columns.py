@@ -10,7 +10,7 @@ import numpy as np
 
 from kmonitor.hub.store.checked import seconds
 from kmonitor.hub.store.connection import Connection
-from kmonitor.hub.store.row_sums import SUMMED, sound_bodies
+from kmonitor.hub.store.row_sums import WITHIN_KIND, sound_bodies
 from kmonitor.hub.store.sample_blocks import (
     BLOCK_SAMPLES,
     PackedSamples,
@@ -26,7 +26,7 @@ from kmonitor_agent.protocol.sample_columns import is_of_samples
 
 _FIRST_CAPACITY = 1_024
 _EVENTS = (
-    f"SELECT {SUMMED} FROM events"  # noqa: S608 - constant
+    f"SELECT {WITHIN_KIND} FROM events"  # noqa: S608 - constant
     " WHERE run_key = ? AND kind = ? AND row > ? AND row <= ? ORDER BY row"
 )
 
@@ -298,7 +298,8 @@ class RunColumns:
 
     def _rows(self, connection: Connection, kind: str, head: int) -> list[tuple[float, bytes]]:
         found = connection.execute(_EVENTS, self._asked(kind, head))
-        return [(seconds(t_s), body) for _, t_s, body in sound_bodies(found)]
+        sound = sound_bodies(found, self.run_key, kind)
+        return [(seconds(t_s), body) for _, t_s, body in sound]
 
     def _asked(self, kind: str, head: int) -> tuple[int, str, int, int]:
         return self.run_key, kind, self.row, head

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kmonitor.hub.store.checked import seconds, text
 from kmonitor.hub.store.connection import Connection
-from kmonitor.hub.store.row_sums import SUMMED, sound_bodies
+from kmonitor.hub.store.row_sums import WITHIN_KIND, sound_bodies
 from kmonitor_agent.protocol.measured import DeviceNow
 from kmonitor_agent.protocol.sample_columns import MAX_COLUMN, SAMPLE_COLUMNS, extra_values
 from kmonitor_agent.protocol.version import MAX_DURATION_S
@@ -30,7 +30,7 @@ TIMES: Final = "t_s"
 
 _LEVEL: Final = 1
 _EVENTS = (
-    f"SELECT {SUMMED} FROM events"  # noqa: S608 - constant
+    f"SELECT {WITHIN_KIND} FROM events"  # noqa: S608 - constant
     " WHERE run_key = ? AND kind = 'sample' AND row > ? AND row <= ? ORDER BY row LIMIT ?"
 )
 _ENDS = tuple(
@@ -121,8 +121,8 @@ def read_samples(
         head: Up to this row.
         limit: At most so many.
     """
-    rows = list(sound_bodies(connection.execute(_EVENTS, (run_key, after_row, head, limit))))
-    return _samples(run_key, after_row, rows)
+    found = connection.execute(_EVENTS, (run_key, after_row, head, limit))
+    return _samples(run_key, after_row, list(sound_bodies(found, run_key, "sample")))
 
 
 def pick_samples(
@@ -137,8 +137,8 @@ def pick_samples(
     # By row, since that needs no search; rows of other runs between them make it uneven.
     for n in range(n_samples):
         row = first - 1 + (last - first) * n // max(1, n_samples - 1)
-        for picked in sound_bodies(connection.execute(_EVENTS, (run_key, row, head, 1))):
-            found[picked[0]] = picked
+        rows = connection.execute(_EVENTS, (run_key, row, head, 1))
+        found |= {picked[0]: picked for picked in sound_bodies(rows, run_key, "sample")}
     return _samples(run_key, after_row, list(found.values()))
 
 
