@@ -15,6 +15,8 @@ from kmonitor.errors import Expected
 from kmonitor.standard_streams import fill_standard_streams
 from kmonitor_agent.local.folders import home_without_place
 
+_LONGEST_SHOWN = 200
+
 HELP = """
 Watch Keras trainings live: graph size, RAM, VRAM and step time; save, clear and reload a
 training in the middle without changing its result.
@@ -121,11 +123,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         discard_output()
         return BROKEN_PIPE
     except OSError as exc:
-        if not is_of_output(exc):
+        if is_of_output(exc):
+            discard_output()
+            why = exc.strerror or exc
+            complain(f"kmonitor: what was to be written to standard output is lost: {why}.")
+        elif exc.filename is not None:
+            complain(f"kmonitor: {_shown(exc.filename)} cannot be used: {exc.strerror}.")
+        else:
             raise
-        discard_output()
-        why = exc.strerror or exc
-        complain(f"kmonitor: what was to be written to standard output is lost: {why}.")
         return FAILED
     return status
 
@@ -153,6 +158,12 @@ def _guarded(given: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return result if isinstance(result, int) else DONE
+
+
+def _shown(path: object) -> str:
+    """A path that the system refused, which may be of any length."""
+    text = plain(os.fsdecode(path) if isinstance(path, bytes) else str(path))
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def _asks_about_itself(given: list[str]) -> bool:

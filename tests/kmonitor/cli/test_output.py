@@ -44,6 +44,22 @@ def test_a_command_without_standard_streams_does_its_work(closed: str):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["map", "x" * 5000], ["report", "last", "--output", "x" * 5000]],
+    ids=("map", "report"),
+)
+def test_a_path_that_no_system_takes_is_one_line_and_a_failure(
+    arguments: list[str], kmonitor_home: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(arguments) == 1
+    told = capsys.readouterr().err.splitlines()
+
+    assert told
+    assert all(len(line) < 400 for line in told)
+    assert told[0].startswith("kmonitor: ")
+
+
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_reader_that_leaves_a_purge_is_no_fault_of_our_folders(
     *,
