@@ -9,7 +9,7 @@ whole process is compared, and within it every call that draws or sets is heard.
 import errno
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import keras
 import numpy as np
@@ -43,6 +43,9 @@ from tests.support.agent_turns import (
 from tests.support.fake_hub import FakeHub
 from tests.support.process_state import READERS
 from tests.support.reloading import KERAS, arrays, dense_model
+
+_REFUSED_EVERY: Final = 500
+"""Turns."""
 
 pytestmark = [*KERAS, pytest.mark.slow]
 
@@ -116,8 +119,15 @@ class Story:
             ErrorMessage(code="unauthorised", text="no", fatal=True),
         ):
             hub = self._hub()
+
+            def refuse(hub: FakeHub = hub, refusal: ErrorMessage = refusal) -> None:
+                hub.serve_waiting()
+                # An agent that has just connected anew never hears what was sent before.
+                if self.turns.turns % _REFUSED_EVERY == 0:
+                    hub.send(refusal)
+
             hub.send(refusal)
-            self.turns.turn_until(lambda: not self.turns.is_connected, beside=hub.serve_waiting)
+            self.turns.turn_until(lambda: not self.turns.is_connected, beside=refuse)
             for _ in range(10):
                 self.turns.turn(1.0)
             self._until_live(hub, 1.0)
