@@ -22,7 +22,10 @@ def main(arguments: list[str]) -> int:
     # Two workers are as many as the smallest machine that we promise has cores. A file stays on
     # one worker, so that what its fixtures start is started once; of the slowest tests one file
     # holds most, which both workers share.
-    command += ["-n", "2", "--dist", "worksteal" if full else "loadfile", *options]
+    # A worker that died is not replaced: xdist 3.8 deadlocks when a new one joins `loadfile`, while
+    # without it the other worker goes on and the test that died is named.
+    command += ["-n", "2", "--dist", "worksteal" if full else "loadfile"]
+    command += ["--max-worker-restart=0", *options]
     environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, check=False

@@ -21,7 +21,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 # WORKAROUND: some virtual machines announce AMX and do not let it be used; oneDNN, which believes
 # them, then ends plain Keras in bfloat16 with SIGILL. Remove when oneDNN asks the kernel first.
-os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
 
 from kmonitor_agent.local.folders import Folders, find_folders
 from tests.support.not_run import (

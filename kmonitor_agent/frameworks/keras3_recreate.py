@@ -26,7 +26,8 @@ from kmonitor_agent.frameworks.tensor_memory import (
     is_same_memory,
 )
 
-_ATTEMPTS: Final = 3
+_ATTEMPTS: Final = (False, False, True)
+"""Whether each is the last one."""
 _SHARED_BYTES: Final = 4096
 _MOST_HOLDERS: Final = 3
 _HOLDER_DEPTH: Final = 5
@@ -132,8 +133,8 @@ def _make_all(to_make: Sequence[tuple[int, Any, str]], saved: _Saved, maker: "_M
     # first failure is raised at the end.
     failed: BaseException | None = None
     is_seen = True
-    for attempt in range(_ATTEMPTS):
-        maker.is_plain = attempt == _ATTEMPTS - 1
+    for is_last in _ATTEMPTS:
+        maker.is_plain = is_last
         for at, variable, device in to_make:
             if variable._value is not None:  # noqa: SLF001 - made, or interrupted before it went
                 continue
@@ -270,16 +271,16 @@ def _rename_all(
     optimizers: Sequence[Any], old_ids: Sequence[str], variables: Sequence[Any]
 ) -> None:
     """Variables' ids stand in the variable index and in what weight decay leaves out."""
-    for attempt in range(_ATTEMPTS):
+    for is_last in _ATTEMPTS:
         try:
             pairs = zip(old_ids, variables, strict=True)
-            new_ids = {old: str(_id_of(each)) for old, each in pairs}
+            new_ids = {old: new for old, each in pairs if (new := str(_id_of(each))) != old}
             for optimizer in optimizers:
                 for keys in [*vars(optimizer).values()]:
                     if isinstance(keys, dict | set):
                         _rename(keys, new_ids)
         except BaseException:  # no memory, or an interrupt: what is renamed stays so
-            if attempt == _ATTEMPTS - 1:
+            if is_last:
                 raise
         else:
             return

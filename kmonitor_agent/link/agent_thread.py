@@ -180,12 +180,21 @@ class Turns:
         self._carried: dict[RunStream, HubConnection] = {}
         self._stirred_s = float("-inf")
         self._is_over = False
+        self._is_closed = False
 
     def run(self) -> None:
         """The thread's main; returns when no run is left."""
+        while not self._is_closed:
+            try:  # noqa: SIM105 - a context manager takes memory
+                self._serve()
+            except Exception:  # noqa: BLE001, S110 - there was none, not even for a call
+                pass
+
+    def _serve(self) -> None:
         while not self._is_over:
             self._guarded(self.turn)
             self._guarded(self._leave_or_rest)
+        self._is_closed = True
         self._guarded(self._close)
 
     def _leave_or_rest(self) -> None:

@@ -5,7 +5,6 @@ after it was seen that all of it can be had (`scarcity`). Where it cannot, event
 and it is tried again later.
 """
 
-import contextlib
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,6 +23,10 @@ NEEDS: Final = Needs(descriptors=24, threads=4, n_bytes=64 * MIB)
 
 MESSAGE_BYTES: Final = 16 * MIB
 """What has to be free before anything is sent or received where address space has a bound."""
+
+_open: "Final[list[zmq.Context[zmq.Socket[bytes]]]]" = []
+"""Contexts that were not ended. As garbage they would wait for their sockets, for ever and in
+whichever thread collects them, which may be the training's."""
 
 
 class Transport:
@@ -61,6 +64,7 @@ class Transport:
             return
         if self._context is None:
             self._context = zmq.Context()
+            _open.append(self._context)
             self._poller = zmq.Poller()
         socket = HubSocket(self._context, place)
         self._sockets[place] = socket
@@ -92,8 +96,8 @@ class Transport:
         sockets, self._sockets = self._sockets, {}
         context, self._context = self._context, None
         self._poller = None
-        with contextlib.ExitStack() as last:
-            if context is not None:
-                last.callback(context.term)
-            for socket in sockets.values():
-                last.callback(socket.raw.close, linger=int(linger_s * 1000))
+        for socket in sockets.values():
+            socket.raw.close(linger=int(linger_s * 1000))
+        if context is not None:
+            context.term()
+            _open.remove(context)

@@ -22,6 +22,7 @@ from kmonitor_agent.frameworks.base import (
 )
 from kmonitor_agent.frameworks.keras_architecture import architecture_of
 from kmonitor_agent.local.clock import SystemClock
+from kmonitor_agent.local.scarcity import MIB, is_memory_short
 from kmonitor_agent.protocol.facts import Footprint
 from kmonitor_agent.reclaim.action_run import Failed, Run, described
 from kmonitor_agent.reclaim.agreement import Agreement, StateKeeper
@@ -38,6 +39,8 @@ from kmonitor_agent.reclaim.state_file import StoredVariable, Tag
 __all__ = ["Mode", "Outcome", "Tag", "collect", "foretell", "not_reloaded", "reload", "save"]
 
 _MOST_WHY = 4000
+_TRACE_BYTES = 64 * MIB
+"""What has to be free before a step is traced again: TensorFlow crashes where there is none."""
 _NO_STEP = "Keras has made no step function of this model, so there was nothing to reload"
 
 
@@ -273,6 +276,9 @@ def _traced_again(run: Run, mode: Mode) -> Generator[None]:
     if not isinstance(steps, TracesAgain):
         yield
         return
+    if is_memory_short(_TRACE_BYTES):
+        short = f"less than {_TRACE_BYTES // MIB} MiB of memory can be had"
+        raise Failed(f"{short}, too little to trace the step again")
     try:
         for model in _parts(run):
             if why := steps.trace_again(model):

@@ -1,9 +1,11 @@
 """The one thread that serves all runs of a process."""
 
+import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+import zmq
 
 from kmonitor_agent.link import transport
 from kmonitor_agent.link.agent_thread import (
@@ -11,6 +13,7 @@ from kmonitor_agent.link.agent_thread import (
     JOIN_SLACK_S,
     THREAD_NAME,
     AgentThread,
+    Turns,
 )
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.local.folders import Folders
@@ -222,3 +225,47 @@ def test_the_exit_as_a_whole_is_bounded_where_the_disk_hangs(
     thread.join(DEADLINE_S)
 
     assert waited_s <= EXIT_NETWORK_S + JOIN_SLACK_S < PROMISED_S
+
+
+def test_the_thread_goes_on_where_there_is_no_memory_for_a_call(
+    agent: AgentThread, folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    real, fails = Turns._guarded, [MemoryError()] * 20
+
+    def guarded(turns: Turns, work: Callable[[], None]) -> None:
+        if fails:
+            raise fails.pop()
+        real(turns, work)
+
+    monkeypatch.setattr(Turns, "_guarded", guarded)
+
+    test = started(agent, folders, "run1")
+    test.link.emit(epoch(1))
+    test.link.close()
+
+    assert not fails
+    assert epochs(folders, "run1") == [1]
+
+
+def without_memory(*_: object, **__: object) -> None:
+    raise MemoryError
+
+
+@pytest.mark.filterwarnings("ignore:Unclosed")
+def test_a_context_whose_sockets_were_not_closed_holds_up_no_collection(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    place = ingest_socket(folders)
+    made = transport.Transport()
+    made.prepare(place)
+    with monkeypatch.context() as patched:
+        patched.setattr(zmq.Socket, "close", without_memory)
+        with pytest.raises(MemoryError) as raised:
+            made.close()
+    del made, raised
+    collecting = threading.Thread(target=gc.collect, daemon=True)
+    collecting.start()
+    collecting.join(DEADLINE_S)
+
+    assert not collecting.is_alive()
+    transport._open.pop().destroy(linger=0)
