@@ -34,6 +34,7 @@ def _runs(benchmark: Path) -> bool:
     defaults = {
         "QT_QPA_PLATFORM": "offscreen",
         "TF_CPP_MIN_LOG_LEVEL": "3",
+        "ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16",  # see tests/conftest.py
         "TF_ENABLE_ONEDNN_OPTS": "1",  # its allocator counts what tensors of a CPU take
     }
     environ = {**defaults, **os.environ}

@@ -26,17 +26,18 @@ os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
 from kmonitor_agent.local.folders import Folders, find_folders
 from tests.support.not_run import (
     pytest_addoption,
-    pytest_collection_modifyitems,
     pytest_ignore_collect,
     pytest_sessionfinish,
     pytest_terminal_summary,
+    skip_what_is_missing,
 )
+from tests.support.running_tests import give_limits, pytest_runtest_protocol
 from tests.support.waiting import DEADLINE_S
 
 __all__ = [
     "pytest_addoption",
-    "pytest_collection_modifyitems",
     "pytest_ignore_collect",
+    "pytest_runtest_protocol",
     "pytest_sessionfinish",
     "pytest_terminal_summary",
 ]
@@ -52,6 +53,12 @@ settings.load_profile("kmonitor")
 # that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what cannot run here, and give the slowest tests their limit."""
+    skip_what_is_missing(items)
+    give_limits(items)
 
 
 def pytest_collection_finish() -> None:

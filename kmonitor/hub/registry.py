@@ -154,10 +154,11 @@ class Registry:
         found: list[RunRecord] = []
         for runs in (self._runs, self._others):
             for record in reversed(runs.values()):
+                if not record.is_known:
+                    continue  # nothing of it was accepted yet, so its `change` says nothing
                 if record.change <= change:
                     break
-                if record.is_known:
-                    found.append(record)
+                found.append(record)
         found.sort(key=lambda record: record.change)
         return found[:_PAGE_RUNS], len(found) > _PAGE_RUNS
 

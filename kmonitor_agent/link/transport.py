@@ -24,7 +24,7 @@ NEEDS: Final = Needs(descriptors=24, threads=4, n_bytes=64 * MIB)
 MESSAGE_BYTES: Final = 16 * MIB
 """What has to be free before anything is sent or received where address space has a bound."""
 
-_open: "Final[list[zmq.Context[zmq.Socket[bytes]]]]" = []
+_open: Final["list[zmq.Context[zmq.Socket[bytes]]]"] = []
 """Contexts that were not ended. As garbage they would wait for their sockets, for ever and in
 whichever thread collects them, which may be the training's."""
 

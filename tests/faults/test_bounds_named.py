@@ -12,14 +12,15 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.local.sockets import ingest_socket, ipc
 from kmonitor_agent.local.spool_format import BootFacts, encode_record, segment_head, segment_name
-from kmonitor_agent.protocol.codec import encode_event, pack
+from kmonitor_agent.protocol.codec import encode_event, pack, unpack_to_agent
 from kmonitor_agent.protocol.facts import BootStarted, Sample
 from kmonitor_agent.protocol.identity import new_id
-from kmonitor_agent.protocol.messages import Batch
+from kmonitor_agent.protocol.messages import Batch, Nack
 from kmonitor_agent.protocol.version import MAGIC
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
+from tests.support.waiting import DEADLINE_MS
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +32,7 @@ YEAR_10000 = 253402300800.0
 def plain(live_hub: LiveHub, folders: Folders) -> Iterator["zmq.Socket[bytes]"]:
     context = zmq.Context()
     socket = context.socket(zmq.DEALER)
-    socket.linger = 0
+    socket.linger, socket.rcvtimeo = 0, DEADLINE_MS
     socket.connect(ipc(ingest_socket(folders)))
     yield socket
     socket.close(0)
@@ -133,6 +134,21 @@ def test_a_start_beyond_the_year_9999_breaks_no_list(
 
     assert (listed.status, shown.status) == (0, 0), listed.err + shown.err
     assert agent.run[:8] in listed.out
+
+
+def test_a_run_without_an_accepted_event_hides_no_other(
+    plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders
+):
+    run, boot = new_id(), new_id()
+    with SimulatedAgent(folders) as agent:
+        agent.wait_acked()
+        plain.send_multipart([MAGIC, msgspec.msgpack.encode(hello(run, boot, 1))])
+        plain.send_multipart(pack(Batch(run=run, boot=boot, first=1, events=[b"no event"])))
+        while not isinstance(unpack_to_agent(plain.recv_multipart()), Nack):
+            pass
+        runs = client.runs()
+
+    assert [each.run for each in runs] == [agent.run]
 
 
 def test_an_event_with_bad_utf8_does_not_end_an_export(client: HubClient, folders: Folders):

@@ -22,8 +22,9 @@ from tests.support.failing_trainings import (
 )
 from tests.support.fault_sites import NAMED, OTHERS, all_sites
 from tests.support.source_tree import ROOT
+from tests.support.waiting import LONG
 
-pytestmark = [pytest.mark.keras, pytest.mark.slow]
+pytestmark = [pytest.mark.keras, pytest.mark.slow, LONG]
 
 SHARDS = 12
 ALLOCATIONS = 150

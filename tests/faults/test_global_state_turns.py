@@ -43,11 +43,12 @@ from tests.support.agent_turns import (
 from tests.support.fake_hub import FakeHub
 from tests.support.process_state import READERS
 from tests.support.reloading import KERAS, arrays, dense_model
+from tests.support.waiting import LONG
 
 _REFUSED_EVERY: Final = 500
 """Turns."""
 
-pytestmark = [*KERAS, pytest.mark.slow]
+pytestmark = [*KERAS, pytest.mark.slow, LONG]
 
 TURNS = 600
 """At least so many of the agent's thread."""

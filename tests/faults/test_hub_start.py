@@ -13,9 +13,9 @@ from kmonitor.hub.service import EXIT_REFUSED
 from kmonitor_agent.local.folders import Folders
 from tests.support.live_hub import LiveHub
 from tests.support.source_tree import ROOT
-from tests.support.waiting import DEADLINE_S
+from tests.support.waiting import DEADLINE_S, LONG
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, LONG]
 
 HUB = (sys.executable, "-m", "kmonitor.hub", "--idle-s", "0.1")
 

@@ -20,8 +20,9 @@ import pytest
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.session.runs import RUNS
 from tests.support.reloading import KERAS
+from tests.support.waiting import LONG
 
-pytestmark = [*KERAS, pytest.mark.slow]
+pytestmark = [*KERAS, pytest.mark.slow, LONG]
 
 Line = tuple[str, int, str]
 """File of ours, line and function."""

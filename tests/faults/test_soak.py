@@ -6,7 +6,6 @@ clock from the first fault to the last (`tests/support/many_agents.py`). The tim
 judged, since whoever else is on the machine is in it; `tests/benchmarks/bench_delivery.py` judges.
 """
 
-import faulthandler
 import json
 import os
 import random
@@ -56,7 +55,6 @@ class Soak:
 def test_a_soak_with_random_faults_loses_nothing_and_the_hub_stays_small(
     live_hub: LiveHub, soak: Soak
 ):
-    faulthandler.cancel_dump_traceback_later()  # it may take longer than any other test
     words = [sys.executable, "-m", "tests.support.many_agents", str(soak.per_process)]
     words.append(str(PER_S))
     sources = [

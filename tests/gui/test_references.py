@@ -24,9 +24,9 @@ from PySide6.QtWidgets import QApplication
 from kmonitor.desktop.chinese_font import PACKAGE
 from tests.support.scenes import SCENES, Wanted
 from tests.support.stage import SIZE
-from tests.support.waiting import DEADLINE_S
+from tests.support.waiting import DEADLINE_S, LONG
 
-pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp")]
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp"), LONG]
 
 Pixels = NDArray[np.int16]
 """`[height, width, 3]`, 0..255."""

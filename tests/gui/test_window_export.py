@@ -23,11 +23,11 @@ from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.made_up_runs import made_up_run
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.started_app import start
-from tests.support.waiting import DEADLINE_MS
+from tests.support.waiting import DEADLINE_MS, LONG
 
 __all__ = ["idle_hub", "live_hub", "start"]
 
-pytestmark = WINDOW
+pytestmark = [*WINDOW, LONG]
 
 HOSTILE = '<b>&"run"</b>\u202e'
 

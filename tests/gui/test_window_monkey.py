@@ -4,7 +4,6 @@
 How long actions hold the window up is measured by `make bench ARGS=random_user`.
 """
 
-import faulthandler
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -19,11 +18,12 @@ from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.monkey_home import Calm
 from tests.support.random_user import Fleet, RandomUser, qt_application
 from tests.support.started_app import start
+from tests.support.waiting import LONG
 from tests.support.watched_loop import WatchedLoop
 
 __all__ = ["idle_hub", "live_hub", "start"]
 
-pytestmark = WINDOW
+pytestmark = [*WINDOW, LONG]
 
 ENOUGH_FOR_GROWTH = 3000
 """Caches are full after half of so many actions."""
@@ -65,8 +65,6 @@ def test_a_user_without_a_plan_breaks_nothing(
 ) -> None:
     if given := os.environ.get("KMONITOR_MONKEY"):
         seed, actions = (int(word) for word in given.split(":"))
-    if actions >= ENOUGH_FOR_GROWTH:
-        faulthandler.cancel_dump_traceback_later()  # it may take longer than any other test
     user = RandomUser(app, fleet, seed, tmp_path, WatchedLoop(qt_application()))
 
     user.play(actions // 2)

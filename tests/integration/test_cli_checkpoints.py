@@ -14,10 +14,11 @@ from tests.support.checkpoint_files import damaged_ways
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent
+from tests.support.waiting import LONG
 
 pytest.importorskip("h5py", reason="comes with Keras")
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, LONG]
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ import pytest
 keras: Any = pytest.importorskip("keras")
 
 from tests.support.command_line import kmonitor  # noqa: E402 - after the skip
+from tests.support.waiting import LONG  # noqa: E402 - after the skip
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, LONG]
 
 SCRIPT = """
 import keras

@@ -1,6 +1,5 @@
 """The demo as a user starts it: a real training that leaks, crosses, reloads and stays equal."""
 
-import faulthandler
 import os
 from pathlib import Path
 from queue import Queue
@@ -18,7 +17,9 @@ from kmonitor.connect.local_hub import hub_answers, stop_hub
 from kmonitor.errors import Expected
 from kmonitor_agent.local.folders import Folders
 from tests.support.command_line import kmonitor
-from tests.support.waiting import DEADLINE_S
+from tests.support.waiting import DEADLINE_S, LONG
+
+pytestmark = LONG
 
 NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
 SHORT = ("demo", "--folds=4", "--epochs=2", "--seconds=0")
@@ -48,8 +49,6 @@ def test_the_demo_grows_crosses_reloads_and_goes_on(folders: Folders):
 def test_the_whole_demo_without_a_screen_leaves_a_picture_and_equal_results(
     tmp_path: Path, folders: Folders
 ):
-    # Two trainings beside each other take longer than a test that hangs.
-    faulthandler.cancel_dump_traceback_later()
     picture = tmp_path / "demo.png"
 
     ran = kmonitor(

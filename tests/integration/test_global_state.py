@@ -41,8 +41,9 @@ from tests.support.process_state import (
 )
 from tests.support.reloading import KERAS, arrays, dense_model, seed_everything
 from tests.support.trainings import Ended, start_training
+from tests.support.waiting import LONG
 
-pytestmark = [*KERAS, pytest.mark.slow]
+pytestmark = [*KERAS, pytest.mark.slow, LONG]
 
 ACTIONS: Final = (
     ("save", {}),

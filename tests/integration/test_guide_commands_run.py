@@ -1,6 +1,5 @@
 """Each command line that README and guide show does its work where it is typed."""
 
-import faulthandler
 import shlex
 import subprocess
 import sys
@@ -116,8 +115,6 @@ def _train(reader: Reader, **environ: str) -> None:
 @pytest.mark.prometheus_client
 @pytest.mark.opentelemetry
 def test_each_line_of_the_guide_works_at_home(reader: Reader) -> None:
-    # All together take longer than a test that hangs.
-    faulthandler.cancel_dump_traceback_later()
     for line in _lines("home"):
         _type(reader, line)
 

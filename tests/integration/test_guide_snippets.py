@@ -49,6 +49,8 @@ shutil.copy(next(pathlib.Path(".").rglob("*.h5")), "000003-fit1-epoch9-step0.h5"
 """,
     "study.optimize(": """
 import optuna
+
+pytestmark = LONG
 study = optuna.create_study()
 loss = 0.5
 """,

@@ -12,9 +12,9 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.protocol.codec import decode_event
 from kmonitor_agent.protocol.facts import FitStarted
 from tests.support.live_hub import LiveHub
-from tests.support.waiting import wait_until
+from tests.support.waiting import LONG, wait_until
 
-pytestmark = [pytest.mark.keras, pytest.mark.slow]
+pytestmark = [pytest.mark.keras, pytest.mark.slow, LONG]
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,9 +11,9 @@ from kmonitor_agent.local.folders import Folders
 from kmonitor_agent.protocol.facts import ActionRecord, BootEnded, BootStarted, FitEnded, Paused
 from tests.support.spooled import spooled_events
 from tests.support.trainings import ROOT, start_training
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_S, LONG, wait_until
 
-pytestmark = [pytest.mark.keras, pytest.mark.slow]
+pytestmark = [pytest.mark.keras, pytest.mark.slow, LONG]
 
 LEAVING = """
 import multiprocessing, sys

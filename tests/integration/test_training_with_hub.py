@@ -21,9 +21,9 @@ from kmonitor_agent.protocol.facts import (
 from kmonitor_agent.protocol.messages import RunSummary
 from tests.support.live_hub import LiveHub
 from tests.support.trainings import Ended, start_training
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_S, LONG, wait_until
 
-pytestmark = [pytest.mark.keras, pytest.mark.slow]
+pytestmark = [pytest.mark.keras, pytest.mark.slow, LONG]
 
 EPOCHS = 4
 

@@ -13,8 +13,10 @@ from kmonitor_agent.local.folders import Folders
 from tests.support.live_hub import LiveHub
 from tests.support.trainings import start_training
 from tests.support.virtual_screen import virtual_screen
-from tests.support.waiting import DEADLINE_S
+from tests.support.waiting import DEADLINE_S, LONG
 from tests.support.window_driver import Done, Errand
+
+pytestmark = LONG
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = ROOT / "artefacts"

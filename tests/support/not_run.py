@@ -33,7 +33,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def skip_what_is_missing(items: list[pytest.Item]) -> None:
     """Skip tests whose marker names what is missing."""
     for one in CAPABILITIES:
         why = one.missing()

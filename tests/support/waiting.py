@@ -1,11 +1,28 @@
 """Wait for a condition of a foreign process, with a deadline; never a plain sleep."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+import pytest
+
 T = TypeVar("T")
+
+LIMIT_S: Final = 120.0
+"""Longest time of a test with its fixtures (`timeout` in pyproject.toml)."""
+
+LONG_LIMIT_S: Final = 900.0
+
+LONG: Final = pytest.mark.timeout(LONG_LIMIT_S)
+"""Mark of tests that take more than seven seconds on a quiet machine."""
+
+FULL_LIMIT_S: Final = 7000.0
+"""Longest time of a test that only `make test-full` runs."""
+
+_REPORTED_S: Final = 5.0
+"""A wait ends so long before its test is ended from outside, so that it can say what failed."""
 
 DEADLINE_S: Final = 300.0
 """Tells a hang from a slow machine, also from one whose load is ten times its cores.
@@ -14,8 +31,16 @@ Every wait, join and timeout of a test takes this one, or a multiple where a qui
 more than half a minute. A deadline that is met costs nothing, so none is chosen to fit.
 """
 
-DEADLINE_MS: Final = 300_000
-"""The same, for Qt."""
+DEADLINE_MS: Final = 100_000
+"""The same, for Qt, whose waits are for what this process does; shorter than `LIMIT_S`."""
+
+_test_ends_s = math.inf
+
+
+def set_test_limit(limit_s: float) -> None:
+    """End the waits of the test that begins now before its own limit ends the process."""
+    global _test_ends_s  # noqa: PLW0603 - one test at a time
+    _test_ends_s = time.monotonic() + limit_s - _REPORTED_S
 
 
 def wait_until(condition: Callable[[], T], deadline_s: float = DEADLINE_S, what: str = "") -> T:
@@ -25,15 +50,18 @@ def wait_until(condition: Callable[[], T], deadline_s: float = DEADLINE_S, what:
     take.
 
     Raises:
-        AssertionError: It did not become true in `deadline_s` seconds.
+        AssertionError: It did not become true in `deadline_s` seconds, or before the test's limit.
     """
-    end = time.monotonic() + deadline_s
+    began = time.monotonic()
+    end = min(began + deadline_s, _test_ends_s)
     pause, pause_s = threading.Event(), 0.001
     while True:
         result = condition()
         if result:
             return result
         if time.monotonic() > end:
-            raise AssertionError(f"not within {deadline_s:g} s: {what or condition}")
+            raise AssertionError(
+                f"not within {time.monotonic() - began:.0f} s: {what or condition}"
+            )
         pause.wait(pause_s)
         pause_s = min(pause_s * 2, 0.02)

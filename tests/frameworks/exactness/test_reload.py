@@ -24,8 +24,9 @@ from tests.support.exactness import (
     run_with,
 )
 from tests.support.reloading import KERAS
+from tests.support.waiting import LONG
 
-pytestmark = [*KERAS, pytest.mark.slow]
+pytestmark = [*KERAS, pytest.mark.slow, LONG]
 
 MODES: Final[tuple[Mode, ...]] = ("assign", "recreate")
 CORE: Final = [*scenarios.CORE, *tensorflow_scenarios.CORE, *tensorflow_scenarios.KEPT]

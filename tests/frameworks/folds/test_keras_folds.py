@@ -13,8 +13,9 @@ from kmonitor_agent.protocol.facts import BootDied, BootStarted
 from tests.support.fold_scripts import environ
 from tests.support.fold_trainings import EPOCHS, train_alike, train_fold
 from tests.support.spooled import spooled_events
+from tests.support.waiting import LONG
 
-pytestmark = [pytest.mark.keras, pytest.mark.slow]
+pytestmark = [pytest.mark.keras, pytest.mark.slow, LONG]
 
 ALONE = """
 from pathlib import Path

@@ -15,8 +15,9 @@ from kmonitor_agent.session.runs import RUNS
 from kmonitor_agent.session.wording import Record
 from tests.frameworks.loops.loops import LOOPS, STEPS, Training, batches
 from tests.support.reloading import KERAS, clean_registry, seed_everything
+from tests.support.waiting import LONG
 
-pytestmark = [*KERAS, pytest.mark.slow]
+pytestmark = [*KERAS, pytest.mark.slow, LONG]
 
 DONE: Final = "done"
 FAILED: Final = "failed"

@@ -13,11 +13,11 @@ from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.source_tree import ROOT
 from tests.support.supervised import command, script
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_S, LONG, wait_until
 
 __all__ = ["idle_hub", "live_hub"]
 
-pytestmark = [pytest.mark.keras, pytest.mark.slow]
+pytestmark = [pytest.mark.keras, pytest.mark.slow, LONG]
 
 SCRIPT = """
     import os, signal, sys, time

@@ -1,0 +1,41 @@
+"""Pytest hooks that give each test its limit and leave a note of which one is running.
+
+The hooks are imported by `tests/conftest.py`. `packaging/run_tests.py` names the folder for the
+notes and reads them when the whole run takes too long: nothing else can say it where every process
+hangs.
+"""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.support.waiting import FULL_LIMIT_S, LIMIT_S, set_test_limit
+
+NOTES = "KMONITOR_RUNNING_TESTS"
+"""Variable with the folder of one file for each process, which holds the name of its test."""
+
+
+def give_limits(items: list[pytest.Item]) -> None:
+    """Give tests of `make test-full` their longer limit."""
+    for item in items:
+        if item.get_closest_marker("full"):
+            # The first one counts, and a mark of the test itself comes before those of its file.
+            item.add_marker(pytest.mark.timeout(FULL_LIMIT_S), append=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Note the test that runs, and start its limit for waits."""
+    limit = item.get_closest_marker("timeout")
+    set_test_limit(LIMIT_S if limit is None else float(limit.args[0]))
+    folder = os.environ.get(NOTES)
+    if not folder:
+        return (yield)
+    note = Path(folder, str(os.getpid()))
+    note.write_text(item.nodeid, encoding="utf-8")
+    try:
+        return (yield)
+    finally:
+        note.unlink(missing_ok=True)
